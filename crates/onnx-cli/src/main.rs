@@ -1,0 +1,2 @@
+//! The `onnx` command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! ONNX files to the editable graph and back, losing nothing.

@@ -1,0 +1,1 @@
+//! Rules, diagnostics and places in an ONNX model, with text, JSON and SARIF renderers.

@@ -1,0 +1,1 @@
+//! An editable arena graph for ONNX models.

@@ -1,0 +1,1 @@
+//! ONNX protobuf messages and a bounded zero-copy reader and writer of the wire format.

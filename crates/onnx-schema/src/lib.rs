@@ -1,0 +1,1 @@
+//! Facts about every ONNX operator at every version, as constant tables.

@@ -1,0 +1,1 @@
+//! ONNX element types, shapes, dimension expressions and tensors.

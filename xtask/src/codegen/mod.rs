@@ -1,0 +1,45 @@
+//! `cargo xtask codegen`: writes the committed generated files, or checks with `--check` that they are current.
+
+mod messages;
+mod operators;
+
+use crate::TaskResult;
+
+/// What to do with a generated file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Rewrite stale files.
+    Write,
+    /// Fail when a file is stale.
+    Check,
+}
+
+/// Runs the generators.
+///
+/// `--check` compares instead of writing; `--extract` first reads the operator facts from the installed `onnx` package.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    let mode = if args.iter().any(|arg| arg == "--check") { Mode::Check } else { Mode::Write };
+    if args.iter().any(|arg| arg == "--extract") {
+        operators::extract()?;
+    }
+    messages::generate(mode)?;
+    operators::generate(mode)
+}
+
+/// Writes `contents` to `path` (relative to the workspace root), or in check mode fails when the file differs.
+pub(crate) fn ensure(mode: Mode, path: &str, contents: &str) -> TaskResult {
+    let full = crate::workspace::root().join(path);
+    let current = std::fs::read_to_string(&full).unwrap_or_default();
+    if current == contents {
+        return Ok(());
+    }
+    if mode == Mode::Check {
+        return Err(format!("`{path}` is stale: run `cargo xtask codegen`"));
+    }
+    if let Some(parent) = full.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+    }
+    std::fs::write(&full, contents).map_err(|error| format!("{}: {error}", full.display()))?;
+    println!("wrote {path}");
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Development tasks of the workspace: `cargo xtask <task>`.
+//!
+//! Each task is one module with one `run` function that receives the arguments after the task's name.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its terminal")]
+
+mod bench;
+mod ci;
+mod codegen;
+mod conformance;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// What a task reports when it fails: one sentence per problem.
+pub(crate) type TaskResult = Result<(), String>;
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  ci            everything that CI runs: format, clippy, tidy, codegen --check, tests, doc tests, conformance
+  codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
+  conformance   compare with the recorded answers of the reference
+  bench         run the benchmarks; --peers measures side by side with other tools
+  tidy          check the laws of docs/architecture.md
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let task = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let result = match task.as_str() {
+        "bench" => bench::run(&rest),
+        "ci" => ci::run(&rest),
+        "codegen" => codegen::run(&rest),
+        "conformance" => conformance::run(&rest),
+        "tidy" => tidy::run(&rest),
+        "" | "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("there is no task `{other}`\n\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("xtask {task}: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
