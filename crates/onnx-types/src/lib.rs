@@ -1,1 +1,20 @@
 //! ONNX element types, shapes, dimension expressions and tensors.
+#![forbid(unsafe_code)]
+
+pub mod expr;
+pub mod tensor;
+
+mod dim;
+mod elem;
+mod symbol;
+mod text;
+mod ty;
+mod unknown;
+
+pub use dim::{Dim, Shape};
+pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
+pub use expr::ExprId;
+pub use symbol::{Interner, Symbol};
+pub use text::Text;
+pub use ty::{TensorType, Type, TypeKind};
+pub use unknown::{FieldMask, UnknownField, UnknownFields};

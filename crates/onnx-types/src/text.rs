@@ -1,0 +1,80 @@
+//! Text that shares the bytes it was read from.
+
+use std::fmt;
+use std::ops::Deref;
+
+use bytes::Bytes;
+
+/// UTF-8 text over shared [`Bytes`]: cloning it copies no characters.
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Text(Bytes);
+
+impl Text {
+    /// The empty text.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Bytes::new())
+    }
+
+    /// The text that `bytes` hold.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not UTF-8.
+    pub fn from_utf8(bytes: Bytes) -> Result<Self, std::str::Utf8Error> {
+        std::str::from_utf8(&bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The text as a string slice.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // The constructors checked the bytes; the crate forbids unsafe code, so they are checked once more here. Texts of
+        // this type are the rare ones (tensor names, external data entries), so the cost does not show.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// The bytes of the text.
+    #[must_use]
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Bytes::from(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(Bytes::copy_from_slice(text.as_bytes()))
+    }
+}
+
+impl PartialEq<str> for Text {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other.as_bytes()
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_str(), f)
+    }
+}

@@ -1,0 +1,157 @@
+//! Types of values.
+
+use bytes::Bytes;
+
+use crate::dim::Shape;
+use crate::elem::ElemType;
+use crate::symbol::Symbol;
+
+/// The type of a value (specification, "Types"; message `TypeProto`).
+#[derive(Clone, Debug, Default)]
+pub struct Type {
+    /// What kind of value it is.
+    pub kind: TypeKind,
+    /// What the value means (such as `IMAGE`), where the model says so.
+    pub denotation: Option<Symbol>,
+    /// The bytes this type was read from, kept only where writing it anew would give other bytes.
+    ///
+    /// It is not part of the type's meaning: equality ignores it, and whoever changes the type drops it.
+    pub source: Option<Bytes>,
+}
+
+/// The kinds of values.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum TypeKind {
+    /// The file names no kind.
+    #[default]
+    Undefined,
+    /// A dense tensor.
+    Tensor(TensorType),
+    /// A sparse tensor.
+    SparseTensor(TensorType),
+    /// A sequence of values of one type; `None` where the file does not say which.
+    Sequence(Option<Box<Type>>),
+    /// A value that may be absent; `None` where the file does not say of which type.
+    Optional(Option<Box<Type>>),
+    /// A map from integers or strings to values of one type.
+    Map {
+        /// The type of the keys.
+        key: ElemType,
+        /// The type of the values; `None` where the file does not say which.
+        value: Option<Box<Type>>,
+    },
+    /// A type that only a domain's operators understand.
+    Opaque {
+        /// The domain that defines the type.
+        domain: Symbol,
+        /// Its name there.
+        name: Symbol,
+    },
+}
+
+/// Element type and shape of a dense or sparse tensor.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TensorType {
+    /// The type of the elements; `Undefined` where it is not known.
+    pub elem: ElemType,
+    /// The shape; `None` where not even the rank is known.
+    pub shape: Option<Shape>,
+}
+
+impl Type {
+    /// A type of the given kind without denotation.
+    #[must_use]
+    pub const fn new(kind: TypeKind) -> Self {
+        Self { kind, denotation: None, source: None }
+    }
+
+    /// A dense tensor.
+    #[must_use]
+    pub const fn tensor(elem: ElemType, shape: Option<Shape>) -> Self {
+        Self::new(TypeKind::Tensor(TensorType { elem, shape }))
+    }
+
+    /// A sparse tensor.
+    #[must_use]
+    pub const fn sparse_tensor(elem: ElemType, shape: Option<Shape>) -> Self {
+        Self::new(TypeKind::SparseTensor(TensorType { elem, shape }))
+    }
+
+    /// A sequence of `elem`.
+    #[must_use]
+    pub fn sequence(elem: Self) -> Self {
+        Self::new(TypeKind::Sequence(Some(Box::new(elem))))
+    }
+
+    /// An optional `elem`.
+    #[must_use]
+    pub fn optional(elem: Self) -> Self {
+        Self::new(TypeKind::Optional(Some(Box::new(elem))))
+    }
+
+    /// A map from `key` to `value`.
+    #[must_use]
+    pub fn map(key: ElemType, value: Self) -> Self {
+        Self::new(TypeKind::Map { key, value: Some(Box::new(value)) })
+    }
+
+    /// Element type and shape, if this is a dense or sparse tensor.
+    #[must_use]
+    pub const fn tensor_type(&self) -> Option<&TensorType> {
+        match &self.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The shape, if this is a tensor of known rank.
+    #[must_use]
+    pub fn shape(&self) -> Option<&Shape> {
+        self.tensor_type()?.shape.as_ref()
+    }
+
+    /// The element type of a tensor; `Undefined` for everything else.
+    #[must_use]
+    pub fn elem(&self) -> ElemType {
+        self.tensor_type().map_or(ElemType::Undefined, |tensor| tensor.elem)
+    }
+
+    /// The type inside a sequence, optional or map.
+    #[must_use]
+    pub fn inner(&self) -> Option<&Self> {
+        match &self.kind {
+            TypeKind::Sequence(inner) | TypeKind::Optional(inner) | TypeKind::Map { value: inner, .. } => {
+                inner.as_deref()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl From<TypeKind> for Type {
+    fn from(kind: TypeKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.denotation == other.denotation
+    }
+}
+
+impl Eq for Type {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equality_ignores_the_source() {
+        let plain = Type::tensor(ElemType::Float, Some(Shape::known(&[2])));
+        let read = Type { source: Some(Bytes::from_static(b"x")), ..plain.clone() };
+        assert_eq!(plain, read);
+        assert_ne!(plain, Type::sparse_tensor(ElemType::Float, Some(Shape::known(&[2]))));
+        assert_eq!(Type::sequence(plain.clone()).inner(), Some(&plain));
+    }
+}
