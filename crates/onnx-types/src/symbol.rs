@@ -94,10 +94,22 @@ impl Interner {
     ///
     /// When the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
     #[must_use]
-    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
     pub fn with_names(names: &[&'static str]) -> Self {
-        let mut table = Self { names: StringInterner::new(), fresh: 0 };
-        table.reserve(names.len(), names.iter().map(|name| name.len()).sum());
+        Self::with_names_and_capacity(names, 0)
+    }
+
+    /// Like [`with_names`](Self::with_names), with room for `more` further names, so that reading a file of known size
+    /// never rehashes the table.
+    ///
+    /// # Panics
+    ///
+    /// As for [`with_names`](Self::with_names).
+    #[must_use]
+    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
+    pub fn with_names_and_capacity(names: &[&'static str], more: usize) -> Self {
+        let capacity = names.len().saturating_add(more);
+        let names_table = StringInterner::with_capacity_and_hasher(capacity, RandomState::default());
+        let mut table = Self { names: names_table, fresh: 0 };
         for (index, name) in names.iter().enumerate() {
             if table.intern(name).index() as usize != index {
                 panic!("the name table holds `{name}` twice");
@@ -107,16 +119,6 @@ impl Interner {
             panic!("a name table begins with the empty name");
         }
         table
-    }
-
-    /// Makes room for `count` more names of `bytes` bytes in total.
-    pub fn reserve(&mut self, count: usize, bytes: usize) {
-        let wanted = self.names.len().saturating_add(count);
-        if self.names.is_empty() {
-            // The backend's capacity is counted in names of typical length; only a fresh table can be sized.
-            let _ = bytes;
-            self.names = StringInterner::with_capacity_and_hasher(wanted, RandomState::default());
-        }
     }
 
     /// The symbol of `name`, which is added when it is new.
