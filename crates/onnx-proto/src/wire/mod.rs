@@ -1,0 +1,10 @@
+//! A bounded zero-copy reader and a segmenting writer of the protobuf wire format.
+mod error;
+mod limits;
+mod packed;
+mod reader;
+
+pub use error::{PathSegment, WireError, WireErrorKind};
+pub use limits::WireLimits;
+pub use packed::{Fixed32s, Fixed64s, Varints};
+pub use reader::{Field, Input, Payload, Reader, Value};

@@ -1,0 +1,448 @@
+//! Reading: a cursor over the fields of one message.
+
+use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+
+use super::packed::{Fixed32s, Fixed64s, Varints};
+use super::{WireError, WireErrorKind, WireLimits};
+
+/// The bytes of a top-level message and the limits on reading them.
+#[derive(Debug)]
+pub struct Input {
+    bytes: Bytes,
+    limits: WireLimits,
+    non_minimal: AtomicUsize,
+}
+
+impl Input {
+    /// Takes the bytes of a whole message.
+    ///
+    /// # Errors
+    /// When there are more than [`WireLimits::input_bytes`] of them.
+    pub fn new(bytes: Bytes, limits: WireLimits) -> Result<Self, WireError> {
+        let wanted = bytes.len() as u64;
+        if wanted > limits.input_bytes {
+            let kind = WireErrorKind::Limit { name: "input_bytes", limit: limits.input_bytes, wanted };
+            return Err(WireError::new(kind, 0));
+        }
+        Ok(Self { bytes, limits, non_minimal: AtomicUsize::new(0) })
+    }
+
+    /// A reader of the top-level message.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { buf: &self.bytes, pos: 0, base: 0, depth_left: self.limits.message_depth, input: self }
+    }
+
+    /// The bytes of the top-level message.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The limits that hold for every reader of this input.
+    #[must_use]
+    pub fn limits(&self) -> &WireLimits {
+        &self.limits
+    }
+
+    /// A piece of the input that shares its memory, or `None` when the range (of offsets in bytes) is not inside.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Option<Bytes> {
+        (range.start <= range.end && range.end <= self.bytes.len()).then(|| self.bytes.slice(range))
+    }
+
+    /// The payload as owned bytes, without a copy.
+    ///
+    /// A payload of another input is copied.
+    #[must_use]
+    pub fn share(&self, payload: Payload<'_>) -> Bytes {
+        let range = payload.offset..payload.offset.saturating_add(payload.bytes.len());
+        match self.bytes.get(range.clone()) {
+            Some(own) if std::ptr::eq(own, payload.bytes) => self.bytes.slice(range),
+            _ => Bytes::copy_from_slice(payload.bytes),
+        }
+    }
+
+    /// How many numbers read so far were not written the way a canonical writer does:
+    /// varints (tags and lengths among them) with more bytes than needed, and 32-bit numbers with excess upper bits.
+    ///
+    /// As long as this does not change while a message is read,
+    /// writing the same fields in the same order and form gives the same bytes.
+    #[must_use]
+    pub fn non_minimal(&self) -> usize {
+        self.non_minimal.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    pub(super) fn note_non_minimal(&self) {
+        self.non_minimal.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The content of a length-delimited field or group: a piece of the input that knows where it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Payload<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Payload<'a> {
+    /// The bytes, for as long as the input lives.
+    #[inline]
+    #[must_use]
+    pub fn as_slice(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The offset of the first byte from the start of the input, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn offset(self) -> usize {
+        self.offset
+    }
+}
+
+impl Deref for Payload<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
+}
+
+/// One field of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'a> {
+    /// The field number, in 1 to 2^29-1.
+    pub number: u32,
+    /// The offset of the tag from the start of the input, in bytes.
+    pub start: usize,
+    /// The offset just after the value from the start of the input, in bytes.
+    pub end: usize,
+    /// The value, as far as the wire format tells it.
+    pub value: Value<'a>,
+}
+
+impl Field<'_> {
+    /// The whole record, from tag to end of value, for [`Input::slice`].
+    #[inline]
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The value of a field by wire type.
+#[derive(Debug, Clone, Copy)]
+pub enum Value<'a> {
+    /// An `int32`, `int64`, `uint64`, `bool` or enum, …
+    Varint(u64),
+    /// A `double`, `fixed64` or `sfixed64`.
+    Fixed64(u64),
+    /// A `float`, `fixed32` or `sfixed32`.
+    Fixed32(u32),
+    /// A message, `string`, `bytes` or packed repeated field.
+    Len(Payload<'a>),
+    /// The fields of a group, without its end tag. ONNX has no groups, so this belongs to an unknown field.
+    Group(Payload<'a>),
+}
+
+/// A cursor over the fields of one message.
+///
+/// It allocates nothing and does not recurse: to read a message inside a field, make another reader with
+/// [`Reader::message`].
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    /// The bytes of this message.
+    buf: &'a [u8],
+    /// Where we are in `buf`; never past its end.
+    pos: usize,
+    /// The offset of `buf` in the input.
+    base: usize,
+    /// How many more levels of messages and groups may be entered.
+    depth_left: u32,
+    input: &'a Input,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads one field, or `None` at the end of the message.
+    ///
+    /// # Errors
+    /// When the bytes are not protobuf. The reader is then of no further use.
+    #[inline]
+    pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
+        let start = self.pos;
+        if start == self.buf.len() {
+            return Ok(None);
+        }
+        let (number, wire_type) = self.tag()?;
+        let value = match wire_type {
+            0 => Value::Varint(self.varint()?),
+            1 => Value::Fixed64(u64::from_le_bytes(self.array()?)),
+            2 => Value::Len(self.len_payload()?),
+            5 => Value::Fixed32(u32::from_le_bytes(self.array()?)),
+            3 => Value::Group(self.group(number)?),
+            other => return Err(self.bad_wire_type(number, other, start)),
+        };
+        Ok(Some(Field { number, start: self.base + start, end: self.offset(), value }))
+    }
+
+    /// A reader of the message in a field of this message.
+    ///
+    /// # Errors
+    /// When messages are nested deeper than [`WireLimits::message_depth`].
+    #[inline]
+    pub fn message(&self, payload: Payload<'a>) -> Result<Self, WireError> {
+        if self.depth_left == 0 {
+            return Err(self.too_deep(payload.offset));
+        }
+        let depth_left = self.depth_left - 1;
+        Ok(Self { buf: payload.bytes, pos: 0, base: payload.offset, depth_left, input: self.input })
+    }
+
+    /// The text of a `string` field.
+    ///
+    /// # Errors
+    /// When it is not UTF-8 (the offset is that of the first wrong byte) or longer than [`WireLimits::string_bytes`].
+    #[inline]
+    pub fn string(&self, payload: Payload<'a>) -> Result<&'a str, WireError> {
+        if payload.bytes.len() as u64 > self.input.limits.string_bytes {
+            return Err(self.string_too_long(payload));
+        }
+        std::str::from_utf8(payload.bytes).map_err(|error| {
+            WireError::new(WireErrorKind::Utf8, payload.offset.saturating_add(error.valid_up_to()))
+        })
+    }
+
+    /// The value of an `int32` or enum field: as in every protobuf reader, only the lower half of the varint counts.
+    #[inline]
+    #[must_use]
+    pub fn int32(&self, varint: u64) -> i32 {
+        int32(self.input, varint)
+    }
+
+    /// The elements of a packed field of varints.
+    #[inline]
+    #[must_use]
+    pub fn packed_varints(&self, payload: Payload<'a>) -> Varints<'a> {
+        Varints::new(Self { buf: payload.bytes, pos: 0, base: payload.offset, ..*self })
+    }
+
+    /// The elements of a packed field of `fixed32` or `float`.
+    ///
+    /// # Errors
+    /// When the length is not a multiple of 4.
+    #[inline]
+    pub fn packed_fixed32(&self, payload: Payload<'a>) -> Result<Fixed32s<'a>, WireError> {
+        Fixed32s::new(payload)
+    }
+
+    /// The elements of a packed field of `fixed64` or `double`.
+    ///
+    /// # Errors
+    /// When the length is not a multiple of 8.
+    #[inline]
+    pub fn packed_fixed64(&self, payload: Payload<'a>) -> Result<Fixed64s<'a>, WireError> {
+        Fixed64s::new(payload)
+    }
+
+    /// The payload as owned bytes, without a copy.
+    #[inline]
+    #[must_use]
+    pub fn share(&self, payload: Payload<'a>) -> Bytes {
+        self.input.share(payload)
+    }
+
+    /// The whole record of a field this reader gave, tag included, without a copy; to keep unknown fields.
+    #[must_use]
+    pub fn raw_record(&self, field: &Field<'a>) -> Bytes {
+        self.input.slice(field.range()).unwrap_or_default()
+    }
+
+    /// The input that this reader is a cursor of.
+    #[inline]
+    #[must_use]
+    pub fn input(&self) -> &'a Input {
+        self.input
+    }
+
+    /// The offset of the next byte to read from the start of the input, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.base + self.pos
+    }
+
+    /// How many bytes of the message are still to be read: an upper bound for all that can come out of it.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.buf.len() - self.pos
+    }
+
+    /// The bytes of the message that are still to be read.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.buf.get(self.pos..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn tag(&mut self) -> Result<(u32, u8), WireError> {
+        let tag = match self.buf.get(self.pos) {
+            Some(&byte) if byte < 0x80 => {
+                self.pos += 1;
+                u32::from(byte)
+            }
+            _ => self.long_tag()?,
+        };
+        let number = tag >> 3;
+        if number == 0 {
+            // A tag with number 0 that is written long is as wrong; its first byte is near enough.
+            return Err(WireError::new(WireErrorKind::FieldNumberZero, self.offset().saturating_sub(1)));
+        }
+        Ok((number, (tag & 7) as u8))
+    }
+
+    /// A tag of two to five bytes; five is where protobuf's own readers stop.
+    fn long_tag(&mut self) -> Result<u32, WireError> {
+        let start = self.pos;
+        let tag = self.varint()?;
+        if self.pos - start > 5 {
+            return Err(WireError::new(WireErrorKind::TagTooLarge, self.base + start));
+        }
+        u32::try_from(tag).map_err(|_| WireError::new(WireErrorKind::TagTooLarge, self.base + start))
+    }
+
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<u64, WireError> {
+        match self.buf.get(self.pos) {
+            Some(&byte) if byte < 0x80 => {
+                self.pos += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    /// A varint of any length. Bits beyond the 64th are dropped, as protobuf's own readers do.
+    fn long_varint(&mut self) -> Result<u64, WireError> {
+        let mut value = 0_u64;
+        let left = self.rest();
+        for (index, &byte) in left.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (index * 7);
+            if byte < 0x80 {
+                // The last byte adds nothing, or bits that are lost.
+                if (byte == 0 && index > 0) || (index == 9 && byte > 1) {
+                    self.input.note_non_minimal();
+                }
+                self.pos += index + 1;
+                return Ok(value);
+            }
+        }
+        if left.len() < 10 {
+            return Err(self.truncated(left.len() as u64 + 1));
+        }
+        Err(WireError::new(WireErrorKind::VarintTooLong, self.offset()))
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        let Some(bytes) = self.rest().first_chunk::<N>() else {
+            return Err(self.truncated(N as u64));
+        };
+        self.pos += N;
+        Ok(*bytes)
+    }
+
+    #[inline]
+    fn len_payload(&mut self) -> Result<Payload<'a>, WireError> {
+        let length = self.varint()?;
+        // On a machine with small addresses a length that does not fit is longer than any input.
+        let wanted = usize::try_from(length).unwrap_or(usize::MAX);
+        let Some(bytes) = self.rest().get(..wanted) else {
+            return Err(self.truncated(length));
+        };
+        let payload = Payload { bytes, offset: self.offset() };
+        self.pos += bytes.len();
+        Ok(payload)
+    }
+
+    /// Skips to the end of the group whose start tag was just read, and the groups inside, without recursion.
+    #[cold]
+    fn group(&mut self, number: u32) -> Result<Payload<'a>, WireError> {
+        let start = self.pos;
+        let mut open = vec![number];
+        while let Some(&innermost) = open.last() {
+            if open.len() as u64 > u64::from(self.depth_left) {
+                return Err(self.too_deep(self.offset()));
+            }
+            let tag_start = self.pos;
+            if self.remaining() == 0 {
+                return Err(WireError::new(
+                    WireErrorKind::GroupNotClosed { number: innermost },
+                    self.offset(),
+                ));
+            }
+            let (number, wire_type) = self.tag()?;
+            match wire_type {
+                0 => drop(self.varint()?),
+                1 => drop(self.array::<8>()?),
+                2 => drop(self.len_payload()?),
+                5 => drop(self.array::<4>()?),
+                3 => open.push(number),
+                4 if number == innermost => {
+                    open.pop();
+                    if open.is_empty() {
+                        let bytes = self.buf.get(start..tag_start).unwrap_or_default();
+                        return Ok(Payload { bytes, offset: self.base + start });
+                    }
+                }
+                other => return Err(self.bad_wire_type(number, other, tag_start)),
+            }
+        }
+        Err(WireError::new(WireErrorKind::GroupNotClosed { number }, self.offset()))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn truncated(&self, needed: u64) -> WireError {
+        WireError::new(WireErrorKind::Truncated { needed, left: self.remaining() as u64 }, self.offset())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bad_wire_type(&self, number: u32, wire_type: u8, start: usize) -> WireError {
+        let kind = match wire_type {
+            4 => WireErrorKind::UnmatchedEndGroup { number },
+            _ => WireErrorKind::WireType(wire_type),
+        };
+        WireError::new(kind, self.base + start)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_deep(&self, offset: usize) -> WireError {
+        let limit = u64::from(self.input.limits.message_depth);
+        WireError::new(WireErrorKind::Limit { name: "message_depth", limit, wanted: limit + 1 }, offset)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn string_too_long(&self, payload: Payload<'_>) -> WireError {
+        let (limit, wanted) = (self.input.limits.string_bytes, payload.bytes.len() as u64);
+        WireError::new(WireErrorKind::Limit { name: "string_bytes", limit, wanted }, payload.offset)
+    }
+}
+
+#[inline]
+pub(super) fn int32(input: &Input, varint: u64) -> i32 {
+    let value = varint as i32;
+    if i64::from(value).cast_unsigned() != varint {
+        input.note_non_minimal();
+    }
+    value
+}
