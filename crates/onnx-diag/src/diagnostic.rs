@@ -1,0 +1,85 @@
+//! A finding about a model: [`Diagnostic`] and [`Label`].
+
+use crate::escape::bounded;
+use crate::locus::Locus;
+use crate::rule::{Reference, Rule, Severity};
+
+/// The number of bytes of a message, help or note that are kept.
+const TEXT_BYTES: usize = 4096;
+
+/// A second place that explains a finding, with what it has to do with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The other place.
+    pub locus: Locus,
+    /// What it has to do with the finding: "first defined here".
+    pub text: String,
+}
+
+/// One finding about the user's model: which rule, where, what exactly, and what to do.
+///
+/// The message is one terse sentence that stands alone, starts in lower case and has names between backticks (use
+/// [`Quoted`](crate::Quoted)). It does not repeat the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a diagnostic says nothing until it is given to a sink"]
+pub struct Diagnostic {
+    /// The rule that the model breaks.
+    pub rule: &'static Rule,
+    /// How bad it is: the rule's severity, until the policy of a [`Sink`](crate::Sink) says otherwise.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// Where it is wrong.
+    pub locus: Locus,
+    /// Other places that explain it.
+    pub labels: Vec<Label>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Background that helps to understand it.
+    pub notes: Vec<String>,
+    /// Whether the reference checker accepts this defect; see [`Diagnostic::beyond_reference`].
+    pub beyond_reference: bool,
+}
+
+impl Diagnostic {
+    /// A finding at a place. A message beyond 4 KiB is cut.
+    pub fn new(rule: &'static Rule, locus: Locus, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: rule.severity,
+            message: bounded(message.into(), TEXT_BYTES),
+            locus,
+            labels: Vec::new(),
+            help: None,
+            notes: Vec::new(),
+            beyond_reference: rule.reference == Reference::NotEnforced,
+        }
+    }
+
+    /// Adds another place that explains the finding.
+    pub fn label(mut self, locus: Locus, text: impl Into<String>) -> Self {
+        self.labels.push(Label { locus, text: bounded(text.into(), TEXT_BYTES) });
+        self
+    }
+
+    /// Says what to do about it.
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(bounded(text.into(), TEXT_BYTES));
+        self
+    }
+
+    /// Adds background.
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(bounded(text.into(), TEXT_BYTES));
+        self
+    }
+
+    /// Says whether the reference checker would accept exactly this defect.
+    ///
+    /// Only needed for rules that are [`Reference::Partly`] enforced: the others know the answer, and a partly enforced
+    /// rule counts as enforced until this says otherwise.
+    pub fn beyond_reference(mut self, beyond: bool) -> Self {
+        self.beyond_reference = beyond;
+        self
+    }
+}

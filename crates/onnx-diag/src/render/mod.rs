@@ -1,0 +1,1 @@
+//! Renderers: what a [`Sink`](crate::Sink) collected, as text, JSON or SARIF.

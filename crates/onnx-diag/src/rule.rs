@@ -1,0 +1,137 @@
+//! What can be wrong, as static data: [`Rule`], [`Severity`] and [`Reference`].
+
+use std::fmt;
+
+/// How bad a finding is. The order is from mild to bad, so `severity >= Severity::Warning` reads as it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Advice: the specification says SHOULD, or a fact that a reader will want to know.
+    Note,
+    /// The specification says MUST, but files in the wild and the reference disagree.
+    Warning,
+    /// The model is invalid for the reference, or cannot mean anything.
+    Error,
+}
+
+impl Severity {
+    /// The lower-case word that every output format uses: `error`, `warning` or `note`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the reference implementation's own checker does about a defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reference {
+    /// It rejects every model that has the defect.
+    Enforced,
+    /// It rejects some models that have the defect, and accepts others.
+    Partly,
+    /// It accepts the model.
+    NotEnforced,
+}
+
+/// One thing that can be wrong with a model: a record that lives in a `static`, beside the code that finds it.
+///
+/// The set of rules is open: each crate declares its own, and nothing here lists them.
+/// Rules are compared by [`code`](Rule::code).
+///
+/// Codes never change meaning and are never used again. Their thousands say who looks:
+///
+/// | codes | who |
+/// |---|---|
+/// | 0xxx | the text format |
+/// | 1xxx | decoding bytes |
+/// | 2xxx | the checker |
+/// | 3xxx | type and shape inference |
+/// | 4xxx | conversion and rewriting |
+/// | 9xxx | free for users of the library |
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The number, printed as `ONNX2101`; see [`Rule::id`].
+    pub code: u16,
+    /// The name, which names the defect, not the cure: `value-defined-twice`.
+    pub slug: &'static str,
+    /// The severity unless a [`Policy`](crate::Policy) says otherwise.
+    pub severity: Severity,
+    /// One sentence that says what is wrong, without a model at hand.
+    pub summary: &'static str,
+    /// The section of the ONNX specification that the rule follows; empty when there is none.
+    pub spec: &'static str,
+    /// What the reference checker does about this defect.
+    pub reference: Reference,
+    /// The long explanation, as Markdown; may be empty.
+    pub explain: &'static str,
+}
+
+impl Rule {
+    /// The code as people and tools see it, such as `ONNX2101` or `ONNX0007`.
+    pub const fn id(&self) -> RuleId {
+        RuleId(self.code)
+    }
+
+    /// Whether `text` names this rule: by slug, by `ONNX2101`, or by the bare number `2101`. Case is ignored.
+    pub fn is_named(&self, text: &str) -> bool {
+        if text.eq_ignore_ascii_case(self.slug) {
+            return true;
+        }
+        let digits = match text.get(..4) {
+            Some(prefix) if prefix.eq_ignore_ascii_case("ONNX") => text.get(4..).unwrap_or_default(),
+            _ => text,
+        };
+        !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && digits.parse::<u16>() == Ok(self.code)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for Rule {}
+
+/// A rule's code in its one printed form, `ONNX` and four digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(u16);
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ONNX{:04}", self.0)
+    }
+}
+
+/// Finds the rule that `text` names (see [`Rule::is_named`]) among `rules`.
+///
+/// # Examples
+///
+/// ```
+/// # use onnx_diag::{Reference, Rule, Severity, find_rule};
+/// static TWICE: Rule = Rule {
+///     code: 2101,
+///     slug: "value-defined-twice",
+///     severity: Severity::Error,
+///     summary: "Two places of one graph define the same value.",
+///     spec: "IR: Names Within a Graph",
+///     reference: Reference::Enforced,
+///     explain: "",
+/// };
+/// assert_eq!(find_rule([&TWICE], "onnx2101"), Some(&TWICE));
+/// assert_eq!(find_rule([&TWICE], "value-defined-twice"), Some(&TWICE));
+/// assert_eq!(find_rule([&TWICE], "value"), None);
+/// ```
+pub fn find_rule(rules: impl IntoIterator<Item = &'static Rule>, text: &str) -> Option<&'static Rule> {
+    rules.into_iter().find(|rule| rule.is_named(text))
+}

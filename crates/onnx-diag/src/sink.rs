@@ -1,0 +1,250 @@
+//! Where findings go: [`Sink`], with its [`Policy`], its [`Caps`] and its exact [`Counts`].
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::Diagnostic;
+use crate::rule::{Rule, Severity};
+
+/// Proof that a finding was reported: only a [`Sink`] makes one.
+///
+/// A function that returns `Result<T, Reported>` says "there is no `T`, and the user already knows why", so its caller
+/// has nothing left to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reported(());
+
+/// How many findings of each severity there were, including those that were not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The number of errors.
+    pub errors: u64,
+    /// The number of warnings.
+    pub warnings: u64,
+    /// The number of notes.
+    pub notes: u64,
+}
+
+impl Counts {
+    /// All findings together.
+    pub const fn total(self) -> u64 {
+        self.errors.saturating_add(self.warnings).saturating_add(self.notes)
+    }
+
+    fn add(&mut self, severity: Severity, n: u64) {
+        let slot = match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        };
+        *slot = slot.saturating_add(n);
+    }
+}
+
+/// How many findings a sink keeps. The rest is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The number of findings kept for one rule.
+    pub per_rule: usize,
+    /// The number of findings kept in all.
+    pub total: usize,
+}
+
+impl Caps {
+    /// 100 findings for one rule, 1000 in all: more than anyone reads, and little memory on any model.
+    pub const DEFAULT: Self = Self { per_rule: 100, total: 1000 };
+
+    /// Keeps everything. On hostile input this uses memory in proportion to the number of defects.
+    pub const NONE: Self = Self { per_rule: usize::MAX, total: usize::MAX };
+}
+
+/// What the user wants to hear: severities changed for single rules or for all.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    rules: BTreeMap<u16, Option<Severity>>,
+    deny_from: Option<Severity>,
+}
+
+impl Policy {
+    /// Every rule keeps its own severity.
+    pub const fn new() -> Self {
+        Self { rules: BTreeMap::new(), deny_from: None }
+    }
+
+    /// Does not report the rule at all.
+    #[must_use]
+    pub fn allow(mut self, rule: &Rule) -> Self {
+        self.rules.insert(rule.code, None);
+        self
+    }
+
+    /// Makes every finding of the rule an error.
+    #[must_use]
+    pub fn deny(self, rule: &Rule) -> Self {
+        self.set(rule, Severity::Error)
+    }
+
+    /// Gives the rule another severity.
+    #[must_use]
+    pub fn set(mut self, rule: &Rule, severity: Severity) -> Self {
+        self.rules.insert(rule.code, Some(severity));
+        self
+    }
+
+    /// Makes every finding that is at least this severe an error; what is said about single rules goes first.
+    #[must_use]
+    pub fn deny_from(mut self, severity: Severity) -> Self {
+        self.deny_from = Some(severity);
+        self
+    }
+
+    /// The severity of the rule under this policy; `None` when it is not to be reported.
+    pub fn severity(&self, rule: &Rule) -> Option<Severity> {
+        match self.rules.get(&rule.code) {
+            Some(&chosen) => chosen,
+            None if self.deny_from.is_some_and(|from| rule.severity >= from) => Some(Severity::Error),
+            None => Some(rule.severity),
+        }
+    }
+}
+
+/// How often one rule was reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleCount {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The number of its findings.
+    pub found: u64,
+    /// The number of those that were kept.
+    pub kept: u64,
+}
+
+impl RuleCount {
+    /// The number of findings that were counted but not kept.
+    pub const fn dropped(&self) -> u64 {
+        self.found.saturating_sub(self.kept)
+    }
+}
+
+/// Collects findings in the order in which they are reported, within [`Caps`], under a [`Policy`].
+#[derive(Clone, Debug)]
+pub struct Sink {
+    diagnostics: Vec<Diagnostic>,
+    rules: BTreeMap<u16, RuleCount>,
+    counts: Counts,
+    caps: Caps,
+    policy: Policy,
+}
+
+impl Default for Sink {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sink {
+    /// An empty sink with the default caps and no policy.
+    pub const fn new() -> Self {
+        Self::with(Policy::new(), Caps::DEFAULT)
+    }
+
+    /// An empty sink with a policy and caps.
+    pub const fn with(policy: Policy, caps: Caps) -> Self {
+        Self {
+            diagnostics: Vec::new(),
+            rules: BTreeMap::new(),
+            counts: Counts { errors: 0, warnings: 0, notes: 0 },
+            caps,
+            policy,
+        }
+    }
+
+    /// Takes a finding.
+    pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.report_with(diagnostic.rule, || diagnostic)
+    }
+
+    /// Takes a finding of `rule` that is built only when it is kept. The way to report from a loop over a large model.
+    pub fn report_with(&mut self, rule: &'static Rule, build: impl FnOnce() -> Diagnostic) -> Reported {
+        let Some(severity) = self.policy.severity(rule) else {
+            return Reported(());
+        };
+        if self.count(rule, severity) {
+            let mut diagnostic = build();
+            debug_assert_eq!(diagnostic.rule, rule, "a finding is counted for the rule that it names");
+            diagnostic.severity = severity;
+            self.diagnostics.push(diagnostic);
+        }
+        Reported(())
+    }
+
+    /// Counts one finding and says whether there is room to keep it.
+    fn count(&mut self, rule: &'static Rule, severity: Severity) -> bool {
+        self.counts.add(severity, 1);
+        let room = self.diagnostics.len() < self.caps.total;
+        let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0 });
+        entry.found = entry.found.saturating_add(1);
+        let keep = room && usize::try_from(entry.kept).is_ok_and(|kept| kept < self.caps.per_rule);
+        entry.kept = entry.kept.saturating_add(u64::from(keep));
+        keep
+    }
+
+    /// Adds everything another sink found, after what this one has. The policy of this sink decides.
+    pub fn merge(&mut self, other: Self) {
+        let mut dropped: Vec<(&'static Rule, u64)> =
+            other.rules.values().map(|count| (count.rule, count.dropped())).collect();
+        for diagnostic in other.diagnostics {
+            self.report(diagnostic);
+        }
+        dropped.retain(|&(_, n)| n > 0);
+        for (rule, n) in dropped {
+            let Some(severity) = self.policy.severity(rule) else { continue };
+            self.counts.add(severity, n);
+            let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0 });
+            entry.found = entry.found.saturating_add(n);
+        }
+    }
+
+    /// Orders what was kept by position in the file. Findings without a position come first; ties keep their order.
+    pub fn sort_by_position(&mut self) {
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.locus.position());
+    }
+
+    /// The findings that were kept.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The findings that were kept, owned.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+
+    /// The exact number of findings of each severity, kept or not.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether any finding is an error.
+    pub const fn has_errors(&self) -> bool {
+        self.counts.errors > 0
+    }
+
+    /// Whether nothing was found.
+    pub const fn is_empty(&self) -> bool {
+        self.counts.total() == 0
+    }
+
+    /// How often each rule was reported, in the order of the codes.
+    pub fn rule_counts(&self) -> impl Iterator<Item = RuleCount> + '_ {
+        self.rules.values().copied()
+    }
+
+    /// The number of findings that were counted but not kept.
+    pub fn dropped(&self) -> u64 {
+        self.rules.values().map(RuleCount::dropped).fold(0, u64::saturating_add)
+    }
+
+    /// The policy that findings are reported under.
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}
