@@ -1,1 +1,86 @@
-//! Renderers: what a [`Sink`](crate::Sink) collected, as text, JSON or SARIF.
+//! Renderers: what a [`Sink`](crate::Sink) collected, as text for people, JSON for scripts or SARIF for code hosts.
+//!
+//! They write into any [`fmt::Write`] and know neither terminals nor files: colour is a [`Style`] that the caller
+//! brings, and the name of the file and the source text are arguments.
+
+pub mod json;
+pub mod sarif;
+pub mod text;
+
+use std::fmt::{self, Write};
+
+use crate::rule::Severity;
+
+/// What a piece of rendered text is, for a [`Style`] that colours it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// The severity and code of a finding, the carets under its source, and counts of it.
+    Severity(Severity),
+    /// The message of a finding.
+    Message,
+    /// Arrows, bars and line numbers beside the text.
+    Gutter,
+    /// The carets under a second place.
+    Secondary,
+    /// The word `help`.
+    Help,
+    /// The word `note`.
+    Note,
+}
+
+/// Colours: what to write before and after a piece of text. The default is to write nothing.
+pub trait Style {
+    /// Begins a piece.
+    ///
+    /// # Errors
+    ///
+    /// When writing to `out` fails.
+    fn begin(&self, role: Role, out: &mut dyn Write) -> fmt::Result {
+        let _ = (role, out);
+        Ok(())
+    }
+
+    /// Ends a piece. Pieces do not nest.
+    ///
+    /// # Errors
+    ///
+    /// When writing to `out` fails.
+    fn end(&self, role: Role, out: &mut dyn Write) -> fmt::Result {
+        let _ = (role, out);
+        Ok(())
+    }
+}
+
+/// No colours.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Style for Plain {}
+
+/// Writes `text` as a JSON string, quotes included.
+///
+/// Besides what JSON requires, everything that could act on a terminal is escaped, so that a JSON file is safe to look
+/// at; a parser gets the same string.
+fn json_string(out: &mut dyn Write, text: &str) -> fmt::Result {
+    out.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            c if crate::escape::is_unprintable(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+            c => out.write_char(c)?,
+        }
+    }
+    out.write_char('"')
+}
+
+#[cfg(test)]
+mod tests;
