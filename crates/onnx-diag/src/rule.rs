@@ -135,3 +135,31 @@ impl fmt::Display for RuleId {
 pub fn find_rule(rules: impl IntoIterator<Item = &'static Rule>, text: &str) -> Option<&'static Rule> {
     rules.into_iter().find(|rule| rule.is_named(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_found_by_any_of_their_names() {
+        static RULE: Rule = Rule {
+            code: 42,
+            slug: "graph-cycle",
+            severity: Severity::Error,
+            summary: "",
+            spec: "",
+            reference: Reference::NotEnforced,
+            explain: "",
+        };
+        assert_eq!(RULE.id().to_string(), "ONNX0042");
+        for name in ["ONNX0042", "onnx0042", "ONNX42", "0042", "42", "graph-cycle", "Graph-Cycle"] {
+            assert!(RULE.is_named(name), "{name}");
+        }
+        for name in
+            ["", "ONNX", "ONNX+42", "+42", "4200", "ONN42", "graph", "ONNX65578", "ééé", "onnx\u{0664}2"]
+        {
+            assert!(!RULE.is_named(name), "{name}");
+        }
+        assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Note);
+    }
+}

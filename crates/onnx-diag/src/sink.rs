@@ -248,3 +248,105 @@ impl Sink {
         &self.policy
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locus::Locus;
+    use crate::rule::Reference;
+
+    const fn rule(code: u16, slug: &'static str, severity: Severity) -> Rule {
+        Rule { code, slug, severity, summary: "", spec: "", reference: Reference::Partly, explain: "" }
+    }
+
+    static BAD: Rule = rule(9001, "bad", Severity::Error);
+    static ODD: Rule = rule(9002, "odd", Severity::Warning);
+    static FYI: Rule = rule(9003, "fyi", Severity::Note);
+
+    fn found(rule: &'static Rule, offset: u64) -> Diagnostic {
+        Diagnostic::new(rule, Locus::model().at_byte(offset), "m")
+    }
+
+    /// Reports one finding of each rule and says which severities came out.
+    fn check(policy: Policy, want: [Option<Severity>; 3]) {
+        let mut sink = Sink::with(policy, Caps::DEFAULT);
+        for rule in [&BAD, &ODD, &FYI] {
+            sink.report(found(rule, 0));
+        }
+        let got = [&BAD, &ODD, &FYI]
+            .map(|rule| sink.diagnostics().iter().find(|d| d.rule == rule).map(|d| d.severity));
+        assert_eq!(got, want);
+        let kept = u64::try_from(sink.diagnostics().len()).unwrap();
+        assert_eq!(sink.counts().total(), kept);
+    }
+
+    #[test]
+    fn policies_change_severities() {
+        use Severity::{Error, Note, Warning};
+        check(Policy::new(), [Some(Error), Some(Warning), Some(Note)]);
+        check(Policy::new().allow(&BAD), [None, Some(Warning), Some(Note)]);
+        check(Policy::new().deny(&FYI), [Some(Error), Some(Warning), Some(Error)]);
+        check(Policy::new().deny_from(Warning), [Some(Error), Some(Error), Some(Note)]);
+        check(Policy::new().deny_from(Note).allow(&ODD), [Some(Error), None, Some(Error)]);
+        check(Policy::new().deny_from(Note).set(&FYI, Warning), [Some(Error), Some(Error), Some(Warning)]);
+    }
+
+    #[test]
+    fn what_is_over_the_cap_is_not_built() {
+        let mut sink = Sink::with(Policy::new(), Caps { per_rule: 2, total: 3 });
+        let mut built = 0;
+        for offset in 0..10 {
+            for rule in [&BAD, &ODD] {
+                sink.report_with(rule, || {
+                    built += 1;
+                    found(rule, offset)
+                });
+            }
+        }
+        assert_eq!(built, 3);
+        assert_eq!(sink.counts(), Counts { errors: 10, warnings: 10, notes: 0 });
+        let dropped: Vec<_> = sink.rule_counts().map(|count| (count.rule.slug, count.dropped())).collect();
+        assert_eq!(dropped, [("bad", 8), ("odd", 9)]);
+        assert_eq!(sink.dropped(), 17);
+    }
+
+    #[test]
+    fn merging_keeps_order_and_counts() {
+        let caps = Caps { per_rule: 3, total: 10 };
+        let (mut first, mut second) = (Sink::with(Policy::new(), caps), Sink::with(Policy::new(), caps));
+        for offset in 0..2 {
+            first.report(found(&BAD, offset));
+        }
+        for offset in 2..9 {
+            second.report(found(&BAD, offset));
+            second.report(found(&FYI, offset));
+        }
+        first.merge(second);
+        assert_eq!(first.counts(), Counts { errors: 9, warnings: 0, notes: 7 });
+        let codes: Vec<_> = first.diagnostics().iter().map(|d| d.rule.slug).collect();
+        assert_eq!(codes, ["bad", "bad", "bad", "fyi", "fyi", "fyi"]);
+        assert_eq!(first.dropped(), 10);
+        let mut strict = Sink::with(Policy::new().allow(&BAD), caps);
+        strict.merge(first);
+        assert_eq!(strict.counts(), Counts { errors: 0, warnings: 0, notes: 7 });
+    }
+
+    #[test]
+    fn sorting_is_stable() {
+        let mut sink = Sink::new();
+        for (rule, offset) in [(&BAD, 9), (&ODD, 3), (&FYI, 3)] {
+            sink.report(found(rule, offset));
+        }
+        sink.report(Diagnostic::new(&BAD, Locus::model(), "no position"));
+        sink.sort_by_position();
+        let order: Vec<_> =
+            sink.diagnostics().iter().map(|d| (d.rule.slug, d.locus.position().is_some())).collect();
+        assert_eq!(order, [("bad", false), ("odd", true), ("fyi", true), ("bad", true)]);
+    }
+
+    #[test]
+    fn a_partly_enforced_rule_says_which_part() {
+        assert!(!found(&BAD, 0).beyond_reference);
+        assert!(found(&BAD, 0).beyond_reference(true).beyond_reference);
+    }
+}
