@@ -3,8 +3,10 @@ mod error;
 mod limits;
 mod packed;
 mod reader;
+mod writer;
 
 pub use error::{PathSegment, WireError, WireErrorKind};
 pub use limits::WireLimits;
 pub use packed::{Fixed32s, Fixed64s, Varints};
 pub use reader::{Field, Input, Payload, Reader, Value};
+pub use writer::{Mark, Segments, Writer};
