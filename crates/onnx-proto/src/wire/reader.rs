@@ -33,7 +33,12 @@ impl Input {
     /// A reader of the top-level message.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        Reader { buf: &self.bytes, pos: 0, base: 0, depth_left: self.limits.message_depth, input: self }
+        Reader {
+            rest: &self.bytes,
+            end: self.bytes.len(),
+            depth_left: self.limits.message_depth,
+            input: self,
+        }
     }
 
     /// The bytes of the top-level message.
@@ -59,7 +64,7 @@ impl Input {
     /// A payload of another input is copied.
     #[must_use]
     pub fn share(&self, payload: Payload<'_>) -> Bytes {
-        let range = payload.offset..payload.offset.saturating_add(payload.bytes.len());
+        let range = payload.offset..payload.end();
         match self.bytes.get(range.clone()) {
             Some(own) if std::ptr::eq(own, payload.bytes) => self.bytes.slice(range),
             _ => Bytes::copy_from_slice(payload.bytes),
@@ -102,6 +107,13 @@ impl<'a> Payload<'a> {
     #[must_use]
     pub fn offset(self) -> usize {
         self.offset
+    }
+
+    /// The offset just after the last byte from the start of the input, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn end(self) -> usize {
+        self.offset + self.bytes.len()
     }
 }
 
@@ -157,12 +169,10 @@ pub enum Value<'a> {
 /// [`Reader::message`].
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
-    /// The bytes of this message.
-    buf: &'a [u8],
-    /// Where we are in `buf`; never past its end.
-    pos: usize,
-    /// The offset of `buf` in the input.
-    base: usize,
+    /// The bytes of this message that are still to be read.
+    rest: &'a [u8],
+    /// The offset of the end of this message in the input.
+    end: usize,
     /// How many more levels of messages and groups may be entered.
     depth_left: u32,
     input: &'a Input,
@@ -173,22 +183,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the bytes are not protobuf. The reader is then of no further use.
-    #[inline]
+    #[inline(always)]
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
-        let start = self.pos;
-        if start == self.buf.len() {
+        if self.rest.is_empty() {
             return Ok(None);
         }
-        let (number, wire_type) = self.tag()?;
-        let value = match wire_type {
-            0 => Value::Varint(self.varint()?),
-            1 => Value::Fixed64(u64::from_le_bytes(self.array()?)),
+        let start = self.offset();
+        let tag = self.tag()?;
+        let value = match tag & 7 {
             2 => Value::Len(self.len_payload()?),
-            5 => Value::Fixed32(u32::from_le_bytes(self.array()?)),
-            3 => Value::Group(self.group(number)?),
-            other => return Err(self.bad_wire_type(number, other, start)),
+            0 => Value::Varint(self.varint()?),
+            _ => self.rare_value(tag, start)?,
         };
-        Ok(Some(Field { number, start: self.base + start, end: self.offset(), value }))
+        Ok(Some(Field { number: tag >> 3, start, end: self.offset(), value }))
     }
 
     /// A reader of the message in a field of this message.
@@ -201,7 +208,7 @@ impl<'a> Reader<'a> {
             return Err(self.too_deep(payload.offset));
         }
         let depth_left = self.depth_left - 1;
-        Ok(Self { buf: payload.bytes, pos: 0, base: payload.offset, depth_left, input: self.input })
+        Ok(Self { rest: payload.bytes, end: payload.end(), depth_left, input: self.input })
     }
 
     /// The text of a `string` field.
@@ -229,7 +236,7 @@ impl<'a> Reader<'a> {
     #[inline]
     #[must_use]
     pub fn packed_varints(&self, payload: Payload<'a>) -> Varints<'a> {
-        Varints::new(Self { buf: payload.bytes, pos: 0, base: payload.offset, ..*self })
+        Varints::new(Self { rest: payload.bytes, end: payload.end(), ..*self })
     }
 
     /// The elements of a packed field of `fixed32` or `float`.
@@ -274,54 +281,50 @@ impl<'a> Reader<'a> {
     #[inline]
     #[must_use]
     pub fn offset(&self) -> usize {
-        self.base + self.pos
+        self.end - self.rest.len()
     }
 
     /// How many bytes of the message are still to be read: an upper bound for all that can come out of it.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.buf.len() - self.pos
+        self.rest.len()
     }
 
     /// The bytes of the message that are still to be read.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
-        self.buf.get(self.pos..).unwrap_or_default()
+        self.rest
     }
 
-    #[inline]
-    fn tag(&mut self) -> Result<(u32, u8), WireError> {
-        let tag = match self.buf.get(self.pos) {
-            Some(&byte) if byte < 0x80 => {
-                self.pos += 1;
-                u32::from(byte)
+    #[inline(always)]
+    fn tag(&mut self) -> Result<u32, WireError> {
+        match *self.rest {
+            [byte @ 8..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u32::from(byte))
             }
-            _ => self.long_tag()?,
-        };
-        let number = tag >> 3;
-        if number == 0 {
-            // A tag with number 0 that is written long is as wrong; its first byte is near enough.
-            return Err(WireError::new(WireErrorKind::FieldNumberZero, self.offset().saturating_sub(1)));
+            _ => self.long_tag(),
         }
-        Ok((number, (tag & 7) as u8))
     }
 
-    /// A tag of two to five bytes; five is where protobuf's own readers stop.
+    /// A tag of two to five bytes (five is where protobuf's own readers stop), or one with field number 0.
+    #[inline(never)]
     fn long_tag(&mut self) -> Result<u32, WireError> {
-        let start = self.pos;
+        let (start, before) = (self.offset(), self.rest.len());
         let tag = self.varint()?;
-        if self.pos - start > 5 {
-            return Err(WireError::new(WireErrorKind::TagTooLarge, self.base + start));
+        match u32::try_from(tag) {
+            Ok(0..8) => Err(WireError::new(WireErrorKind::FieldNumberZero, start)),
+            Ok(tag) if before - self.rest.len() <= 5 => Ok(tag),
+            _ => Err(WireError::new(WireErrorKind::TagTooLarge, start)),
         }
-        u32::try_from(tag).map_err(|_| WireError::new(WireErrorKind::TagTooLarge, self.base + start))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn varint(&mut self) -> Result<u64, WireError> {
-        match self.buf.get(self.pos) {
-            Some(&byte) if byte < 0x80 => {
-                self.pos += 1;
+        match *self.rest {
+            [byte @ 0..0x80, ref rest @ ..] => {
+                self.rest = rest;
                 Ok(u64::from(byte))
             }
             _ => self.long_varint(),
@@ -329,98 +332,96 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint of any length. Bits beyond the 64th are dropped, as protobuf's own readers do.
+    #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0_u64;
-        let left = self.rest();
-        for (index, &byte) in left.iter().take(10).enumerate() {
+        for (index, &byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (index * 7);
             if byte < 0x80 {
                 // The last byte adds nothing, or bits that are lost.
                 if (byte == 0 && index > 0) || (index == 9 && byte > 1) {
                     self.input.note_non_minimal();
                 }
-                self.pos += index + 1;
+                self.rest = self.rest.get(index + 1..).unwrap_or_default();
                 return Ok(value);
             }
         }
-        if left.len() < 10 {
-            return Err(self.truncated(left.len() as u64 + 1));
+        if self.rest.len() < 10 {
+            return Err(self.truncated(self.rest.len() as u64 + 1));
         }
         Err(WireError::new(WireErrorKind::VarintTooLong, self.offset()))
     }
 
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let Some(bytes) = self.rest().first_chunk::<N>() else {
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
             return Err(self.truncated(N as u64));
         };
-        self.pos += N;
+        self.rest = rest;
         Ok(*bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn len_payload(&mut self) -> Result<Payload<'a>, WireError> {
         let length = self.varint()?;
         // On a machine with small addresses a length that does not fit is longer than any input.
         let wanted = usize::try_from(length).unwrap_or(usize::MAX);
-        let Some(bytes) = self.rest().get(..wanted) else {
+        let Some((bytes, rest)) = self.rest.split_at_checked(wanted) else {
             return Err(self.truncated(length));
         };
         let payload = Payload { bytes, offset: self.offset() };
-        self.pos += bytes.len();
+        self.rest = rest;
         Ok(payload)
+    }
+
+    /// The value after the tag at offset `start`, for the wire types that are rare in ONNX, and the wrong ones.
+    #[inline(never)]
+    fn rare_value(&mut self, tag: u32, start: usize) -> Result<Value<'a>, WireError> {
+        match tag & 7 {
+            1 => Ok(Value::Fixed64(u64::from_le_bytes(self.array()?))),
+            5 => Ok(Value::Fixed32(u32::from_le_bytes(self.array()?))),
+            3 => Ok(Value::Group(self.group(tag >> 3)?)),
+            _ => Err(wrong_tag(tag, start)),
+        }
     }
 
     /// Skips to the end of the group whose start tag was just read, and the groups inside, without recursion.
     #[cold]
     fn group(&mut self, number: u32) -> Result<Payload<'a>, WireError> {
-        let start = self.pos;
-        let mut open = vec![number];
-        while let Some(&innermost) = open.last() {
-            if open.len() as u64 > u64::from(self.depth_left) {
+        let (content, offset) = (self.rest, self.offset());
+        let mut innermost = number;
+        let mut outer = Vec::new();
+        loop {
+            if outer.len() as u64 >= u64::from(self.depth_left) {
                 return Err(self.too_deep(self.offset()));
             }
-            let tag_start = self.pos;
-            if self.remaining() == 0 {
-                return Err(WireError::new(
-                    WireErrorKind::GroupNotClosed { number: innermost },
-                    self.offset(),
-                ));
+            let (before, start) = (self.rest, self.offset());
+            if before.is_empty() {
+                return Err(WireError::new(WireErrorKind::GroupNotClosed { number: innermost }, start));
             }
-            let (number, wire_type) = self.tag()?;
-            match wire_type {
+            let tag = self.tag()?;
+            match tag & 7 {
                 0 => drop(self.varint()?),
                 1 => drop(self.array::<8>()?),
                 2 => drop(self.len_payload()?),
                 5 => drop(self.array::<4>()?),
-                3 => open.push(number),
-                4 if number == innermost => {
-                    open.pop();
-                    if open.is_empty() {
-                        let bytes = self.buf.get(start..tag_start).unwrap_or_default();
-                        return Ok(Payload { bytes, offset: self.base + start });
+                3 => outer.push(std::mem::replace(&mut innermost, tag >> 3)),
+                4 if tag >> 3 == innermost => match outer.pop() {
+                    Some(number) => innermost = number,
+                    None => {
+                        let length = content.len() - before.len();
+                        return Ok(Payload { bytes: content.get(..length).unwrap_or_default(), offset });
                     }
-                }
-                other => return Err(self.bad_wire_type(number, other, tag_start)),
+                },
+                _ => return Err(wrong_tag(tag, start)),
             }
         }
-        Err(WireError::new(WireErrorKind::GroupNotClosed { number }, self.offset()))
     }
 
     #[cold]
     #[inline(never)]
     fn truncated(&self, needed: u64) -> WireError {
         WireError::new(WireErrorKind::Truncated { needed, left: self.remaining() as u64 }, self.offset())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn bad_wire_type(&self, number: u32, wire_type: u8, start: usize) -> WireError {
-        let kind = match wire_type {
-            4 => WireErrorKind::UnmatchedEndGroup { number },
-            _ => WireErrorKind::WireType(wire_type),
-        };
-        WireError::new(kind, self.base + start)
     }
 
     #[cold]
@@ -445,4 +446,13 @@ pub(super) fn int32(input: &Input, varint: u64) -> i32 {
         input.note_non_minimal();
     }
     value
+}
+
+#[cold]
+fn wrong_tag(tag: u32, offset: usize) -> WireError {
+    let kind = match tag & 7 {
+        4 => WireErrorKind::UnmatchedEndGroup { number: tag >> 3 },
+        wire_type => WireErrorKind::WireType(wire_type as u8),
+    };
+    WireError::new(kind, offset)
 }
