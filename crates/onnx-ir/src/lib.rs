@@ -1,1 +1,34 @@
 //! An editable arena graph for ONNX models.
+#![forbid(unsafe_code)]
+
+mod attr;
+mod constant;
+mod edit;
+mod entity;
+mod extras;
+mod graph;
+mod info;
+mod model;
+mod node;
+mod node_edit;
+mod order;
+mod provenance;
+mod scope;
+mod uses;
+mod value;
+
+pub use attr::{AttrExtra, AttrKind, AttrValue, Attribute};
+pub use constant::{Constant, SparseTensor};
+pub use edit::EditError;
+pub use entity::{FunctionId, GraphId, NodeId, ValueId};
+pub use extras::{
+    DeviceGroup, Extras, Metadata, MetadataEntry, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
+    SimpleSharding, Source, ValueRef, metadata_value, set_metadata,
+};
+pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParameter};
+pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo, opset_version};
+pub use model::Model;
+pub use node::{NewNode, Node};
+pub use order::Position;
+pub use provenance::{Derivation, DerivationId, Origin};
+pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};

@@ -1,0 +1,195 @@
+//! What messages carry besides their meaning: documentation, metadata, fields nobody knows.
+
+use bytes::Bytes;
+use onnx_types::{FieldMask, Symbol, UnknownFields};
+use smallvec::SmallVec;
+
+use crate::entity::ValueId;
+
+/// The bytes a small message was read from, kept only where writing it anew would give other bytes.
+///
+/// Setters of the record drop it.
+pub type Source = Option<Box<Bytes>>;
+
+/// One entry of a `metadata_props` list, or of any other list of `StringStringEntryProto`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MetadataEntry {
+    key: Symbol,
+    value: Symbol,
+    source: Source,
+}
+
+impl MetadataEntry {
+    /// The entry `key: value`.
+    #[must_use]
+    pub const fn new(key: Symbol, value: Symbol) -> Self {
+        Self { key, value, source: None }
+    }
+
+    /// The entry as a file wrote it, where that is not the usual form.
+    #[must_use]
+    pub const fn with_source(key: Symbol, value: Symbol, source: Source) -> Self {
+        Self { key, value, source }
+    }
+
+    /// The key.
+    #[must_use]
+    pub const fn key(&self) -> Symbol {
+        self.key
+    }
+
+    /// The value.
+    #[must_use]
+    pub const fn value(&self) -> Symbol {
+        self.value
+    }
+
+    /// Changes the value.
+    pub fn set_value(&mut self, value: Symbol) {
+        self.value = value;
+        self.source = None;
+    }
+
+    /// The bytes the entry was read from, where writing it anew would give others.
+    #[must_use]
+    pub fn source(&self) -> Option<&Bytes> {
+        self.source.as_deref()
+    }
+}
+
+/// A list of metadata in file order. Keys should be distinct, but files exist in which they are not.
+pub type Metadata = Vec<MetadataEntry>;
+
+/// Finds the value of a key: the last entry wins, as in a protobuf map.
+#[must_use]
+pub fn metadata_value(metadata: &[MetadataEntry], key: Symbol) -> Option<Symbol> {
+    metadata.iter().rev().find(|entry| entry.key == key).map(|entry| entry.value)
+}
+
+/// Sets the value of a key, adding the entry at the end when there is none.
+pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: Symbol) {
+    match metadata.iter_mut().rev().find(|entry| entry.key == key) {
+        Some(entry) => entry.set_value(value),
+        None => metadata.push(MetadataEntry::new(key, value)),
+    }
+}
+
+/// The rare parts of a node or of a value's `ValueInfoProto`, boxed so that the common ones cost one word.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Extras {
+    /// `doc_string`.
+    pub doc: Symbol,
+    /// `metadata_props`.
+    pub metadata: Metadata,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// `device_configurations`; used by nodes only.
+    pub device_configurations: Vec<NodeDeviceConfiguration>,
+}
+
+impl Extras {
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.doc.is_empty()
+            && self.metadata.is_empty()
+            && self.unknown.is_empty()
+            && self.mask == FieldMask::NONE
+            && self.device_configurations.is_empty()
+    }
+}
+
+/// A reference to a value by a part of the model that is not data flow (annotations, bindings, shardings).
+///
+/// Such a reference follows renaming, but does not keep the value alive: it is left out on writing when its value is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueRef {
+    /// A value of the model.
+    Value(ValueId),
+    /// A name that belongs to no value.
+    Name(Symbol),
+}
+
+/// How one node runs on several devices (message `NodeDeviceConfigurationProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeDeviceConfiguration {
+    /// The name of the model's device configuration that this refers to.
+    pub configuration: Symbol,
+    /// How inputs and outputs of the node are spread over devices.
+    pub shardings: Vec<Sharding>,
+    /// The stage of a pipeline the node belongs to, where given.
+    pub pipeline_stage: Option<i32>,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// How one tensor is spread over devices (message `ShardingSpecProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sharding {
+    /// The input or output of the node.
+    pub tensor: ValueRef,
+    /// The devices, or keys of device groups.
+    pub devices: SmallVec<[i64; 2]>,
+    /// Groups of devices: key and members.
+    pub groups: Vec<DeviceGroup>,
+    /// The axes that are split.
+    pub dims: Vec<ShardedDim>,
+    /// Fields that were written although they hold their default (bit 2: the devices are packed).
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// A group of devices (message `IntIntListEntryProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceGroup {
+    /// The key that stands for the group in the list of devices.
+    pub key: i64,
+    /// Its members.
+    pub members: SmallVec<[i64; 2]>,
+    /// Fields that were written although they hold their default (bit 2: the members are packed).
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// How one axis is split (message `ShardedDimProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShardedDim {
+    /// The axis.
+    pub axis: i64,
+    /// The pieces, in order.
+    pub simple: Vec<SimpleSharding>,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// A piece of a split axis (message `SimpleShardedDimProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimpleSharding {
+    /// The size of the piece, where given.
+    pub dim: ShardSize,
+    /// How many shards the piece has.
+    pub num_shards: i64,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// The size of a piece of a split axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ShardSize {
+    /// Not given.
+    Absent,
+    /// A number.
+    Known(i64),
+    /// A dimension variable.
+    Var(Symbol),
+}

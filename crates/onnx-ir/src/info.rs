@@ -1,0 +1,138 @@
+//! What a model says about itself besides its graphs.
+
+use bytes::Bytes;
+use onnx_types::{FieldMask, Symbol, UnknownFields};
+
+use crate::entity::GraphId;
+use crate::extras::{Metadata, Source, ValueRef};
+
+/// An operator set that a model or function uses (message `OperatorSetIdProto`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpsetImport {
+    domain: Symbol,
+    version: i64,
+    source: Source,
+}
+
+impl OpsetImport {
+    /// Version `version` of the operator set of `domain`.
+    #[must_use]
+    pub const fn new(domain: Symbol, version: i64) -> Self {
+        Self { domain, version, source: None }
+    }
+
+    /// An import as a file wrote it, where that is not the usual form.
+    #[must_use]
+    pub const fn with_source(domain: Symbol, version: i64, source: Source) -> Self {
+        Self { domain, version, source }
+    }
+
+    /// The domain, with `ai.onnx` replaced by its other name, the empty one.
+    #[must_use]
+    pub fn domain(&self) -> Symbol {
+        onnx_schema::normalize_domain(self.domain)
+    }
+
+    /// The domain as it is written.
+    #[must_use]
+    pub const fn written_domain(&self) -> Symbol {
+        self.domain
+    }
+
+    /// The version.
+    #[must_use]
+    pub const fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// Changes the version.
+    pub fn set_version(&mut self, version: i64) {
+        self.version = version;
+        self.source = None;
+    }
+
+    /// The bytes the import was read from, where writing it anew would give others.
+    #[must_use]
+    pub fn source(&self) -> Option<&Bytes> {
+        self.source.as_deref()
+    }
+}
+
+/// The version of a domain's operator set among imports: the last entry wins, as the reference has it.
+#[must_use]
+pub fn opset_version(imports: &[OpsetImport], domain: Symbol) -> Option<i64> {
+    let domain = onnx_schema::normalize_domain(domain);
+    imports.iter().rev().find(|import| import.domain() == domain).map(OpsetImport::version)
+}
+
+/// The fields of a model that are no graphs or functions (message `ModelProto`).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct ModelInfo {
+    /// The version of the format that the model uses.
+    pub ir_version: i64,
+    /// The tool that made the model.
+    pub producer_name: Symbol,
+    /// The version of that tool.
+    pub producer_version: Symbol,
+    /// The namespace of the model, in reverse-DNS style.
+    pub domain: Symbol,
+    /// The version of the model itself.
+    pub model_version: i64,
+    /// `doc_string`.
+    pub doc: Symbol,
+    /// The operator sets that the model uses.
+    pub opset_imports: Vec<OpsetImport>,
+    /// `metadata_props`.
+    pub metadata: Metadata,
+    /// How the model is trained.
+    pub training: Vec<TrainingInfo>,
+    /// Device configurations that nodes refer to.
+    pub configurations: Vec<DeviceConfiguration>,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// One training step (message `TrainingInfoProto`).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct TrainingInfo {
+    /// The graph that computes initial values.
+    pub initialization: Option<GraphId>,
+    /// The graph that computes one step; it sees the names of the main graph.
+    pub algorithm: Option<GraphId>,
+    /// Which outputs of the initialization set which initializers.
+    pub initialization_binding: Vec<Binding>,
+    /// Which outputs of the step update which initializers.
+    pub update_binding: Vec<Binding>,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// Sets an initializer from an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// The initializer.
+    pub key: ValueRef,
+    /// The output.
+    pub value: ValueRef,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+/// A set of devices (message `DeviceConfigurationProto`).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct DeviceConfiguration {
+    /// The name that nodes refer to.
+    pub name: Symbol,
+    /// How many devices there are.
+    pub num_devices: i32,
+    /// The names of the devices; may be left out.
+    pub devices: Vec<Symbol>,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}

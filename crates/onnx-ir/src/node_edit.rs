@@ -1,0 +1,126 @@
+//! Changing what a node or value says: names, attributes, documentation, metadata.
+
+use onnx_types::{FieldMask, Symbol};
+
+use crate::attr::{AttrValue, Attribute};
+use crate::edit::EditError;
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::extras::Extras;
+use crate::graph::Owner;
+use crate::model::Model;
+
+impl Model {
+    /// Changes the operator that a node calls.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn set_op(&mut self, node: NodeId, domain: Symbol, op: Symbol, overload: Symbol) {
+        let record = &mut self.nodes[node];
+        record.domain = domain;
+        record.op = op;
+        record.overload = overload;
+    }
+
+    /// Changes the name of a node.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn set_node_name(&mut self, node: NodeId, name: Symbol) {
+        self.nodes[node].name = name;
+    }
+
+    /// Sets an attribute: in place of one with the same name, or at the end. Nested graphs of the old one are removed.
+    ///
+    /// # Errors
+    ///
+    /// When a nested graph of the attribute is gone or belongs to something else.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn set_attribute(&mut self, node: NodeId, attribute: Attribute) -> Result<(), EditError> {
+        for &graph in attribute.value().graphs() {
+            match self.graphs.get(graph).ok_or(EditError::Gone)?.owner {
+                Owner::Detached => {}
+                _ => return Err(EditError::AlreadyOwned { graph }),
+            }
+        }
+        let attributes = &mut self.nodes[node].attributes;
+        let position = match attributes.iter().position(|other| other.name() == attribute.name()) {
+            Some(position) => {
+                let old = std::mem::replace(&mut attributes[position], attribute);
+                self.drop_graphs(old.value().graphs().to_vec());
+                position
+            }
+            None => {
+                attributes.push(attribute);
+                attributes.len() - 1
+            }
+        };
+        self.own_graphs(node, position);
+        Ok(())
+    }
+
+    /// Removes the attribute with the given name, and its nested graphs; says whether there was one.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn remove_attribute(&mut self, node: NodeId, name: Symbol) -> bool {
+        let attributes = &mut self.nodes[node].attributes;
+        let Some(position) = attributes.iter().position(|attribute| attribute.name() == name) else {
+            return false;
+        };
+        let old = attributes.remove(position);
+        self.drop_graphs(old.value().graphs().to_vec());
+        true
+    }
+
+    /// Takes the nested graph out of an attribute, which is removed; the graph is detached and can be given to another
+    /// node.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn detach_graph(&mut self, node: NodeId, name: Symbol) -> Option<GraphId> {
+        let attributes = &mut self.nodes[node].attributes;
+        let position = attributes
+            .iter()
+            .position(|attribute| attribute.name() == name && attribute.as_graph().is_some())?;
+        let mut attribute = attributes.remove(position);
+        let AttrValue::Graph(graph) = std::mem::replace(attribute.value_mut(), AttrValue::None) else {
+            return None;
+        };
+        self.set_owner(graph, Owner::Detached);
+        Some(graph)
+    }
+
+    /// Documentation, metadata, device configurations and unknown fields of a node, for editing.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn node_extras_mut(&mut self, node: NodeId) -> &mut Extras {
+        self.nodes[node].extras.get_or_insert_default()
+    }
+
+    /// Sets which fields of a node are written although they hold their default.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn set_node_mask(&mut self, node: NodeId, mask: FieldMask) {
+        self.nodes[node].mask = mask;
+    }
+
+    /// Documentation, metadata and unknown fields of a value, for editing.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    pub fn value_extras_mut(&mut self, value: ValueId) -> &mut Extras {
+        self.values[value].extras.get_or_insert_default()
+    }
+}

@@ -1,0 +1,154 @@
+//! Where nodes stand: links to both neighbours, and order keys that make "is A before B" one comparison.
+//!
+//! Keys ascend along the list with gaps between them, as line numbers in BASIC do. An insertion takes the middle of the
+//! gap; where no gap is left, the smallest sparse enough range of keys around the place is spread evenly, which costs
+//! O(log n) amortised per insertion wherever insertions fall (Bender, Cole, Demaine, Farach-Colton, Zito: *Two simplified
+//! algorithms for maintaining order in a list*, 2002).
+
+use crate::entity::{GraphId, NodeId};
+use crate::model::Model;
+
+/// The gap between nodes that are appended.
+const STRIDE: u64 = 1 << 24;
+
+/// How much sparser each doubling of a range must be than the one before to count as having room.
+const THRESHOLD: f64 = 1.4;
+
+/// A place in a graph's list of nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// Before all nodes of the graph.
+    Start(GraphId),
+    /// After all nodes of the graph.
+    End(GraphId),
+    /// Just before a node.
+    Before(NodeId),
+    /// Just after a node.
+    After(NodeId),
+}
+
+impl Model {
+    /// The neighbours that a node put at `at` will have, and the graph.
+    pub(crate) fn neighbours(&self, at: Position) -> (GraphId, Option<NodeId>, Option<NodeId>) {
+        match at {
+            Position::Start(graph) => (graph, None, self.graphs[graph].first),
+            Position::End(graph) => (graph, self.graphs[graph].last, None),
+            Position::Before(node) => {
+                let record = &self.nodes[node];
+                (record.graph, record.prev, Some(node))
+            }
+            Position::After(node) => {
+                let record = &self.nodes[node];
+                (record.graph, Some(node), record.next)
+            }
+        }
+    }
+
+    /// Puts a node, which is in no list, between two neighbours of a graph.
+    pub(crate) fn link(
+        &mut self,
+        node: NodeId,
+        graph: GraphId,
+        prev: Option<NodeId>,
+        next: Option<NodeId>,
+    ) {
+        let order = self.order_between(prev, next);
+        let record = &mut self.nodes[node];
+        record.graph = graph;
+        record.prev = prev;
+        record.next = next;
+        record.order = order;
+        match prev {
+            Some(prev) => self.nodes[prev].next = Some(node),
+            None => self.graphs[graph].first = Some(node),
+        }
+        match next {
+            Some(next) => self.nodes[next].prev = Some(node),
+            None => self.graphs[graph].last = Some(node),
+        }
+        self.graphs[graph].node_count += 1;
+    }
+
+    /// Takes a node out of its list.
+    pub(crate) fn unlink(&mut self, node: NodeId) {
+        let record = &mut self.nodes[node];
+        let (graph, prev, next) = (record.graph, record.prev.take(), record.next.take());
+        match prev {
+            Some(prev) => self.nodes[prev].next = next,
+            None => self.graphs[graph].first = next,
+        }
+        match next {
+            Some(next) => self.nodes[next].prev = prev,
+            None => self.graphs[graph].last = prev,
+        }
+        self.graphs[graph].node_count -= 1;
+    }
+
+    fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {
+        loop {
+            let low = prev.map_or(0, |prev| self.nodes[prev].order);
+            match next {
+                None => {
+                    if let Some(order) = low.checked_add(STRIDE) {
+                        return order;
+                    }
+                }
+                Some(next) => {
+                    let high = self.nodes[next].order;
+                    let middle = low + (high - low) / 2;
+                    if middle > low && middle < high {
+                        return middle;
+                    }
+                }
+            }
+            // One of the two exists, as an empty list never runs out of keys.
+            if let Some(crowded) = prev.or(next) {
+                self.spread(crowded);
+            }
+        }
+    }
+
+    /// Spreads the keys around a node evenly over the smallest range that is sparse enough.
+    fn spread(&mut self, node: NodeId) {
+        let base = self.nodes[node].order;
+        let (mut first, mut last, mut count) = (node, node, 1_u64);
+        let mut capacity = 1.0_f64;
+        for bits in 1..=63_u32 {
+            capacity *= 2.0 / THRESHOLD;
+            let low = base & !((1_u64 << bits) - 1);
+            let high = low + ((1_u64 << bits) - 1);
+            while let Some(prev) = self.nodes[first].prev.filter(|&prev| self.nodes[prev].order >= low) {
+                first = prev;
+                count += 1;
+            }
+            while let Some(next) = self.nodes[last].next.filter(|&next| self.nodes[next].order <= high) {
+                last = next;
+                count += 1;
+            }
+            // A step of at least four leaves room on both sides of every node.
+            let step = (high - low) / (count + 1);
+            if (count as f64) < capacity && step >= 4 {
+                let mut order = low;
+                let mut at = Some(first);
+                for _ in 0..count {
+                    let Some(current) = at else { break };
+                    order += step;
+                    self.nodes[current].order = order;
+                    at = self.nodes[current].next;
+                }
+                return;
+            }
+        }
+    }
+
+    /// Whether node `a` stands before node `b`; both must be in the same graph.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model.
+    #[must_use]
+    pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
+        debug_assert_eq!(self.nodes[a].graph, self.nodes[b].graph, "nodes of two graphs have no order");
+        self.nodes[a].order < self.nodes[b].order
+    }
+}

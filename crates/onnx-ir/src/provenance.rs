@@ -1,0 +1,118 @@
+//! Where things came from.
+
+use onnx_types::Symbol;
+use slotmap::{Key as _, SecondaryMap};
+
+use crate::entity::{NodeId, ValueId};
+use crate::model::Model;
+
+/// Where a node or value came from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Origin {
+    /// Made by hand, or not recorded.
+    #[default]
+    Unknown,
+    /// The message that starts at this byte of the file.
+    Byte(u64),
+    /// A line and column of a text, both counted from 1.
+    Text {
+        /// The line.
+        line: u32,
+        /// The column, in characters.
+        column: u32,
+    },
+    /// Made by a pass; see [`Model::derivation`].
+    Derived(DerivationId),
+}
+
+/// The position of a [`Derivation`] in its model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DerivationId(u32);
+
+/// How a pass made a node from an earlier one. It outlives the earlier node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Derivation {
+    /// The name of the pass.
+    pub pass: Symbol,
+    /// The operator of the earlier node.
+    pub op: Symbol,
+    /// The name of the earlier node.
+    pub name: Symbol,
+    /// Where the earlier node came from.
+    pub origin: Origin,
+}
+
+/// The side tables of origins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Provenance {
+    /// By the slot of the node's key.
+    nodes: Vec<Origin>,
+    values: SecondaryMap<ValueId, Origin>,
+    derivations: Vec<Derivation>,
+}
+
+/// The slot of a node's key.
+fn slot(node: NodeId) -> usize {
+    (node.data().as_ffi() & u64::from(u32::MAX)) as usize
+}
+
+impl Model {
+    /// Where a node came from.
+    #[must_use]
+    pub fn node_origin(&self, node: NodeId) -> Origin {
+        self.provenance.nodes.get(slot(node)).copied().unwrap_or_default()
+    }
+
+    /// Records where a node came from.
+    pub fn set_node_origin(&mut self, node: NodeId, origin: Origin) {
+        let slot = slot(node);
+        let nodes = &mut self.provenance.nodes;
+        if nodes.len() <= slot {
+            nodes.resize(slot + 1, Origin::Unknown);
+        }
+        nodes[slot] = origin;
+    }
+
+    /// Records that a pass made `node` from `from`, which may be erased afterwards.
+    ///
+    /// # Panics
+    ///
+    /// When `from` is not of this model or was erased.
+    pub fn derive_node(&mut self, node: NodeId, pass: Symbol, from: NodeId) {
+        let earlier = &self.nodes[from];
+        let (op, name) = (earlier.op, earlier.name);
+        let origin = self.node_origin(from);
+        // A model has fewer than 2^32 derivations, as it has fewer nodes in its whole life.
+        let id = DerivationId(self.provenance.derivations.len() as u32);
+        self.provenance.derivations.push(Derivation { pass, op, name, origin });
+        self.set_node_origin(node, Origin::Derived(id));
+    }
+
+    /// What is recorded of a derivation.
+    #[must_use]
+    pub fn derivation(&self, id: DerivationId) -> Option<&Derivation> {
+        self.provenance.derivations.get(id.0 as usize)
+    }
+
+    /// The place in the file or text that a node goes back to, through any number of passes.
+    #[must_use]
+    pub fn root_origin(&self, node: NodeId) -> Origin {
+        let mut origin = self.node_origin(node);
+        // A derivation refers only to earlier ones, so the walk ends.
+        while let Origin::Derived(id) = origin {
+            origin = self.derivation(id).map_or(Origin::Unknown, |derivation| derivation.origin);
+        }
+        origin
+    }
+
+    /// Where a value came from: the place of its `ValueInfoProto` or tensor, for values that no node makes.
+    #[must_use]
+    pub fn value_origin(&self, value: ValueId) -> Origin {
+        self.provenance.values.get(value).copied().unwrap_or_default()
+    }
+
+    /// Records where a value came from.
+    pub fn set_value_origin(&mut self, value: ValueId, origin: Origin) {
+        self.provenance.values.insert(value, origin);
+    }
+}

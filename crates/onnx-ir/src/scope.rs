@@ -1,0 +1,85 @@
+//! Scopes: which names a graph sees.
+
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::graph::Owner;
+use crate::model::Model;
+use crate::value::Def;
+
+impl Model {
+    /// The graph whose names are visible in `graph` besides its own: that of the node it is nested in, or the main graph
+    /// for a training algorithm.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    #[must_use]
+    pub fn parent(&self, graph: GraphId) -> Option<GraphId> {
+        match self.graphs[graph].owner {
+            Owner::Node(node) => Some(self.nodes[node].graph),
+            Owner::Algorithm => Some(self.main),
+            Owner::Model | Owner::Detached | Owner::Function(_) | Owner::Initialization => None,
+        }
+    }
+
+    /// Whether `graph` is `ancestor` or nested in it at any depth.
+    ///
+    /// # Panics
+    ///
+    /// When a graph is not of this model or was removed.
+    #[must_use]
+    pub fn is_inside(&self, graph: GraphId, ancestor: GraphId) -> bool {
+        let mut at = Some(graph);
+        while let Some(current) = at {
+            if current == ancestor {
+                return true;
+            }
+            at = self.parent(current);
+        }
+        false
+    }
+
+    /// The graph that defines a value; for an unresolved one the graph whose names it was looked up in.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    #[must_use]
+    pub fn graph_of(&self, value: ValueId) -> GraphId {
+        match self.values[value].def {
+            Def::Unresolved(graph) | Def::Initializer(graph) | Def::Input { graph, .. } => graph,
+            Def::Output { node, .. } => self.nodes[node].graph,
+        }
+    }
+
+    /// The node of `graph` that `node` is, or is nested in; `None` where `node` lies elsewhere.
+    ///
+    /// It tells where in the order of `graph` a use by a nested node happens.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model or was erased.
+    #[must_use]
+    pub fn ancestor_in(&self, node: NodeId, graph: GraphId) -> Option<NodeId> {
+        let mut at = node;
+        loop {
+            let current = self.nodes[at].graph;
+            if current == graph {
+                return Some(at);
+            }
+            match self.graphs[current].owner {
+                Owner::Node(owner) => at = owner,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether a value is visible in a graph: defined in it or in one that encloses it.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model or was erased.
+    #[must_use]
+    pub fn is_visible(&self, value: ValueId, graph: GraphId) -> bool {
+        self.is_inside(graph, self.graph_of(value))
+    }
+}
