@@ -27,10 +27,10 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 }
 
 /// Writes `contents` to `path` (relative to the workspace root), or in check mode fails when the file differs.
-pub(crate) fn ensure(mode: Mode, path: &str, contents: &str) -> TaskResult {
+pub(crate) fn ensure(mode: Mode, path: &str, contents: &(impl AsRef<[u8]> + ?Sized)) -> TaskResult {
     let full = crate::workspace::root().join(path);
-    let current = std::fs::read_to_string(&full).unwrap_or_default();
-    if current == contents {
+    let current = std::fs::read(&full).unwrap_or_default();
+    if current == contents.as_ref() {
         return Ok(());
     }
     if mode == Mode::Check {
