@@ -1,7 +1,191 @@
-//! `cargo xtask ci`.
+//! `cargo xtask ci`: exactly what CI runs, in the same order, with the time of each step.
+//!
+//! All steps run even when one fails, so that one run shows everything there is to mend.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::TaskResult;
 
-pub(crate) fn run(_args: &[String]) -> TaskResult {
-    Ok(())
+/// What a step says in the summary when it succeeds; mostly nothing.
+type StepResult = Result<String, String>;
+
+/// One step of CI.
+struct Step {
+    name: &'static str,
+    /// Whether `--quick` leaves it out.
+    slow: bool,
+    run: fn() -> StepResult,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "format", slow: false, run: || cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "clippy", slow: false, run: clippy },
+    Step { name: "tidy", slow: false, run: || crate::tidy::run(&[]).map(|()| String::new()) },
+    Step { name: "codegen --check", slow: false, run: codegen },
+    Step { name: "tests and doc tests", slow: false, run: tests },
+    Step { name: "docs", slow: true, run: docs },
+    Step { name: "dependencies", slow: false, run: dependencies },
+    Step { name: "conformance", slow: true, run: || crate::conformance::run(&[]).map(|()| String::new()) },
+];
+
+/// Runs all steps; `--quick` leaves out the slow ones that seldom fail.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    let mut quick = false;
+    for arg in args {
+        match arg.as_str() {
+            "--quick" => quick = true,
+            other => return Err(format!("ci takes no argument `{other}`; it knows `--quick`")),
+        }
+    }
+    let mut outcomes = Vec::new();
+    for step in STEPS.iter().filter(|step| !(quick && step.slow)) {
+        println!("\n=== {}", step.name);
+        let start = Instant::now();
+        let result = (step.run)();
+        if let Err(problem) = &result {
+            eprintln!("{}: {problem}", step.name);
+        }
+        outcomes.push((step.name, start.elapsed(), result));
+    }
+    summary(&outcomes, quick)
+}
+
+fn summary(outcomes: &[(&str, Duration, StepResult)], quick: bool) -> TaskResult {
+    println!("\n=== summary{}", if quick { " of the quick steps" } else { "" });
+    for (name, time, result) in outcomes {
+        let (word, remark) = match result {
+            Ok(remark) => ("ok", remark.as_str()),
+            Err(problem) => ("FAILED", problem.lines().next().unwrap_or_default()),
+        };
+        let separator = if remark.is_empty() { "" } else { ": " };
+        println!("{word:>6} {:>7.1} s  {name}{separator}{remark}", time.as_secs_f64());
+    }
+    let failed: Vec<&str> =
+        outcomes.iter().filter(|(_, _, result)| result.is_err()).map(|(name, _, _)| *name).collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// A `cargo` command in the root of the workspace that asks nobody anything.
+fn command(args: &[&str]) -> Command {
+    println!("$ cargo {}", args.join(" "));
+    let mut command = Command::new("cargo");
+    command.args(args).current_dir(crate::workspace::root()).stdin(Stdio::null());
+    command
+}
+
+fn cargo(args: &[&str]) -> StepResult {
+    println!("$ cargo {}", args.join(" "));
+    crate::workspace::run("cargo", args).map(|()| String::new())
+}
+
+fn clippy() -> StepResult {
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+}
+
+fn codegen() -> StepResult {
+    crate::codegen::run(&["--check".to_owned()]).map(|()| "the generated files are current".to_owned())
+}
+
+fn docs() -> StepResult {
+    let mut doc = command(&["doc", "--workspace", "--no-deps", "--locked"]);
+    let status = doc.env("RUSTDOCFLAGS", "-D warnings").status();
+    match status {
+        Ok(status) if status.success() => Ok(String::new()),
+        Ok(_) => Err("the documentation has warnings".to_owned()),
+        Err(error) => Err(format!("`cargo` could not be started: {error}")),
+    }
+}
+
+fn dependencies() -> StepResult {
+    let installed = Command::new("cargo")
+        .args(["deny", "--version"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    if installed.is_ok_and(|status| status.success()) {
+        return cargo(&["deny", "check", "bans", "licenses", "sources"]);
+    }
+    Ok("cargo-deny is not installed; tidy has checked licences, bans and sources".to_owned())
+}
+
+/// Runs all tests, shows what they print as they go, and adds up their results.
+fn tests() -> StepResult {
+    let mut test = command(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    let mut child = test
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    let mut totals = Totals::default();
+    if let Some(stdout) = child.stdout.take() {
+        // Tests may print anything, valid text or not.
+        for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            totals.add(&line);
+        }
+    }
+    let status = child.wait().map_err(|error| format!("`cargo test` was lost: {error}"))?;
+    println!("\n{totals}");
+    if status.success() { Ok(totals.to_string()) } else { Err(format!("{totals}; see above")) }
+}
+
+/// The sum of the results of all test binaries.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Totals {
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; …`; other lines are not results.
+    fn add(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else { return };
+        let words: Vec<&str> = result.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+        for pair in words.windows(2) {
+            let Ok(count) = pair[0].parse::<u64>() else { continue };
+            match pair[1] {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                "ignored" => self.ignored += count,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "test totals: {} passed, {} failed, {} ignored", self.passed, self.failed, self.ignored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_add_up() {
+        let mut totals = Totals::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.00s",
+            "test result: FAILED. 7 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s",
+            "a test printed: test result: 9 passed",
+        ] {
+            totals.add(line);
+        }
+        assert_eq!(totals, Totals { passed: 10, failed: 2, ignored: 1 });
+        assert_eq!(totals.to_string(), "test totals: 10 passed, 2 failed, 1 ignored");
+    }
+
+    #[test]
+    fn the_summary_names_what_failed() {
+        let outcome = |name, result| (name, Duration::ZERO, result);
+        assert_eq!(summary(&[outcome("a", Ok(String::new()))], false), Ok(()));
+        let failed = [outcome("a", Err("x\ny".to_owned())), outcome("b", Ok("z".to_owned()))];
+        assert_eq!(summary(&failed, true), Err("failed: a".to_owned()));
+    }
 }

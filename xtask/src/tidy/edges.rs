@@ -1,0 +1,141 @@
+//! The law of layers: which crate may depend on which. Arrows point down only.
+
+use std::collections::BTreeSet;
+
+use super::Violation;
+use super::metadata::{Metadata, Package};
+
+/// Every crate under `crates/`, in an order in which each depends only on crates above it, with exactly the crates of
+/// this workspace that it depends on. `docs/architecture.md` shows the same list and says what each crate is.
+const EDGES: &[(&str, &[&str])] = &[
+    ("onnx-types", &[]),
+    ("onnx-diag", &[]),
+    ("onnx-proto", &[]),
+    ("onnx-schema", &["onnx-types"]),
+    ("onnx-ir", &["onnx-types", "onnx-schema", "onnx-diag"]),
+    ("onnx-codec", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-proto"]),
+    ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    ("onnx-check", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    ("onnx-cli", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-codec", "onnx-check"]),
+];
+
+const LIST: &str = "EDGES in xtask/src/tidy/edges.rs";
+
+pub(super) fn check(metadata: &Metadata, violations: &mut Vec<Violation>) {
+    let members: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
+    for package in metadata.packages.iter().filter(|package| package.is_crate()) {
+        crate_edges(package, &members, violations);
+    }
+}
+
+fn crate_edges(package: &Package, members: &BTreeSet<&str>, violations: &mut Vec<Violation>) {
+    let place = format!("{}/Cargo.toml", package.folder());
+    let name = package.name.as_str();
+    let Some((_, allowed)) = EDGES.iter().find(|(row, _)| *row == name) else {
+        violations.push(Violation::new(place, format!("add `{name}` and its edges to {LIST}")));
+        return;
+    };
+    let mut actual = BTreeSet::new();
+    for dependency in package.dependencies.iter().filter(|dep| members.contains(dep.name.as_str())) {
+        let target = dependency.name.as_str();
+        if dependency.kind.as_deref() == Some("dev") {
+            // A test may reach over, but never to something that is built on the crate itself.
+            if target != name && reaches(target, name) {
+                violations.push(Violation::new(
+                    place.as_str(),
+                    format!("the dev-dependency `{target}` is built on `{name}`: move the test to `tests/`"),
+                ));
+            }
+            continue;
+        }
+        actual.insert(target);
+    }
+    for &target in actual.iter().filter(|target| !allowed.contains(target)) {
+        violations.push(Violation::new(
+            place.as_str(),
+            format!("`{name}` may not depend on `{target}`: the layers are {LIST}"),
+        ));
+    }
+    for &target in allowed.iter().filter(|target| !actual.contains(*target)) {
+        violations.push(Violation::new(
+            place.as_str(),
+            format!("`{name}` does not depend on `{target}`, which {LIST} promises: correct the list"),
+        ));
+    }
+}
+
+/// Whether `from` is built on `to`, directly or not. What is not in the list (`tests`, `benches`) is built on everything.
+fn reaches(from: &str, to: &str) -> bool {
+    let mut open = vec![from];
+    while let Some(name) = open.pop() {
+        let Some((_, below)) = EDGES.iter().find(|(row, _)| *row == name) else { return true };
+        if below.contains(&to) {
+            return true;
+        }
+        open.extend(below.iter().copied());
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metadata::Dependency;
+    use super::*;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let root = crate::workspace::root();
+        Package {
+            name: name.to_owned(),
+            version: String::new(),
+            license: None,
+            source: None,
+            manifest_path: root.join(format!("crates/{name}/Cargo.toml")).to_string_lossy().into_owned(),
+            dependencies: dependencies
+                .iter()
+                .map(|&(name, kind)| Dependency { name: name.to_owned(), kind: kind.map(str::to_owned) })
+                .collect(),
+            targets: Vec::new(),
+        }
+    }
+
+    fn check_one(name: &str, dependencies: &[(&str, Option<&str>)], want: &[&str]) {
+        let members = BTreeSet::from(["onnx-types", "onnx-schema", "onnx-ir", "onnx-codec", "onnx-tests"]);
+        let mut violations = Vec::new();
+        crate_edges(&package(name, dependencies), &members, &mut violations);
+        let got: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        assert_eq!(got.len(), want.len(), "{got:?}");
+        for (got, want) in got.iter().zip(want) {
+            assert!(got.contains(want), "{got}");
+        }
+    }
+
+    #[test]
+    fn the_list_points_down_only() {
+        for (row, (name, below)) in EDGES.iter().enumerate() {
+            for target in *below {
+                assert!(EDGES[..row].iter().any(|(above, _)| above == target), "{name} -> {target}");
+            }
+        }
+    }
+
+    #[test]
+    fn edges_are_exact() {
+        check_one("onnx-schema", &[("onnx-types", None), ("serde", None)], &[]);
+        check_one(
+            "onnx-schema",
+            &[("onnx-types", None), ("onnx-ir", None)],
+            &["may not depend on `onnx-ir`"],
+        );
+        check_one("onnx-schema", &[], &["does not depend on `onnx-types`"]);
+        check_one("onnx-new", &[], &["add `onnx-new`"]);
+        check_one("onnx-types", &[("onnx-schema", Some("build"))], &["may not depend"]);
+    }
+
+    #[test]
+    fn tests_do_not_reach_up() {
+        check_one("onnx-types", &[("onnx-codec", Some("dev"))], &["is built on `onnx-types`"]);
+        check_one("onnx-types", &[("onnx-tests", Some("dev"))], &["is built on `onnx-types`"]);
+        check_one("onnx-schema", &[("onnx-types", None), ("onnx-types", Some("dev"))], &[]);
+    }
+}
