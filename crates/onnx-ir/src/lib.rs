@@ -8,6 +8,7 @@ mod entity;
 mod extras;
 mod graph;
 mod info;
+mod load;
 mod model;
 mod node;
 mod node_edit;
@@ -27,6 +28,7 @@ pub use extras::{
 };
 pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParameter};
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo, opset_version};
+pub use load::{LoadedNode, LoadedOutput};
 pub use model::Model;
 pub use node::{NewNode, Node};
 pub use order::Position;

@@ -84,6 +84,11 @@ impl Model {
         self.graphs[graph].node_count -= 1;
     }
 
+    /// The key of a node that comes after `last`, the last one of its graph.
+    pub(crate) fn order_at_end(&mut self, last: Option<NodeId>) -> u64 {
+        self.order_between(last, None)
+    }
+
     fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {
         loop {
             let low = prev.map_or(0, |prev| self.nodes[prev].order);

@@ -49,6 +49,13 @@ impl Symbol {
     }
 }
 
+impl Default for Symbol {
+    /// The empty name.
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl fmt::Debug for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{}", self.index())

@@ -1,0 +1,214 @@
+//! What decoders need: building a model from a file whose names may be wrong in any way.
+//!
+//! These methods trust their caller with keys (they panic on foreign ones, as indexing does) but hold every structural
+//! invariant, whatever the file says.
+
+use std::sync::Arc;
+
+use onnx_types::{FieldMask, Symbol, Type};
+use smallvec::SmallVec;
+
+use crate::attr::Attribute;
+use crate::constant::Constant;
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::extras::Extras;
+use crate::graph::{Graph, Owner};
+use crate::model::Model;
+use crate::node::{Node, Operand};
+use crate::value::{Def, OwnInfo, Use, User, Value, ValueFlags};
+
+/// An output of a node that is being read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoadedOutput {
+    /// The output is left out.
+    Absent,
+    /// A new value with this name.
+    New(Symbol),
+    /// A value that was used before and had no definition so far.
+    Unresolved(ValueId),
+}
+
+/// A node that is being read.
+#[derive(Debug, Default)]
+pub struct LoadedNode {
+    /// `op_type`.
+    pub op: Symbol,
+    /// `domain` as written.
+    pub domain: Symbol,
+    /// `overload`.
+    pub overload: Symbol,
+    /// `name`.
+    pub name: Symbol,
+    /// The attributes; their graphs are detached and come to belong to the node.
+    pub attributes: Vec<Attribute>,
+    /// Documentation, metadata and the like.
+    pub extras: Option<Box<Extras>>,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+}
+
+impl Model {
+    /// Appends a node to a graph in constant time.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model.
+    pub fn load_node(
+        &mut self,
+        graph: GraphId,
+        loaded: LoadedNode,
+        inputs: &[Option<ValueId>],
+        outputs: &[LoadedOutput],
+    ) -> NodeId {
+        let prev = self.graphs[graph].last;
+        let order = self.order_at_end(prev);
+        let Self { nodes, values, graphs, .. } = self;
+        let node = nodes.insert_with_key(|node| {
+            let operand = |(index, &value): (usize, &Option<ValueId>)| {
+                let Some(id) = value else { return Operand::ABSENT };
+                let uses = &mut values[id].uses;
+                let slot = uses.len() as u32;
+                uses.push(Use { user: User::Node(node), index: index as u32 });
+                Operand { value, slot }
+            };
+            let inputs: SmallVec<[Operand; 2]> = inputs.iter().enumerate().map(operand).collect();
+            let output = |(index, &output): (usize, &LoadedOutput)| {
+                let def = Def::Output { node, index: index as u32 };
+                match output {
+                    LoadedOutput::Absent => None,
+                    LoadedOutput::New(name) => Some(values.insert(Value::new(name, def))),
+                    LoadedOutput::Unresolved(value) => {
+                        values[value].def = def;
+                        Some(value)
+                    }
+                }
+            };
+            let outputs = outputs.iter().enumerate().map(output).collect();
+            Node {
+                op: loaded.op,
+                domain: loaded.domain,
+                overload: loaded.overload,
+                name: loaded.name,
+                inputs,
+                outputs,
+                attributes: loaded.attributes,
+                extras: loaded.extras,
+                mask: loaded.mask,
+                graph,
+                prev,
+                next: None,
+                order,
+            }
+        });
+        let record = &mut graphs[graph];
+        record.last = Some(node);
+        record.node_count += 1;
+        match prev {
+            Some(prev) => nodes[prev].next = Some(node),
+            None => record.first = Some(node),
+        }
+        for attribute in &nodes[node].attributes {
+            for &nested in attribute.value().graphs() {
+                graphs[nested].owner = Owner::Node(node);
+            }
+        }
+        self.names_touched = true;
+        node
+    }
+
+    /// Makes an unresolved or initializer value an input of a graph; of an initializer this becomes the default.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model, or the value is defined by anything else: callers make a new value then.
+    pub fn load_graph_input(&mut self, graph: GraphId, value: ValueId) {
+        let index = self.graphs[graph].inputs.len() as u32;
+        let record = &mut self.values[value];
+        debug_assert!(matches!(record.def, Def::Unresolved(_) | Def::Initializer(_)));
+        record.def = Def::Input { graph, index };
+        self.graphs[graph].inputs.push(value);
+        self.names_touched = true;
+    }
+
+    /// Makes an unresolved value, or a graph input without default, an initializer of its graph.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model.
+    pub fn load_initializer(&mut self, graph: GraphId, value: ValueId, constant: Constant) {
+        let record = &mut self.values[value];
+        if matches!(record.def, Def::Unresolved(_)) {
+            record.def = Def::Initializer(graph);
+        }
+        record.constant = Some(Arc::new(constant));
+        self.graphs[graph].initializers.push(value);
+        self.names_touched = true;
+    }
+
+    /// Says that an unresolved value was looked up in the names of `graph`.
+    ///
+    /// # Panics
+    ///
+    /// When a key is not of this model.
+    pub fn load_unresolved(&mut self, graph: GraphId, value: ValueId) {
+        let record = &mut self.values[value];
+        if matches!(record.def, Def::Unresolved(_)) {
+            record.def = Def::Unresolved(graph);
+        }
+    }
+
+    /// Says that the file gives the name of a value to others, too; such names are written as they were read.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model.
+    pub fn set_name_as_read(&mut self, value: ValueId) {
+        self.values[value].flags.set(ValueFlags::NAME_AS_READ, true);
+    }
+
+    /// Sets what the file says of a value: its type and its rare parts.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model.
+    pub fn load_value_info(&mut self, value: ValueId, ty: Option<Arc<Type>>, extras: Option<Box<Extras>>) {
+        let record = &mut self.values[value];
+        record.ty = ty;
+        record.extras = extras;
+    }
+
+    /// Sets what an output of a graph declares where that differs from what the value itself says.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or has no such output.
+    pub fn set_output_info(&mut self, graph: GraphId, index: usize, own: Option<Box<OwnInfo>>) {
+        self.graphs[graph].outputs[index].own = own;
+    }
+
+    /// Makes a training graph: `owner` is [`Owner::Initialization`] or [`Owner::Algorithm`]. It becomes part of the model
+    /// by being named in [`ModelInfo::training`](crate::ModelInfo::training).
+    pub fn new_training_graph(&mut self, owner: Owner) -> GraphId {
+        debug_assert!(matches!(owner, Owner::Initialization | Owner::Algorithm));
+        self.graphs.insert(Graph::new(owner))
+    }
+
+    /// Makes the graphs in a function's attribute defaults part of the function.
+    ///
+    /// # Panics
+    ///
+    /// When the function is not of this model.
+    pub fn own_default_graphs(&mut self, function: crate::FunctionId) {
+        for default in &self.functions[function].defaults {
+            for &graph in default.value().graphs() {
+                self.graphs[graph].owner = Owner::Function(function);
+            }
+        }
+    }
+
+    /// Says that every name stands where the file had it, so that writing need not look for collisions. Edits take the
+    /// statement back.
+    pub const fn mark_names_clean(&mut self) {
+        self.names_touched = false;
+    }
+}
