@@ -1,9 +1,95 @@
 //! Facts about every ONNX operator at every version, as constant tables.
+//!
+//! # Concepts
+//!
+//! An **operator** is named by a domain and an operator type: `""` and `Relu`, `"ai.onnx.ml"` and `Binarizer`. The empty
+//! domain is that of the ONNX operators; `"ai.onnx"` is another spelling of it, and every function here takes either
+//! ([`normalize_domain`]).
+//!
+//! An **operator set** is all operators of one domain at one version. A model imports operator sets: "the ONNX operators,
+//! version 18". Each version of a domain adds operators, changes some, deprecates a few and leaves the rest alone. What is
+//! known about versions, releases and the IR versions that came with them is in [`opset_versions`], [`releases`] and
+//! [`ir_version_for`].
+//!
+//! A **schema** ([`Schema`]) says what one operator takes, gives and accepts from one operator set version on, until the
+//! operator's next schema. `Relu` has four, `Relu-1`, `Relu-6`, `Relu-13` and `Relu-14`. **Version selection** therefore
+//! picks the schema with the greatest version that is not above the imported one: in a model that imports version 18,
+//! `Relu` means `Relu-14`. That is [`lookup`].
+//!
+//! A schema's **signature** lists formal inputs and outputs ([`Formal`]): single, optional, or variadic as the last one.
+//! Each has a type variable such as `T` or one type such as `tensor(int64)`. A [`TypeConstraint`] gives the types that a
+//! variable may stand for as a [`TypeSet`], in which membership is one test of a bit. **Attributes**
+//! ([`FormalAttribute`]) have a kind, and are required, have a default, or mean something of their own when absent.
+//!
+//! Some operators are **functions**: their meaning is given by a body of simpler operators. Fixed bodies are here as
+//! serialized messages ([`Schema::function_body`]); others depend on the node, and only their versions are known here.
+//!
+//! Names are [`Symbol`](onnx_types::Symbol)s. Those that ONNX knows are constants in [`op`], [`attr`] and [`domain`], and
+//! every interner that [`interner`] makes begins with them, so that code compares and looks up names without reading text.
+//!
+//! # Example
+//!
+//! ```
+//! use onnx_schema::{AttrDefault, attr, domain, latest_opset, lookup, lookup_by_name, op, suggest_op};
+//! use onnx_types::ElemType;
+//!
+//! // The model imports version 18 of the ONNX operators and has a node `Softmax`.
+//! let softmax = lookup(domain::ONNX, op::SOFTMAX, 18).expect("Softmax is older than version 18");
+//! assert_eq!(softmax.to_string(), "Softmax-13");
+//! assert_eq!(softmax.until_version(), None);
+//! assert_eq!(softmax.default_of(attr::AXIS), Some(AttrDefault::Int(-1)));
+//!
+//! // Its only input may be a tensor of one of four element types.
+//! let input = softmax.input_for(0).expect("Softmax has an input");
+//! let types = softmax.types_of(input);
+//! assert!(types.contains_tensor(ElemType::Float));
+//! assert!(!types.contains_tensor(ElemType::Int64));
+//! assert!(!softmax.allows_inputs(2));
+//!
+//! // Before version 13 the default was another one.
+//! let old = lookup(domain::AI_ONNX, op::SOFTMAX, 12).expect("Softmax is older than version 12");
+//! assert_eq!(old.default_of(attr::AXIS), Some(AttrDefault::Int(1)));
+//!
+//! // Names from outside.
+//! assert!(lookup_by_name("ai.onnx.ml", "Binarizer", 3).is_some());
+//! assert!(lookup_by_name("", "SoftMax", 18).is_none());
+//! assert_eq!(suggest_op("SoftMax"), Some("Softmax"));
+//! assert_eq!(latest_opset(domain::ONNX), Some(28));
+//! ```
+//!
+//! # What it is not
+//!
+//! It holds no behaviour: inference and checking are crates of their own, which keep their tables by [`SchemaId`]. It
+//! knows the operators that ONNX defines and no others; an operator of another domain has no schema here. Documentation
+//! of operators is not included.
+//!
+//! The tables are generated from facts that the `onnx` package ([`ONNX_VERSION`]) declares about itself; they are constant
+//! data, so the crate allocates nothing and does nothing when a program starts.
 #![forbid(unsafe_code)]
 
+mod attribute;
+mod facts;
 mod generated;
+mod lookup;
+mod opset;
+mod signature;
+mod suggest;
+mod typeset;
 
+pub use attribute::{AttrDefault, AttrKind, FormalAttribute};
+pub use facts::{Determinism, Schema, SchemaId, SupportLevel};
 pub use generated::names::{attr, domain, op};
+pub use lookup::{
+    all, domain_symbol, domains_of, known_name, lookup, lookup_by_name, normalize_domain, op_symbol,
+    operators, schema_since, versions,
+};
+pub use opset::{
+    LATEST_IR_VERSION, LATEST_OPSET, ONNX_VERSION, Release, domains, ir_version_for, latest_opset,
+    opset_for_ir_version, opset_versions, releases,
+};
+pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
+pub use suggest::{suggest_attribute, suggest_op};
+pub use typeset::{TypeForm, TypeId, TypeSet};
 
 use onnx_types::Interner;
 

@@ -233,9 +233,14 @@ def domain_facts():
 
 
 def release_facts():
-    domains = ["", "ai.onnx.ml", "ai.onnx.training"]
+    """The releases; the table has one column for training, which counts for the preview domain as well."""
+    columns = [[""], ["ai.onnx.ml"], ["ai.onnx.preview.training", "ai.onnx.training"]]
     return [
-        {"release": row[0], "ir": row[1], "opsets": [{"domain": d, "version": v} for d, v in zip(domains, row[2:])]}
+        {
+            "release": row[0],
+            "ir": row[1],
+            "opsets": [{"domain": d, "version": v} for names, v in zip(columns, row[2:]) for d in names],
+        }
         for row in helper.VERSION_TABLE
     ]
 

@@ -1,3 +1,8 @@
 //! The tables that `cargo xtask codegen` writes.
 
+pub(crate) mod functions;
 pub(crate) mod names;
+pub(crate) mod opsets;
+pub(crate) mod schemas;
+pub(crate) mod signatures;
+pub(crate) mod types;

@@ -11,7 +11,11 @@ const DOMAINS: [(&str, &str, &str); 7] = [
     ("AI_ONNX", "ai.onnx", "The other spelling of the domain of the ONNX operators."),
     ("ML", "ai.onnx.ml", "The domain of the classical machine learning operators."),
     ("PREVIEW", "ai.onnx.preview", "The domain of operators that are still being worked out."),
-    ("PREVIEW_TRAINING", "ai.onnx.preview.training", "The domain of the training operators that are still in preview."),
+    (
+        "PREVIEW_TRAINING",
+        "ai.onnx.preview.training",
+        "The domain of the training operators that are still in preview.",
+    ),
     ("TRAINING", "ai.onnx.training", "The domain reserved for training operators; it has none yet."),
     ("MICROSOFT", "com.microsoft", "The domain of the operators that ONNX Runtime adds."),
 ];
@@ -32,8 +36,11 @@ impl Names {
     pub(super) fn of(facts: &Facts) -> Result<Self, String> {
         let schemas = &facts.core.schemas;
         let ops: BTreeSet<String> = schemas.iter().map(|schema| schema.op.clone()).collect();
-        let attributes: BTreeSet<String> =
-            schemas.iter().flat_map(|schema| &schema.attributes).map(|attribute| attribute.name.clone()).collect();
+        let attributes: BTreeSet<String> = schemas
+            .iter()
+            .flat_map(|schema| &schema.attributes)
+            .map(|attribute| attribute.name.clone())
+            .collect();
         let mut names = Self {
             all: Vec::new(),
             index: BTreeMap::new(),
@@ -42,7 +49,8 @@ impl Names {
             attributes: attributes.into_iter().collect(),
         };
         let domains = DOMAINS.iter().map(|&(_, text, _)| text.to_owned());
-        let texts: Vec<String> = domains.chain(names.ops.iter().cloned()).chain(names.attributes.iter().cloned()).collect();
+        let texts: Vec<String> =
+            domains.chain(names.ops.iter().cloned()).chain(names.attributes.iter().cloned()).collect();
         for text in texts {
             if !names.index.contains_key(&text) {
                 names.index.insert(text.clone(), names.all.len());
@@ -80,7 +88,10 @@ impl Names {
     /// The file `names.rs`.
     pub(super) fn source(&self) -> String {
         let mut out = String::from("use onnx_types::Symbol;\n\n");
-        let _ = writeln!(out, "/// The names that every interner starts with; the position is the symbol's index.");
+        let _ = writeln!(
+            out,
+            "/// The names that every interner starts with; the position is the symbol's index."
+        );
         let _ = writeln!(out, "pub(crate) static NAMES: [&str; {}] = {:?};\n", self.all.len(), self.all);
         let _ = writeln!(out, "/// The index of the first operator name.");
         let _ = writeln!(out, "pub(crate) const FIRST_OP: u32 = {};\n", self.first_op);

@@ -1,0 +1,115 @@
+//! The known name that is nearest to a misspelt one, for help texts.
+
+use crate::facts::Schema;
+use crate::generated::names::NAMES;
+use crate::lookup::operators;
+
+/// Longer names are no misspelling of ours; a bound on the work for any input.
+const LONGEST: usize = 64;
+
+/// The operator name that `name` is most probably a misspelling of; `None` when nothing is near, or `name` is itself the
+/// name of an operator.
+///
+/// ```
+/// assert_eq!(onnx_schema::suggest_op("relu"), Some("Relu"));
+/// assert_eq!(onnx_schema::suggest_op("BatchNormalisation"), Some("BatchNormalization"));
+/// assert_eq!(onnx_schema::suggest_op("FusedConv"), None);
+/// ```
+#[must_use]
+pub fn suggest_op(name: &str) -> Option<&'static str> {
+    nearest(name, operators().filter_map(|versions| versions.first()).map(Schema::name))
+}
+
+/// The attribute of `schema` that `name` is most probably a misspelling of; `None` when nothing is near, or the operator
+/// declares an attribute of that name.
+#[must_use]
+pub fn suggest_attribute(schema: &Schema, name: &str) -> Option<&'static str> {
+    let names = schema.attributes().iter().filter_map(|attribute| NAMES.get(attribute.name.index() as usize));
+    nearest(name, names.copied())
+}
+
+/// The candidate with the fewest edits, of several the first; capitals do not count as edits.
+fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    if name.len() > LONGEST {
+        return None;
+    }
+    let wanted: Vec<char> = name.chars().map(|letter| letter.to_ascii_lowercase()).collect();
+    // A third of the name may be wrong, and no more than three letters.
+    let allowed = (wanted.len() / 3).min(3);
+    let mut best: Option<(usize, &'static str)> = None;
+    for candidate in candidates {
+        if candidate == name {
+            return None;
+        }
+        let letters: Vec<char> = candidate.chars().map(|letter| letter.to_ascii_lowercase()).collect();
+        if letters.len().abs_diff(wanted.len()) > allowed {
+            continue;
+        }
+        let distance = edit_distance(&wanted, &letters);
+        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// The number of letters to insert, delete or replace that make `from` into `to`.
+fn edit_distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (done, letter) in from.iter().enumerate() {
+        let (mut left, mut diagonal) = (done + 1, done);
+        for (cell, other) in row.iter_mut().skip(1).zip(to) {
+            let above = *cell;
+            let replaced = diagonal + usize::from(letter != other);
+            left = replaced.min(above + 1).min(left + 1);
+            *cell = left;
+            diagonal = above;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = done + 1;
+        }
+    }
+    row.last().copied().unwrap_or(from.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_counted() {
+        let distance =
+            |a: &str, b: &str| edit_distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("abc", "", 3),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+            ("ab", "ba", 2),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+            assert_eq!(distance(b, a), expected, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        for (name, expected) in [
+            ("Relu", None),
+            ("RELU", Some("Relu")),
+            ("Matmul", Some("MatMul")),
+            ("Convolution", None),
+            ("Softmaxx", Some("Softmax")),
+            ("", None),
+            ("\u{1F600}", None),
+            ("ReduceSumm", Some("ReduceSum")),
+        ] {
+            assert_eq!(suggest_op(name), expected, "{name}");
+        }
+        assert_eq!(suggest_op(&"A".repeat(1_000_000)), None);
+        let conv = crate::lookup_by_name("", "Conv", 11).unwrap();
+        assert_eq!(suggest_attribute(conv, "kernelshape"), Some("kernel_shape"));
+        assert_eq!(suggest_attribute(conv, "pads"), None);
+    }
+}
