@@ -13,8 +13,8 @@ import sys
 PINNED, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 
 try:
-    import numpy
     import onnx
+    import numpy
 except ImportError as error:
     sys.exit(f"{error}: install it with `pip install onnx=={PINNED}`, or name another interpreter in ONNX_PYTHON")
 if onnx.__version__ != PINNED:
