@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Violation;
 use super::metadata::{Metadata, Package};
+use super::sources::Files;
 
 /// Every crate under `crates/`, in an order in which each depends only on crates above it, with exactly the crates of
 /// this workspace that it depends on. `docs/architecture.md` shows the same list and says what each crate is.
@@ -22,10 +23,32 @@ const EDGES: &[(&str, &[&str])] = &[
 
 const LIST: &str = "EDGES in xtask/src/tidy/edges.rs";
 
-pub(super) fn check(metadata: &Metadata, violations: &mut Vec<Violation>) {
+/// The document with a table of the crates: name, dependencies without the prefix `onnx-`, description.
+const CODE_MAP: &str = "docs/architecture.md";
+
+pub(super) fn check(metadata: &Metadata, files: &Files, violations: &mut Vec<Violation>) {
     let members: BTreeSet<&str> = metadata.packages.iter().map(|package| package.name.as_str()).collect();
     for package in metadata.packages.iter().filter(|package| package.is_crate()) {
         crate_edges(package, &members, violations);
+        if let Some((name, below)) = EDGES.iter().find(|(row, _)| *row == package.name) {
+            code_map(name, below, files.text(CODE_MAP), violations);
+        }
+    }
+}
+
+/// Compares the list with the crate's row in the table of the code map.
+fn code_map(name: &str, below: &[&str], document: &str, violations: &mut Vec<Violation>) {
+    let start = format!("| `{name}` |");
+    let Some((number, row)) = document.lines().enumerate().find(|(_, line)| line.starts_with(&start)) else {
+        violations.push(Violation::new(CODE_MAP, format!("describe `{name}` in the table of the crates")));
+        return;
+    };
+    let cell = row[start.len()..].split('|').next().unwrap_or_default();
+    let listed: BTreeSet<&str> = cell.split(',').map(str::trim).filter(|word| *word != "–").collect();
+    let expected: BTreeSet<&str> = below.iter().map(|target| target.trim_start_matches("onnx-")).collect();
+    if listed != expected {
+        let problem = format!("the dependencies of `{name}` are not those of {LIST}");
+        violations.push(Violation::new(format!("{CODE_MAP}:{}", number + 1), problem));
     }
 }
 
@@ -130,6 +153,21 @@ mod tests {
         check_one("onnx-schema", &[], &["does not depend on `onnx-types`"]);
         check_one("onnx-new", &[], &["add `onnx-new`"]);
         check_one("onnx-types", &[("onnx-schema", Some("build"))], &["may not depend"]);
+    }
+
+    #[test]
+    fn the_code_map_shows_the_list() {
+        let problems = |document: &str| {
+            let mut violations = Vec::new();
+            code_map("onnx-ir", &["onnx-types", "onnx-diag"], document, &mut violations);
+            violations.into_iter().map(|violation| violation.place).collect::<Vec<_>>()
+        };
+        assert_eq!(problems("x\n| `onnx-ir` | diag, types | the model |"), Vec::<String>::new());
+        assert_eq!(problems("x\n| `onnx-ir` | types | the model |"), ["docs/architecture.md:2"]);
+        assert_eq!(problems("the crate `onnx-ir`"), ["docs/architecture.md"]);
+        let mut violations = Vec::new();
+        code_map("onnx-types", &[], "| `onnx-types` | – | words |", &mut violations);
+        assert_eq!(violations, []);
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn laws_of_the_workspace() -> Result<Vec<Violation>, String> {
     let metadata = Metadata::of_workspace()?;
     let files = sources::read_tree()?;
     let mut violations = Vec::new();
-    edges::check(&metadata, &mut violations);
+    edges::check(&metadata, &files, &mut violations);
     manifests::check(&metadata, &files, &mut violations);
     sources::check(&files, &mut violations);
     Ok(violations)
