@@ -11,7 +11,6 @@ mod info;
 mod load;
 mod model;
 mod node;
-mod node_edit;
 mod order;
 mod provenance;
 mod scope;

@@ -34,6 +34,9 @@ pub struct Model {
     pub(crate) provenance: Provenance,
     /// Whether an edit may have made names collide since they were last known to be in order.
     pub(crate) names_touched: bool,
+    /// How many order keys were changed to make room, for tests of the cost.
+    #[cfg(test)]
+    pub(crate) relabelled: u64,
 }
 
 impl Model {
@@ -62,6 +65,8 @@ impl Model {
             info: ModelInfo::default(),
             provenance: Provenance::default(),
             names_touched: true,
+            #[cfg(test)]
+            relabelled: 0,
         }
     }
 
@@ -262,7 +267,11 @@ impl Model {
     ///
     /// When the graph is not of this model or was removed.
     pub fn initializers(&self, graph: GraphId) -> impl Iterator<Item = ValueId> + '_ {
-        self.graphs[graph].initializers.iter().copied().filter(|&value| self.is_initializer_of(value, graph))
+        self.graphs[graph]
+            .initializers
+            .iter()
+            .copied()
+            .filter(move |&value| self.is_initializer_of(value, graph))
     }
 
     /// The entries of a graph's `value_info` whose values are still there, in file order.
@@ -295,7 +304,8 @@ impl Model {
         let value = &self.values[value];
         if let Some(node) = value.producer() {
             let node = &self.nodes[node];
-            let attribute = node.is(onnx_schema::op::CONSTANT).then(|| node.attribute(onnx_schema::attr::VALUE));
+            let attribute =
+                node.is(onnx_schema::op::CONSTANT).then(|| node.attribute(onnx_schema::attr::VALUE));
             return attribute.flatten()?.as_tensor().map(Arc::as_ref);
         }
         value.constant()?.dense()

@@ -11,6 +11,9 @@ use crate::model::Model;
 /// The gap between nodes that are appended.
 const STRIDE: u64 = 1 << 24;
 
+/// The key of the first node of a graph, in the middle of all keys.
+const FIRST: u64 = 1 << 63;
+
 /// How much sparser each doubling of a range must be than the one before to count as having room.
 const THRESHOLD: f64 = 1.4;
 
@@ -45,13 +48,7 @@ impl Model {
     }
 
     /// Puts a node, which is in no list, between two neighbours of a graph.
-    pub(crate) fn link(
-        &mut self,
-        node: NodeId,
-        graph: GraphId,
-        prev: Option<NodeId>,
-        next: Option<NodeId>,
-    ) {
+    pub(crate) fn link(&mut self, node: NodeId, graph: GraphId, prev: Option<NodeId>, next: Option<NodeId>) {
         let order = self.order_between(prev, next);
         let record = &mut self.nodes[node];
         record.graph = graph;
@@ -92,19 +89,17 @@ impl Model {
     fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {
         loop {
             let low = prev.map_or(0, |prev| self.nodes[prev].order);
-            match next {
-                None => {
-                    if let Some(order) = low.checked_add(STRIDE) {
-                        return order;
-                    }
-                }
-                Some(next) => {
-                    let high = self.nodes[next].order;
-                    let middle = low + (high - low) / 2;
-                    if middle > low && middle < high {
-                        return middle;
-                    }
-                }
+            let high = next.map_or(u64::MAX, |next| self.nodes[next].order);
+            // Lists grow at either end by one stride per node; everything else halves the gap.
+            let stride = match (prev, next) {
+                (None, None) => Some(FIRST),
+                (Some(_), None) => low.checked_add(STRIDE),
+                (None, Some(_)) => high.checked_sub(STRIDE),
+                (Some(_), Some(_)) => None,
+            };
+            let order = stride.unwrap_or(low + (high - low) / 2);
+            if low < order && order < high {
+                return order;
             }
             // One of the two exists, as an empty list never runs out of keys.
             if let Some(crowded) = prev.or(next) {
@@ -139,6 +134,10 @@ impl Model {
                     let Some(current) = at else { break };
                     order += step;
                     self.nodes[current].order = order;
+                    #[cfg(test)]
+                    {
+                        self.relabelled += 1;
+                    }
                     at = self.nodes[current].next;
                 }
                 return;

@@ -51,6 +51,15 @@ pub(crate) struct Provenance {
     derivations: Vec<Derivation>,
 }
 
+impl Provenance {
+    /// Says that nothing is known of a new node, whose slot an erased node may have left.
+    pub(crate) fn forget_node(&mut self, node: NodeId) {
+        if let Some(origin) = self.nodes.get_mut(slot(node)) {
+            *origin = Origin::Unknown;
+        }
+    }
+}
+
 /// The slot of a node's key.
 fn slot(node: NodeId) -> usize {
     (node.data().as_ffi() & u64::from(u32::MAX)) as usize

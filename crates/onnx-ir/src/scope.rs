@@ -38,6 +38,20 @@ impl Model {
         false
     }
 
+    /// The outermost graph around a graph: the main graph, a function's body, a training graph, or a detached graph.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    #[must_use]
+    pub fn root(&self, graph: GraphId) -> GraphId {
+        let mut at = graph;
+        while let Some(parent) = self.parent(at) {
+            at = parent;
+        }
+        at
+    }
+
     /// The graph that defines a value; for an unresolved one the graph whose names it was looked up in.
     ///
     /// # Panics

@@ -89,11 +89,11 @@ pub struct Value {
 }
 
 impl Value {
-    pub(crate) const fn new(name: Symbol, def: Def) -> Self {
+    pub(crate) fn new(name: Symbol, def: Def) -> Self {
         Self {
             name,
             def,
-            uses: SmallVec::new_const(),
+            uses: SmallVec::new(),
             ty: None,
             constant: None,
             extras: None,

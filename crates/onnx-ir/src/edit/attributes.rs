@@ -41,12 +41,7 @@ impl Model {
     ///
     /// When the node is not of this model or was erased.
     pub fn set_attribute(&mut self, node: NodeId, attribute: Attribute) -> Result<(), EditError> {
-        for &graph in attribute.value().graphs() {
-            match self.graphs.get(graph).ok_or(EditError::Gone)?.owner {
-                Owner::Detached => {}
-                _ => return Err(EditError::AlreadyOwned { graph }),
-            }
-        }
+        self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
         let attributes = &mut self.nodes[node].attributes;
         let position = match attributes.iter().position(|other| other.name() == attribute.name()) {
             Some(position) => {
@@ -60,6 +55,7 @@ impl Model {
             }
         };
         self.own_graphs(node, position);
+        self.names_touched = true;
         Ok(())
     }
 

@@ -1,0 +1,114 @@
+//! Making graphs, and editing their inputs, outputs and lists of value infos.
+
+use onnx_types::Symbol;
+
+use crate::edit::EditError;
+use crate::entity::{GraphId, ValueId};
+use crate::graph::{Graph, GraphOutput, Owner};
+use crate::model::Model;
+use crate::value::{Def, InfoEntry, OwnInfo, User, ValueFlags};
+
+impl Model {
+    /// Makes a graph that belongs to nothing yet, such as the body of a node that is about to be made.
+    pub fn new_graph(&mut self, name: Symbol) -> GraphId {
+        let graph = self.graphs.insert(Graph::new(Owner::Detached));
+        self.graphs[graph].name = name;
+        graph
+    }
+
+    /// Changes the name of a graph.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn set_graph_name(&mut self, graph: GraphId, name: Symbol) {
+        self.graphs[graph].name = name;
+    }
+
+    /// Sets what a graph belongs to.
+    pub(super) fn set_owner(&mut self, graph: GraphId, owner: Owner) {
+        self.graphs[graph].owner = owner;
+    }
+
+    /// Makes an unresolved value an input of a graph.
+    ///
+    /// # Errors
+    ///
+    /// When the value is gone or has a definition.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn push_graph_input(&mut self, graph: GraphId, value: ValueId) -> Result<(), EditError> {
+        let index = self.graphs[graph].inputs.len() as u32;
+        self.define(value, Def::Input { graph, index })?;
+        self.graphs[graph].inputs.push(value);
+        Ok(())
+    }
+
+    /// Takes an input away from its graph. The value stays, unresolved or as a mere initializer.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or has no such input.
+    pub fn remove_graph_input(&mut self, graph: GraphId, index: usize) -> ValueId {
+        let value = self.graphs[graph].inputs.remove(index);
+        self.names_touched = true;
+        let record = &mut self.values[value];
+        record.def = if record.constant.is_some() { Def::Initializer(graph) } else { Def::Unresolved(graph) };
+        for position in index..self.graphs[graph].inputs.len() {
+            let later = self.graphs[graph].inputs[position];
+            self.values[later].def = Def::Input { graph, index: position as u32 };
+        }
+        value
+    }
+
+    fn define(&mut self, value: ValueId, def: Def) -> Result<(), EditError> {
+        let record = self.values.get_mut(value).ok_or(EditError::Gone)?;
+        if !matches!(record.def, Def::Unresolved(_)) {
+            return Err(EditError::AlreadyDefined { value });
+        }
+        record.def = def;
+        self.names_touched = true;
+        Ok(())
+    }
+
+    /// Adds an output to a graph.
+    ///
+    /// # Panics
+    ///
+    /// When the graph or the value is not of this model or was erased.
+    pub fn push_graph_output(&mut self, graph: GraphId, value: ValueId) {
+        let index = self.graphs[graph].outputs.len() as u32;
+        let slot = self.link_use(value, User::Graph(graph), index);
+        self.graphs[graph].outputs.push(GraphOutput { value, slot, own: None });
+        self.names_touched = true;
+    }
+
+    /// Removes an output of a graph; the later ones move up.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or has no such output.
+    pub fn remove_graph_output(&mut self, graph: GraphId, index: usize) {
+        let output = &self.graphs[graph].outputs[index];
+        let (value, slot) = (output.value, output.slot);
+        self.unlink_use(value, slot);
+        self.graphs[graph].outputs.remove(index);
+        for position in index..self.graphs[graph].outputs.len() {
+            let later = &self.graphs[graph].outputs[position];
+            let (value, slot) = (later.value, later.slot);
+            self.values[value].uses[slot as usize].index = position as u32;
+        }
+    }
+
+    /// Lists a value in `value_info` of a graph; `own` is what the entry says where it differs from the value.
+    ///
+    /// # Panics
+    ///
+    /// When the graph or the value is not of this model or was erased.
+    pub fn push_value_info(&mut self, graph: GraphId, value: ValueId, own: Option<Box<OwnInfo>>) {
+        self.values[value].flags.set(ValueFlags::IN_VALUE_INFO, true);
+        self.graphs[graph].value_info.push(InfoEntry { value, own });
+    }
+}

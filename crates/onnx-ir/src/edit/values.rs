@@ -1,0 +1,173 @@
+//! Making, renaming and erasing values, and turning them into initializers.
+
+use std::sync::Arc;
+
+use onnx_types::{Symbol, Type};
+
+use crate::constant::Constant;
+use crate::edit::EditError;
+use crate::entity::{GraphId, ValueId};
+use crate::graph::Owner;
+use crate::model::Model;
+use crate::value::{Def, User, Value, ValueFlags};
+
+impl Model {
+    /// Makes a value that nothing defines yet. An empty name is filled in when the model is written.
+    pub fn new_value(&mut self, name: Symbol) -> ValueId {
+        self.new_value_in(self.main, name)
+    }
+
+    /// Makes a value that nothing defines yet and that belongs to the names of `graph`.
+    pub fn new_value_in(&mut self, graph: GraphId, name: Symbol) -> ValueId {
+        self.names_touched = true;
+        self.values.insert(Value::new(name, Def::Unresolved(graph)))
+    }
+
+    /// Makes an initializer, and the value that it defines.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn add_initializer(
+        &mut self,
+        graph: GraphId,
+        name: Symbol,
+        constant: impl Into<Constant>,
+    ) -> ValueId {
+        let value = self.new_value_in(graph, name);
+        self.set_initializer(graph, value, Some(Arc::new(constant.into())));
+        value
+    }
+
+    /// Makes a value an initializer of `graph` with the given content, or no initializer any more.
+    ///
+    /// An input of `graph` becomes an input with a default; an unresolved value becomes an initializer. Values that nodes
+    /// define, and values of other graphs, are left as they are.
+    ///
+    /// # Panics
+    ///
+    /// When the graph or the value is not of this model or was erased.
+    pub fn set_initializer(&mut self, graph: GraphId, value: ValueId, constant: Option<Arc<Constant>>) {
+        let record = &mut self.values[value];
+        let had = record.constant.is_some();
+        let def = match record.def {
+            Def::Unresolved(_) if constant.is_some() => Def::Initializer(graph),
+            Def::Initializer(owner) if owner == graph && constant.is_none() => Def::Unresolved(graph),
+            Def::Initializer(owner) | Def::Input { graph: owner, .. } if owner == graph => record.def,
+            _ => return,
+        };
+        record.def = def;
+        let has = constant.is_some();
+        record.constant = constant;
+        if has && !had {
+            self.graphs[graph].initializers.push(value);
+        } else if had && !has {
+            self.graphs[graph].initializers.retain(|&other| other != value);
+        }
+        self.names_touched = true;
+    }
+
+    /// Removes a value that nothing uses and no node or graph input defines: an initializer or an unresolved value.
+    ///
+    /// # Errors
+    ///
+    /// When the value is used, is gone already, or is defined by a node or a graph input.
+    pub fn erase_value(&mut self, value: ValueId) -> Result<(), EditError> {
+        let record = self.values.get(value).ok_or(EditError::Gone)?;
+        self.refuse_used(value)?;
+        match record.def {
+            Def::Unresolved(_) => {}
+            Def::Initializer(graph) => self.forget_initializer(graph),
+            Def::Input { .. } | Def::Output { .. } => return Err(EditError::AlreadyDefined { value }),
+        }
+        self.values.remove(value);
+        Ok(())
+    }
+
+    /// Counts a key in a list of initializers that is about to be stale, and tidies the list when half of it is.
+    fn forget_initializer(&mut self, graph: GraphId) {
+        let record = &mut self.graphs[graph];
+        record.stale_initializers += 1;
+        if record.stale_initializers * 2 > record.initializers.len() {
+            let values = &self.values;
+            record.initializers.retain(|&value| values.contains_key(value));
+            // The value that is being erased is still there: it is the one stale key that remains.
+            record.stale_initializers = 1;
+        }
+    }
+
+    /// Sets or removes the type of a value.
+    ///
+    /// A node output with a type is listed in `value_info` when the model is written.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    pub fn set_type(&mut self, value: ValueId, ty: Option<impl Into<Arc<Type>>>) {
+        self.values[value].ty = ty.map(Into::into);
+    }
+
+    /// Changes the name of a value; its uses follow, as they hold no names.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    pub fn set_value_name(&mut self, value: ValueId, name: Symbol) {
+        let record = &mut self.values[value];
+        record.name = name;
+        record.flags.set(ValueFlags::NAME_AS_READ, false);
+        self.names_touched = true;
+    }
+
+    /// Gives the name of `from` to `to`, and the name of `to` to `from`: what to do before `to` replaces `from` as an
+    /// output of a graph whose callers know it by name.
+    ///
+    /// # Panics
+    ///
+    /// When a value is not of this model or was erased.
+    pub fn take_name(&mut self, to: ValueId, from: ValueId) {
+        let (old, new) = (self.values[to].name, self.values[from].name);
+        self.set_value_name(to, new);
+        self.set_value_name(from, old);
+    }
+
+    /// Lets every use of `old` use `new` instead; outputs of the main graph and of functions keep their names.
+    ///
+    /// Callers know such an output by name. Where `old` is made by a node and is such an output, and `new` is made by a node
+    /// and is none, the two exchange their names. Where [`Model::keeps_output_names`] says no, the output gets the name of
+    /// `new`: put an `Identity` there instead, or keep the one that is there.
+    ///
+    /// # Panics
+    ///
+    /// When a value is not of this model or was erased.
+    pub fn replace_value(&mut self, old: ValueId, new: ValueId) {
+        if old != new && self.is_known_output(old) && self.keeps_output_names(old, new) {
+            self.take_name(new, old);
+        }
+        self.replace_all_uses(old, new);
+    }
+
+    /// Whether [`Model::replace_value`] leaves every output of the main graph and of functions with its name.
+    ///
+    /// # Panics
+    ///
+    /// When a value is not of this model or was erased.
+    #[must_use]
+    pub fn keeps_output_names(&self, old: ValueId, new: ValueId) -> bool {
+        let made = |value: ValueId| matches!(self.values[value].def, Def::Output { .. });
+        !self.is_known_output(old) || (made(old) && made(new) && !self.is_known_output(new))
+    }
+
+    /// Whether a value is an output of the main graph or of a function, so that callers know it by name.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    #[must_use]
+    pub fn is_known_output(&self, value: ValueId) -> bool {
+        self.values[value].uses.iter().any(|at| match at.user {
+            User::Graph(graph) => matches!(self.graphs[graph].owner, Owner::Model | Owner::Function(_)),
+            User::Node(_) => false,
+        })
+    }
+}
