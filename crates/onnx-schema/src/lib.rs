@@ -105,3 +105,9 @@ use onnx_types::Interner;
 pub fn interner() -> Interner {
     Interner::with_names(&generated::names::NAMES)
 }
+
+/// Like [`interner`], with room for `more` further names, so that reading a file of known size never rehashes the table.
+#[must_use]
+pub fn interner_with_capacity(more: usize) -> Interner {
+    Interner::with_names_and_capacity(&generated::names::NAMES, more)
+}

@@ -64,7 +64,7 @@ impl Formal {
         matches!(self.option, FormalOption::Variadic)
     }
 
-    pub(crate) const fn min_arity(mut self, count: u8) -> Self {
+    pub(crate) const fn with_min_arity(mut self, count: u8) -> Self {
         self.min_arity = count;
         self
     }

@@ -196,7 +196,7 @@ fn formal_row(formal: &Formal, schema: &Schema, types: &Types) -> Result<String,
     let differentiation = formal.differentiation.as_deref().unwrap_or("Unknown");
     let mut row = format!("formal({:?}, {ty}, {option}, {differentiation})", formal.name);
     if let Some(count) = formal.min_arity {
-        let _ = write!(row, ".min_arity({count})");
+        let _ = write!(row, ".with_min_arity({count})");
     }
     if formal.heterogeneous {
         row.push_str(".heterogeneous()");
