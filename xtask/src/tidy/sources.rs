@@ -75,7 +75,7 @@ pub(super) fn read_tree() -> Result<Files, String> {
             let kind = entry.file_type().map_err(|error| format!("{}: {error}", path.display()))?;
             if kind.is_dir() {
                 // Build output and the version store, not sources.
-                if name != ".git" && !name.starts_with("target") {
+                if name != ".git" && name != "target" && !name.starts_with("target-") {
                     open.push(path);
                 }
             } else if kind.is_file() && is_text(&path) {

@@ -58,7 +58,8 @@ impl fmt::Debug for Options<'_> {
 ///
 /// When writing to `out` fails.
 pub fn render(out: &mut dyn Write, sink: &Sink, options: &Options<'_>) -> fmt::Result {
-    let source = options.source.map(Source::new);
+    // Most sinks are empty, and most sources are not small.
+    let source = options.source.filter(|_| !sink.is_empty()).map(Source::new);
     let mut p = Printer { out, options, source };
     for diagnostic in sink.diagnostics() {
         p.diagnostic(diagnostic)?;
@@ -144,30 +145,19 @@ impl Printer<'_> {
         writeln!(self.out, " ({})", found.locus)
     }
 
-    /// One line that says where: the file and its line only once, before the path; a byte offset after it.
+    /// One line that says where: what it is about (the file, or the label), line and column, path, byte offset.
     fn place(&mut self, arrow: &str, locus: &Locus, label: Option<&str>) -> fmt::Result {
         self.styled(Role::Gutter, arrow)?;
-        if let Some(text) = label {
-            write!(self.out, "{}: ", Clean(text))?;
-        } else {
-            write!(self.out, "{}", Clean(self.options.file))?;
+        // Editors follow `file:line:column`.
+        let (head, colon) = match label {
+            Some(text) => (Clean(text), ": "),
+            None => (Clean(self.options.file), ":"),
+        };
+        match locus.position() {
+            None => writeln!(self.out, "{head}: {locus}"),
+            Some(at @ Position::Byte(_)) => writeln!(self.out, "{head}: {locus} ({at})"),
+            Some(at @ Position::Text { .. }) => writeln!(self.out, "{head}{colon}{at}: {locus}"),
         }
-        let position = locus.position();
-        if let Some(at @ Position::Text { .. }) = position {
-            let separator = if label.is_some() { "" } else { ":" };
-            write!(self.out, "{separator}{at}")?;
-            if label.is_some() {
-                self.out.write_str(": ")?;
-            }
-        }
-        if label.is_none() {
-            self.out.write_str(": ")?;
-        }
-        write!(self.out, "{locus}")?;
-        if let Some(at @ Position::Byte(_)) = position {
-            write!(self.out, " ({at})")?;
-        }
-        self.out.write_char('\n')
     }
 
     /// The source line of a place with carets under its span, when there is one.
