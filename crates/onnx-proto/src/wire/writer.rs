@@ -15,6 +15,9 @@ const SEGMENT_FROM: usize = 4096;
 /// when a longer one is needed, short content moves up by a byte, and for long content the other bytes of the length
 /// become a segment of their own. So nothing is measured twice, and nothing long is ever moved.
 ///
+/// Field numbers are those of the caller's own messages, in 1 to 2^29-1; fields with numbers from outside are copied
+/// with [`raw`](Self::raw).
+///
 /// ```
 /// use onnx_proto::wire::Writer;
 ///
@@ -251,12 +254,12 @@ impl Writer {
 
     #[inline]
     fn tag(&mut self, number: u32, wire_type: u32) {
-        self.varint(u64::from(number << 3 | wire_type));
+        self.varint(u64::from(tag(number, wire_type)));
     }
 
     #[inline]
     fn tag_and_varint(&mut self, number: u32, wire_type: u32, value: u64) {
-        let tag = number << 3 | wire_type;
+        let tag = tag(number, wire_type);
         if tag < 0x80 && value < 0x80 {
             self.buf.extend_from_slice(&[tag as u8, value as u8]);
         } else {
@@ -269,6 +272,12 @@ impl Writer {
     fn varint(&mut self, value: u64) {
         put_varint(&mut self.buf, value);
     }
+}
+
+#[inline]
+fn tag(number: u32, wire_type: u32) -> u32 {
+    debug_assert!((1..1 << 29).contains(&number), "field number {number} does not exist");
+    number << 3 | wire_type
 }
 
 #[inline]
