@@ -11,15 +11,12 @@ use super::varints::Varints;
 use crate::elem::ElemType;
 
 impl Tensor {
-    /// The number of elements: the product of the dimensions, 1 without dimensions. `None` if a dimension is negative or
-    /// the product exceeds 2⁶³ - 1.
+    /// The number of elements: the product of the dimensions, 1 without dimensions. `None` if a dimension is negative, or
+    /// the product, taken from the first dimension on, exceeds 2⁶³ - 1 before a zero ends it (as the reference has it).
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         if self.dims().iter().any(|&dim| dim < 0) {
             return None;
-        }
-        if self.dims().contains(&0) {
-            return Some(0);
         }
         let product = self.dims().iter().try_fold(1_i64, |product, &dim| product.checked_mul(dim))?;
         u64::try_from(product).ok()

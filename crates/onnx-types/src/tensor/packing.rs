@@ -54,7 +54,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packing_is_undone(codes in prop::collection::vec(any::<u8>(), 0..70), bits in prop::sample::select(vec![2_u32, 4, 6])) {
+        fn packing_is_undone(
+            codes in prop::collection::vec(any::<u8>(), 0..70),
+            bits in prop::sample::select(vec![2_u32, 4, 6]),
+        ) {
             let bytes = pack(codes.iter().copied(), bits);
             prop_assert_eq!(bytes.len(), (codes.len() * bits as usize).div_ceil(8));
             for (index, code) in codes.iter().enumerate() {

@@ -71,7 +71,7 @@ impl TensorLayout {
     /// The typed data field was written unpacked, one record for each entry.
     pub const DATA_UNPACKED: Self = Self(2);
 
-    /// Whether all choices of `other` were made.
+    /// Whether all choices of `other` were made here.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -148,7 +148,9 @@ impl Tensor {
         self.layout = TensorLayout(self.layout.0 & !TensorLayout::DATA_UNPACKED.0);
     }
 
-    /// The fields that were written although they hold their default.
+    /// The fields that were written although they hold their default: `data_type` 0, an empty `name` or `doc_string`, a
+    /// `data_location` of `DEFAULT`, packed `dims` without an entry. Data fields need no mark: the payload tells an empty
+    /// field from an absent one.
     #[must_use]
     pub const fn mask(&self) -> FieldMask {
         self.mask

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::element::for_number;
 use super::*;
-use crate::elem::{ElemType, Storage};
+use crate::elem::{ElemClass, ElemType, Storage};
 
 fn hex(digits: &str) -> Bytes {
     let pairs = digits.as_bytes().chunks(2);
@@ -62,6 +62,13 @@ fn typed(elem: ElemType, count: usize, raw: &[u8]) -> Payload {
 
 fn fixed_width_types() -> impl Iterator<Item = ElemType> {
     ElemType::all().filter(|elem| elem.bits().is_some())
+}
+
+/// Dimensions that overflow or make no sense.
+const ODD_DIMS: [i64; 5] = [-1, i64::MIN, i64::MAX, 1 << 40, u32::MAX as i64];
+
+fn real_types() -> impl Iterator<Item = ElemType> {
+    fixed_width_types().filter(|elem| elem.class() != ElemClass::Complex)
 }
 
 #[test]
@@ -121,7 +128,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn raw_typed_and_external_storage_read_alike(count in 0_usize..40, noise in prop::collection::vec(any::<u8>(), 40 * 16)) {
+    fn raw_typed_and_external_storage_read_alike(
+        count in 0_usize..40,
+        noise in prop::collection::vec(any::<u8>(), 40 * 16),
+    ) {
         for elem in fixed_width_types() {
             let len = elem.byte_len(count as u64).unwrap() as usize;
             let mut raw = noise[..len].to_vec();
@@ -154,11 +164,12 @@ proptest! {
 
     #[test]
     fn splats_read_like_what_they_stand_for(count in 0_usize..40, code in any::<u8>()) {
-        for elem in fixed_width_types().filter(|elem| !matches!(elem, ElemType::Complex64 | ElemType::Complex128)) {
+        for elem in real_types() {
             for_number!(elem, T => {
                 let size = elem.byte_len(1).unwrap() as usize;
                 let code = if elem == ElemType::Bool { code & 1 } else { code };
-                let one = tensor(elem, &[], Payload::Raw(vec![code; size].into())).to_vec::<T>(&NoData).unwrap()[0];
+                let one = tensor(elem, &[], Payload::Raw(vec![code; size].into()));
+                let one = one.to_vec::<T>(&NoData).unwrap()[0];
                 let splat = Tensor::splat([count as i64], one).unwrap();
                 let expected = Tensor::vector(&vec![one; count]).bytes(&NoData).unwrap();
                 check_readings::<T>(&splat, &expected);
@@ -170,7 +181,7 @@ proptest! {
     #[test]
     fn no_content_panics(
         code in -2_i32..32,
-        dims in prop::collection::vec(prop_oneof![Just(-1_i64), Just(i64::MAX), Just(i64::MIN), Just(1 << 40), 0_i64..5], 0..5),
+        dims in prop::collection::vec(prop_oneof![3 => 0_i64..5, 1 => prop::sample::select(ODD_DIMS.to_vec())], 0..5),
         wire in prop::collection::vec(prop_oneof![any::<u8>(), 0_u8..4], 0..40),
         which in 0..9,
     ) {
@@ -192,7 +203,7 @@ proptest! {
         source.insert("w", vec![7; 64]);
         let valid = tensor.validate().is_ok();
         prop_assert_eq!(valid, tensor.faults().is_empty());
-        prop_assert_eq!(tensor.content_faults(&source, 3).is_err() && valid, tensor.is_external() && tensor.bytes(&source).is_err() && (tensor.elem() == ElemType::Bool || tensor.elem().is_packed()));
+        prop_assert!(valid || tensor.content_faults(&source, 3).is_err());
         if let Ok(bytes) = tensor.bytes(&source) {
             prop_assert!(valid);
             prop_assert_eq!(Some(bytes.len() as u64), tensor.byte_len());
@@ -202,7 +213,11 @@ proptest! {
         if let Ok((len, count)) = numbers {
             prop_assert_eq!((Some(len), Some(count)), (tensor.element_count(), tensor.element_count()));
         }
-        let _ = (tensor.iter_i64(&source).map(Iterator::count), tensor.get_i64s(&source, 4), tensor.strings().map(Iterator::count));
+        // What these answer is checked elsewhere; here they must answer.
+        let _ = tensor.iter_i64(&source).map(Iterator::count);
+        let _ = tensor.get_i64s(&source, 4);
+        let _ = tensor.strings().map(Iterator::count);
+        let _ = tensor.chunks(&source).map(Iterator::count);
         let _ = format!("{tensor:?}");
     }
 }
@@ -243,6 +258,16 @@ fn raw_data_of_every_wrong_length_is_refused() {
     }
 }
 
+/// Each tensor with the text of its first fault, `-` for none.
+fn check_faults<const N: usize>(cases: [(ElemType, Vec<i64>, Payload, &str); N]) {
+    for (elem, dims, payload, expected) in cases {
+        let tensor = tensor(elem, &dims, payload);
+        let found = tensor.validate().map_or_else(|fault| fault.to_string(), |()| "-".to_owned());
+        assert_eq!(found, expected, "{tensor:?}");
+        assert_eq!(tensor.bytes(&NoData).is_ok(), expected == "-", "{tensor:?}");
+    }
+}
+
 #[test]
 fn faults_name_the_figures() {
     use ElemType as E;
@@ -260,6 +285,12 @@ fn faults_name_the_figures() {
         ),
         (E::Double, vec![i64::MAX], raw(0), "dimensions multiply to more elements than 64 bits can count"),
         (E::Float, vec![0, i64::MAX, 2], Payload::None, "-"),
+        (
+            E::Float,
+            vec![i64::MAX, 2, 0],
+            Payload::None,
+            "dimensions multiply to more elements than 64 bits can count",
+        ),
         (E::Float, vec![0], raw(0), "-"),
         (E::Float, vec![0], Payload::Int32s(ints(0)), "-"),
         (E::Float, vec![0], raw(4), "`raw_data` must have 0 bytes, but has 4"),
@@ -279,6 +310,16 @@ fn faults_name_the_figures() {
             "`float_data` must have 4 entries, but has 2",
         ),
         (E::Complex128, vec![1], Payload::Doubles(vec![0; 16].into()), "-"),
+    ];
+    check_faults(cases);
+}
+
+#[test]
+fn fields_are_held_against_the_type() {
+    use ElemType as E;
+    let raw = |len: usize| Payload::Raw(vec![0; len].into());
+    let ints = |count: i32| Varints::from_i32s(0..count);
+    let cases = [
         (E::Float, vec![2], Payload::Int32s(ints(2)), "`int32_data` cannot hold elements of type float"),
         (E::Uint4, vec![5], Payload::Int32s(ints(3)), "-"),
         (E::Uint4, vec![5], Payload::Int32s(ints(5)), "`int32_data` must have 3 entries, but has 5"),
@@ -314,11 +355,11 @@ fn faults_name_the_figures() {
             "`splat` must have 4 bytes, but has 2",
         ),
     ];
-    for (elem, dims, payload, expected) in cases {
-        let tensor = tensor(elem, &dims, payload);
-        assert_eq!(fault(&tensor), expected, "{tensor:?}");
-        assert_eq!(tensor.bytes(&NoData).is_ok(), expected == "-", "{tensor:?}");
-    }
+    check_faults(cases);
+}
+
+#[test]
+fn all_faults_are_told() {
     let mut odd = Tensor::from_parts(77, [-1, -2].as_slice().into(), Payload::None);
     assert_eq!(odd.faults().len(), 3);
     assert_eq!((odd.elem(), odd.data_type()), (ElemType::Undefined, 77));

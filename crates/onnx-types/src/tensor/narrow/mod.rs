@@ -3,17 +3,6 @@
 //! Each type wraps its code (the bit pattern ONNX stores) and converts to and from `f32` and `f64` with the rules of
 //! `Cast`: round to nearest, ties to even, with the attribute `saturate` where it means something. `f16` and `bf16` come
 //! from the crate `half`.
-//!
-//! ```
-//! use onnx_types::tensor::{F4E2M1, F8E4M3Fn, I4};
-//!
-//! assert_eq!(F8E4M3Fn::from_f32(1.06, true).to_f32(), 1.0);
-//! assert_eq!(F8E4M3Fn::from_f32(1e9, true), F8E4M3Fn::MAX);
-//! assert!(F8E4M3Fn::from_f32(1e9, false).is_nan());
-//! assert_eq!(F4E2M1::from_f32(2.5).to_f32(), 2.0);
-//! assert_eq!(I4::new(8), None);
-//! assert_eq!(I4::from_bits(0xf).get(), -1);
-//! ```
 
 mod e8m0;
 mod float;
