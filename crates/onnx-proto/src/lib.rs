@@ -9,8 +9,8 @@
 //!   Nothing is built or copied, every field knows its offset, and unknown fields can be kept. What a field number
 //!   means is up to the caller.
 //!
-//! Both take any bytes without panicking, and stop at messages nested 100 deep. The reader allocates nothing; the
-//! messages take memory in proportion to the input, some hundred bytes for each message in it.
+//! Both take any bytes without panicking, and stop at messages nested 100 deep. The reader needs no memory of its
+//! own; the messages take memory in proportion to the input, some hundred bytes for each message in it.
 //! This crate does not check that a model makes sense, opens no files, and knows nothing of operators.
 //!
 //! ```

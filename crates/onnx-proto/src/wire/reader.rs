@@ -165,8 +165,8 @@ pub enum Value<'a> {
 
 /// A cursor over the fields of one message.
 ///
-/// It allocates nothing and does not recurse: to read a message inside a field, make another reader with
-/// [`Reader::message`].
+/// It does not recurse: to read a message inside a field, make another reader with [`Reader::message`].
+/// It allocates nothing, save 4 bytes for each level of groups inside an unknown group while it is skipped.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     /// The bytes of this message that are still to be read.
@@ -265,6 +265,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The whole record of a field this reader gave, tag included, without a copy; to keep unknown fields.
+    ///
+    /// It is empty when the caller has changed the field to one outside of the input.
     #[must_use]
     pub fn raw_record(&self, field: &Field<'a>) -> Bytes {
         self.input.slice(field.range()).unwrap_or_default()
