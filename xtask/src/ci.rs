@@ -24,7 +24,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", slow: false, run: clippy },
     Step { name: "tidy", slow: false, run: || crate::tidy::run(&[]).map(|()| String::new()) },
     Step { name: "codegen --check", slow: false, run: codegen },
-    Step { name: "tests and doc tests", slow: false, run: tests },
+    Step { name: "test totals, doc tests included", slow: false, run: tests },
     Step { name: "docs", slow: true, run: docs },
     Step { name: "dependencies", slow: false, run: dependencies },
     Step { name: "conformance", slow: true, run: || crate::conformance::run(&[]).map(|()| String::new()) },
@@ -93,7 +93,7 @@ fn docs() -> StepResult {
     let status = doc.env("RUSTDOCFLAGS", "-D warnings").status();
     match status {
         Ok(status) if status.success() => Ok(String::new()),
-        Ok(_) => Err("the documentation has warnings".to_owned()),
+        Ok(_) => Err("the documentation has warnings or errors".to_owned()),
         Err(error) => Err(format!("`cargo` could not be started: {error}")),
     }
 }
@@ -127,8 +127,11 @@ fn tests() -> StepResult {
         }
     }
     let status = child.wait().map_err(|error| format!("`cargo test` was lost: {error}"))?;
-    println!("\n{totals}");
-    if status.success() { Ok(totals.to_string()) } else { Err(format!("{totals}; see above")) }
+    match (status.success(), totals.failed) {
+        (true, _) => Ok(totals.to_string()),
+        (false, 0) => Err(format!("{totals}; some tests did not build or did not finish")),
+        (false, _) => Err(totals.to_string()),
+    }
 }
 
 /// The sum of the results of all test binaries.
@@ -158,7 +161,7 @@ impl Totals {
 
 impl std::fmt::Display for Totals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "test totals: {} passed, {} failed, {} ignored", self.passed, self.failed, self.ignored)
+        write!(f, "{} passed, {} failed, {} ignored", self.passed, self.failed, self.ignored)
     }
 }
 
@@ -178,7 +181,7 @@ mod tests {
             totals.add(line);
         }
         assert_eq!(totals, Totals { passed: 10, failed: 2, ignored: 1 });
-        assert_eq!(totals.to_string(), "test totals: 10 passed, 2 failed, 1 ignored");
+        assert_eq!(totals.to_string(), "10 passed, 2 failed, 1 ignored");
     }
 
     #[test]
