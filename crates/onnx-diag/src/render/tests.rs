@@ -230,3 +230,41 @@ fn styles_wrap_what_they_colour() {
          <Gutter>   = </><Help>help</>: name it\n\nm: <Severity(Note)>1 note</>\n"
     );
 }
+
+/// What a JSON parser makes of the string literal `json`.
+fn parsed(json: &str) -> String {
+    let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap();
+    let mut units = Vec::new();
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        assert!(c >= ' ' && c != '"', "{c:?} must be escaped");
+        let plain = match c {
+            '\\' => match chars.next().unwrap() {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'u' => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    units.push(u16::from_str_radix(&digits, 16).unwrap());
+                    continue;
+                }
+                c => {
+                    assert!(matches!(c, '"' | '\\'));
+                    c
+                }
+            },
+            c => c,
+        };
+        units.extend_from_slice(plain.encode_utf16(&mut [0; 2]));
+    }
+    String::from_utf16(&units).unwrap()
+}
+
+#[test]
+fn json_strings_survive_for_every_character() {
+    let text: String = (char::MIN..=char::MAX).collect();
+    let mut json = String::new();
+    super::json_string(&mut json, &text).unwrap();
+    assert!(parsed(&json) == text);
+    assert!(!json.chars().any(crate::escape::is_unprintable));
+}
