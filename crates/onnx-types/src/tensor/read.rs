@@ -35,11 +35,7 @@ impl Tensor {
         match self.payload() {
             Payload::Raw(bytes) | Payload::Floats(bytes) | Payload::Doubles(bytes) => Ok(bytes.clone()),
             Payload::Int32s(entries) => Ok(int32_bytes(entries, elem)?),
-            Payload::Int64s(entries) => {
-                let mut bytes = BytesMut::with_capacity(entries.count().saturating_mul(8));
-                entries.iter_i64().for_each(|value| bytes.put_i64_le(value));
-                Ok(bytes.freeze())
-            }
+            Payload::Int64s(entries) => Ok(little_endian(entries.iter().map(u64::to_le_bytes))),
             Payload::Uint64s(entries) => Ok(uint64_bytes(entries, elem)?),
             Payload::External(external) => self.external_bytes(external, source),
             Payload::Splat(splat) => {
@@ -137,17 +133,11 @@ fn int32_bytes(entries: &Varints, elem: ElemType) -> Result<Bytes, TensorFault> 
     if matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2) {
         return Ok(packing::pack(values().map(|code| code as u8), 6).into());
     }
-    let size = match elem.bits() {
-        Some(bits @ 9..) => bits as usize / 8,
-        _ => 1,
-    };
-    let mut bytes = BytesMut::with_capacity(entries.count().saturating_mul(size));
-    match size {
-        1 => values().for_each(|value| bytes.put_u8(value as u8)),
-        2 => values().for_each(|value| bytes.put_u16_le(value as u16)),
-        _ => values().for_each(|value| bytes.put_i32_le(value)),
-    }
-    Ok(bytes.freeze())
+    Ok(match elem.bits() {
+        Some(32) => little_endian(values().map(i32::to_le_bytes)),
+        Some(16) => little_endian(values().map(|value| (value as u16).to_le_bytes())),
+        _ => little_endian(values().map(|value| [value as u8])),
+    })
 }
 
 fn uint64_bytes(entries: &Varints, elem: ElemType) -> Result<Bytes, TensorFault> {
@@ -155,13 +145,20 @@ fn uint64_bytes(entries: &Varints, elem: ElemType) -> Result<Bytes, TensorFault>
     if let Some(fault) = range_faults(values, "uint64_data", elem, uint64_range(elem)).next() {
         return Err(fault);
     }
-    let mut bytes = BytesMut::with_capacity(entries.count().saturating_mul(8));
-    if elem == ElemType::Uint32 {
-        entries.iter().for_each(|value| bytes.put_u32_le(value as u32));
+    Ok(if elem == ElemType::Uint32 {
+        little_endian(entries.iter().map(|value| (value as u32).to_le_bytes()))
     } else {
-        entries.iter().for_each(|value| bytes.put_u64_le(value));
+        little_endian(entries.iter().map(u64::to_le_bytes))
+    })
+}
+
+/// The given arrays one after the other. There is at least one byte on the wire for each, so their number is no claim.
+fn little_endian<const N: usize>(elements: impl ExactSizeIterator<Item = [u8; N]>) -> Bytes {
+    let mut bytes = vec![0; elements.len().saturating_mul(N)];
+    for (chunk, element) in bytes.as_chunks_mut::<N>().0.iter_mut().zip(elements) {
+        *chunk = element;
     }
-    Ok(bytes.freeze())
+    bytes.into()
 }
 
 /// The bytes of a tensor in pieces; see [`Tensor::chunks`].

@@ -146,20 +146,20 @@ impl Iterator for VarintIter<'_> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
+        // The constructor admits at most ten bytes, so the shift stays below 64; bits beyond it are dropped, as protobuf
+        // drops them.
         let mut value = 0_u64;
         let mut shift = 0_u32;
-        loop {
-            let (&byte, rest) = self.rest.split_first()?;
-            self.rest = rest;
-            // The constructor admits at most ten bytes, so the shift stays below 64; bits beyond it are dropped, as
-            // protobuf drops them.
+        for (at, &byte) in self.rest.iter().enumerate() {
             value |= u64::from(byte & 0x7f).wrapping_shl(shift);
             if byte & 0x80 == 0 {
+                self.rest = self.rest.get(at + 1..).unwrap_or_default();
                 self.left = self.left.saturating_sub(1);
                 return Some(value);
             }
             shift += 7;
         }
+        None
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use bytes::Bytes;
 
+use super::element::sealed::Codec as _;
 use super::element::{Element, Number, for_number};
 use super::external::DataSource;
 use super::fault::{TensorError, TensorFault};
@@ -32,11 +33,30 @@ struct Elements {
 }
 
 impl Elements {
-    fn read<N>(&self, index: usize, read: fn(&[u8], usize) -> Option<N>) -> Option<N> {
+    #[inline]
+    fn read<N>(&self, index: usize, read: impl Fn(&[u8], usize) -> Option<N>) -> Option<N> {
         if index >= self.len {
             return None;
         }
         read(&self.bytes, if self.splat { 0 } else { index })
+    }
+
+    /// Folds the elements from `next` on, with the bytes at hand once and for all.
+    fn fold<N, B>(
+        &self,
+        next: usize,
+        read: impl Fn(&[u8], usize) -> Option<N>,
+        init: B,
+        fold: impl FnMut(B, N) -> B,
+    ) -> B {
+        let bytes: &[u8] = &self.bytes;
+        let indices = next..self.len;
+        indices.map_while(|index| read(bytes, if self.splat { 0 } else { index })).fold(init, fold)
+    }
+
+    fn size_hint(&self, next: usize) -> (usize, Option<usize>) {
+        let left = self.len.saturating_sub(next);
+        (left, Some(left))
     }
 }
 
@@ -62,7 +82,7 @@ impl<T: Element> View<T> {
     /// The elements in row-major order.
     #[must_use]
     pub fn iter(&self) -> ViewIter<T> {
-        ViewIter(NumberIter { elements: self.elements.clone(), next: 0, read: T::read })
+        ViewIter { elements: self.elements.clone(), next: 0, element: PhantomData }
     }
 
     /// The one element that all are equal to, if the tensor is a splat.
@@ -89,25 +109,37 @@ impl<T: Element> fmt::Debug for View<T> {
 
 /// The elements of a [`View`].
 #[derive(Clone)]
-pub struct ViewIter<T>(NumberIter<T>);
+pub struct ViewIter<T> {
+    elements: Elements,
+    next: usize,
+    element: PhantomData<fn() -> T>,
+}
 
-impl<T> Iterator for ViewIter<T> {
+impl<T: Element> Iterator for ViewIter<T> {
     type Item = T;
 
+    #[inline]
     fn next(&mut self) -> Option<T> {
-        self.0.next()
+        let element = self.elements.read(self.next, T::read)?;
+        self.next += 1;
+        Some(element)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
+        self.elements.size_hint(self.next)
     }
 
     fn nth(&mut self, n: usize) -> Option<T> {
-        self.0.nth(n)
+        self.next = self.next.saturating_add(n);
+        self.next()
+    }
+
+    fn fold<B, F: FnMut(B, T) -> B>(self, init: B, fold: F) -> B {
+        self.elements.fold(self.next, T::read, init, fold)
     }
 }
 
-impl<T> ExactSizeIterator for ViewIter<T> {}
+impl<T: Element> ExactSizeIterator for ViewIter<T> {}
 
 /// The elements of a tensor of any numeric type, converted one by one; see [`Tensor::iter_f64`] and
 /// [`Tensor::iter_i64`].
@@ -128,13 +160,16 @@ impl<N> Iterator for NumberIter<N> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.elements.len.saturating_sub(self.next);
-        (left, Some(left))
+        self.elements.size_hint(self.next)
     }
 
     fn nth(&mut self, n: usize) -> Option<N> {
         self.next = self.next.saturating_add(n);
         self.next()
+    }
+
+    fn fold<B, F: FnMut(B, N) -> B>(self, init: B, fold: F) -> B {
+        self.elements.fold(self.next, self.read, init, fold)
     }
 }
 
@@ -219,10 +254,11 @@ impl Tensor {
         if size > max as u64 {
             return Err(TensorError::TooLarge { size, limit: max as u64, unit: "elements" });
         }
-        if let Payload::Int64s(entries) = self.payload() {
-            return Ok(entries.iter_i64().collect());
+        match self.payload() {
+            Payload::Int64s(entries) => Ok(entries.iter_i64().collect()),
+            Payload::Raw(bytes) if self.elem() == ElemType::Int64 => Ok(i64::read_all(bytes, max)),
+            _ => Ok(self.iter_i64(source)?.collect()),
         }
-        Ok(self.iter_i64(source)?.collect())
     }
 
     fn integer_type(&self) -> Result<ElemType, TensorError> {
