@@ -162,6 +162,12 @@ impl Graph {
         &self.outputs
     }
 
+    /// The number of initializers that were added so far, for naming the next one in messages.
+    #[must_use]
+    pub fn initializer_slots(&self) -> usize {
+        self.initializers.len()
+    }
+
     /// The metadata.
     #[must_use]
     pub fn metadata(&self) -> &[MetadataEntry] {

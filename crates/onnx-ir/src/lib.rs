@@ -10,6 +10,7 @@ mod graph;
 mod info;
 mod load;
 mod model;
+mod names;
 mod node;
 mod order;
 mod provenance;
@@ -29,6 +30,7 @@ pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParam
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo, opset_version};
 pub use load::{LoadedNode, LoadedOutput};
 pub use model::Model;
+pub use names::NamePlan;
 pub use node::{NewNode, Node};
 pub use order::Position;
 pub use provenance::{Derivation, DerivationId, Origin};

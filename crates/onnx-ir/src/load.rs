@@ -193,6 +193,15 @@ impl Model {
         self.graphs.insert(Graph::new(owner))
     }
 
+    /// Removes detached graphs, with everything in them, that were read and cannot be part of the model.
+    ///
+    /// # Panics
+    ///
+    /// When a graph is not of this model.
+    pub fn discard_graphs(&mut self, graphs: &[GraphId]) {
+        self.drop_graphs(graphs.to_vec());
+    }
+
     /// Makes the graphs in a function's attribute defaults part of the function.
     ///
     /// # Panics

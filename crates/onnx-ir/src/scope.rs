@@ -21,6 +21,27 @@ impl Model {
         }
     }
 
+    /// The outermost graphs that belong to the model: the main graph, the training initializations, the functions' bodies
+    /// and, rarely, graphs in functions' attribute defaults. Training algorithms see the names of the main graph, so they
+    /// count as nested in it: see [`Model::algorithms`].
+    pub fn roots(&self) -> impl Iterator<Item = GraphId> + '_ {
+        let initializations = self.info.training.iter().filter_map(|training| training.initialization);
+        let functions = self.function_order.iter().flat_map(|&function| {
+            let record = &self.functions[function];
+            let defaults =
+                record.defaults.iter().flat_map(|default| default.value().graphs().iter().copied());
+            std::iter::once(record.body).chain(defaults)
+        });
+        let roots = std::iter::once(self.main).chain(initializations).chain(functions);
+        roots.filter(|&graph| self.graphs.contains_key(graph))
+    }
+
+    /// The graphs that compute the training steps.
+    pub fn algorithms(&self) -> impl Iterator<Item = GraphId> + '_ {
+        let algorithms = self.info.training.iter().filter_map(|training| training.algorithm);
+        algorithms.filter(|&graph| self.graphs.contains_key(graph))
+    }
+
     /// Whether `graph` is `ancestor` or nested in it at any depth.
     ///
     /// # Panics
