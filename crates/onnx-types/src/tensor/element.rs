@@ -50,6 +50,7 @@ macro_rules! bytewise {
         }
 
         impl sealed::Codec for $type {
+            #[inline]
             fn read(bytes: &[u8], index: usize) -> Option<Self> {
                 let begin = index.checked_mul($size)?;
                 bytes.get(begin..)?.first_chunk::<$size>().map(|chunk| $from(*chunk))
@@ -119,6 +120,7 @@ macro_rules! packed {
         }
 
         impl sealed::Codec for $type {
+            #[inline]
             fn read(bytes: &[u8], index: usize) -> Option<Self> {
                 packing::code_at(bytes, $bits, index).map(Self::from_bits)
             }
@@ -147,6 +149,7 @@ packed! {
 macro_rules! number {
     ($($type:ty: $value:ident => $f64:expr, $i64:expr;)*) => { $(
         impl Number for $type {
+            #[inline]
             fn to_f64(self) -> f64 {
                 let $value = self;
                 $f64

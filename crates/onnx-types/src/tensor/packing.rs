@@ -5,6 +5,7 @@
 //! the last byte is zero.
 
 /// Code number `index` of `bits` bits each; `None` beyond the end of the bytes.
+#[inline]
 pub(super) fn code_at(bytes: &[u8], bits: u32, index: usize) -> Option<u8> {
     let position = (index as u64).checked_mul(u64::from(bits))?;
     let at = usize::try_from(position / 8).ok()?;

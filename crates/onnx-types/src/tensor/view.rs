@@ -47,11 +47,15 @@ impl Elements {
         next: usize,
         read: impl Fn(&[u8], usize) -> Option<N>,
         init: B,
-        fold: impl FnMut(B, N) -> B,
+        mut fold: impl FnMut(B, N) -> B,
     ) -> B {
         let bytes: &[u8] = &self.bytes;
-        let indices = next..self.len;
-        indices.map_while(|index| read(bytes, if self.splat { 0 } else { index })).fold(init, fold)
+        let mut result = init;
+        for index in next..self.len {
+            let Some(element) = read(bytes, if self.splat { 0 } else { index }) else { break };
+            result = fold(result, element);
+        }
+        result
     }
 
     fn size_hint(&self, next: usize) -> (usize, Option<usize>) {
