@@ -1,0 +1,250 @@
+//! `AttributeProto`.
+
+use std::sync::Arc;
+
+use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute, SparseTensor};
+use onnx_proto::wire::{Field, Payload, Reader, Value};
+use onnx_types::{Symbol, Type};
+use smallvec::SmallVec;
+
+use super::tensor::{SparseParts, TensorParts};
+use super::{Cx, Form, Pieces, Result, Step, len, small, varint};
+use crate::rules;
+
+/// An attribute that is being read.
+#[derive(Default)]
+struct Parts<'a> {
+    name: Symbol,
+    doc: Symbol,
+    reference: Option<Symbol>,
+    declared: Option<i32>,
+    value: Option<AttrValue>,
+    /// Which field the value stands in.
+    number: u32,
+    /// A singular tensor, sparse tensor, graph or type may come in several pieces.
+    tensor: Option<TensorParts>,
+    sparse: Option<SparseParts>,
+    graph: Pieces<'a>,
+    ty: SmallVec<[Payload<'a>; 1]>,
+    form: Form,
+    several: bool,
+}
+
+impl Parts<'_> {
+    /// Whether the value may stand in field `number`: no other value field was seen.
+    fn claim(&mut self, number: u32) -> bool {
+        if self.number == 0 {
+            self.number = number;
+        }
+        self.several |= self.number != number;
+        self.number == number
+    }
+}
+
+macro_rules! list {
+    ($parts:ident, $variant:ident) => {{
+        let list = $parts.value.get_or_insert(AttrValue::$variant(Vec::new()));
+        match list {
+            AttrValue::$variant(list) => list,
+            // `claim` made sure that the value is of this field.
+            _ => return Ok(false),
+        }
+    }};
+}
+
+impl<'a> Cx<'a> {
+    pub(super) fn attribute(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Attribute> {
+        let whole = reader.message(payload)?;
+        let mut fields = whole.clone();
+        let mut parts = Parts::default();
+        while let Some(field) = fields.next_field()? {
+            let taken = match field.number {
+                1 | 13 | 20 | 21 => self.attribute_head(&fields, &field, &mut parts)?,
+                2..=11 | 14 | 15 | 22 | 23 => {
+                    parts.claim(field.number) && self.attribute_value(&fields, &field, &mut parts)?
+                }
+                _ => {
+                    self.keep(&mut parts.form.unknown, &field, false);
+                    true
+                }
+            };
+            if !taken {
+                let other = parts.number != field.number && is_value(field.number);
+                self.keep(&mut parts.form.unknown, &field, !other);
+            }
+        }
+        self.finish(whole, parts)
+    }
+
+    /// Name, documentation, kind and reference.
+    fn attribute_head(
+        &mut self,
+        reader: &Reader<'a>,
+        field: &Field<'a>,
+        parts: &mut Parts<'a>,
+    ) -> Result<bool> {
+        match (field.number, len(field.value), varint(field.value)) {
+            (1, Some(text), _) => {
+                parts.name = self.name(reader, text)?;
+                parts.form.note(1, text.is_empty());
+            }
+            (13, Some(text), _) => {
+                parts.doc = self.name(reader, text)?;
+                parts.form.note(13, text.is_empty());
+            }
+            (20, _, Some(code)) => parts.declared = Some(reader.int32(code)),
+            (21, Some(text), _) => {
+                parts.reference = (!text.is_empty()).then_some(self.name(reader, text)?);
+                parts.form.note(21, text.is_empty());
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A value field; says whether its form fits.
+    fn attribute_value(
+        &mut self,
+        reader: &Reader<'a>,
+        field: &Field<'a>,
+        parts: &mut Parts<'a>,
+    ) -> Result<bool> {
+        match (field.number, field.value) {
+            (2, Value::Fixed32(bits)) => parts.value = Some(AttrValue::Float(f32::from_bits(bits))),
+            (3, Value::Varint(value)) => parts.value = Some(AttrValue::Int(value.cast_signed())),
+            (4, Value::Len(text)) => parts.value = Some(AttrValue::String(small::bytes(reader, text))),
+            (5, Value::Len(tensor)) => {
+                self.tensor_into(reader, tensor, parts.tensor.get_or_insert_default())?
+            }
+            (6, Value::Len(graph)) => parts.graph.push(reader.message(graph)?),
+            (7, _) => return self.floats(reader, field.value, parts),
+            (8, _) => return Self::ints(reader, field.value, parts),
+            (9, Value::Len(text)) => list!(parts, Strings).push(small::bytes(reader, text)),
+            (10, Value::Len(tensor)) => {
+                let mut tensor_parts = TensorParts::default();
+                self.tensor_into(reader, tensor, &mut tensor_parts)?;
+                let tensor = Arc::new(self.finish_tensor(tensor_parts));
+                list!(parts, Tensors).push(tensor);
+            }
+            (11, Value::Len(graph)) => {
+                let mut pieces = Pieces::new();
+                pieces.push(reader.message(graph)?);
+                let graph = self.nested(&pieces, parts.name)?;
+                list!(parts, Graphs).push(graph);
+            }
+            (14, Value::Len(ty)) => parts.ty.push(ty),
+            (15, Value::Len(ty)) => {
+                let ty: Type = self.ty(reader, &[ty])?;
+                list!(parts, Types).push(ty);
+            }
+            (22, Value::Len(sparse)) => {
+                self.sparse_into(reader, sparse, parts.sparse.get_or_insert_default())?
+            }
+            (23, Value::Len(sparse)) => {
+                let mut sparse_parts = SparseParts::default();
+                self.sparse_into(reader, sparse, &mut sparse_parts)?;
+                let sparse: Arc<SparseTensor> = Arc::new(self.finish_sparse(sparse_parts));
+                list!(parts, SparseTensors).push(sparse);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn floats(&self, reader: &Reader<'a>, value: Value<'a>, parts: &mut Parts<'a>) -> Result<bool> {
+        match value {
+            Value::Fixed32(bits) => list!(parts, Floats).push(f32::from_bits(bits)),
+            Value::Len(packed) => {
+                let values = reader.packed_fixed32(packed)?;
+                list!(parts, Floats).extend(values.floats());
+                parts.form.mask.insert(7);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn ints(reader: &Reader<'a>, value: Value<'a>, parts: &mut Parts<'a>) -> Result<bool> {
+        let list = list!(parts, Ints);
+        let packed = small::push_ints(reader, value, |value| list.push(value))?;
+        if packed == Some(small::Packed::Yes) {
+            parts.form.mask.insert(8);
+        }
+        Ok(packed.is_some())
+    }
+
+    /// Reads a graph of an attribute.
+    fn nested(&mut self, pieces: &Pieces<'a>, attribute: Symbol) -> Result<onnx_ir::GraphId> {
+        let graph = self.model.new_graph(Symbol::EMPTY);
+        self.steps.push(Step::Attribute(attribute));
+        self.graph(pieces, graph, false, |_| Ok(()))?;
+        self.steps.pop();
+        Ok(graph)
+    }
+
+    fn finish(&mut self, whole: Reader<'a>, mut parts: Parts<'a>) -> Result<Attribute> {
+        if let Some(tensor) = parts.tensor.take() {
+            parts.value = Some(AttrValue::Tensor(Arc::new(self.finish_tensor(tensor))));
+        } else if let Some(sparse) = parts.sparse.take() {
+            parts.value = Some(AttrValue::SparseTensor(Arc::new(self.finish_sparse(sparse))));
+        } else if !parts.graph.is_empty() {
+            parts.value = Some(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
+        } else if !parts.ty.is_empty() {
+            parts.value = Some(AttrValue::Type(Arc::new(self.ty(&whole, &parts.ty)?)));
+        }
+        if parts.several || (parts.value.is_some() && parts.reference.is_some()) {
+            let name = self.model.str(parts.name).to_owned();
+            self.report(&rules::ATTRIBUTE_WITH_SEVERAL_VALUES, whole.offset(), || {
+                format!("attribute {} holds more than one value", onnx_diag::Quoted(&name))
+            });
+        }
+        let mut value = parts.value.take();
+        if let Some(target) = parts.reference {
+            // A value beside the reference is kept as it stands; graphs in it stay out of the model.
+            if value.is_some() {
+                self.keep_value(whole, &mut parts)?;
+            }
+            if let Some(value) = &value {
+                self.model.discard_graphs(value.graphs());
+            }
+            value = Some(AttrValue::Ref(target));
+        }
+        let value = value.unwrap_or_else(|| empty_list(parts.declared));
+        let Form { mask, unknown } = parts.form;
+        let extra = AttrExtra { doc: parts.doc, unknown };
+        let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
+        Ok(Attribute::from_parts(parts.name, value, parts.declared, mask, extra))
+    }
+
+    /// Keeps the value fields of an attribute that is a reference.
+    #[cold]
+    fn keep_value(&mut self, mut fields: Reader<'a>, parts: &mut Parts<'a>) -> Result<()> {
+        while let Some(field) = fields.next_field()? {
+            if field.number == parts.number {
+                self.keep(&mut parts.form.unknown, &field, false);
+            }
+        }
+        parts.form.mask.remove(7);
+        parts.form.mask.remove(8);
+        Ok(())
+    }
+}
+
+/// Whether a field of an attribute holds a value.
+const fn is_value(number: u32) -> bool {
+    matches!(number, 2..=11 | 14 | 15 | 22 | 23)
+}
+
+/// What an attribute without a value field holds: an empty list if it declares a list, else nothing.
+fn empty_list(declared: Option<i32>) -> AttrValue {
+    match declared.and_then(AttrKind::from_code) {
+        Some(AttrKind::Floats) => AttrValue::Floats(Vec::new()),
+        Some(AttrKind::Ints) => AttrValue::Ints(Vec::new()),
+        Some(AttrKind::Strings) => AttrValue::Strings(Vec::new()),
+        Some(AttrKind::Tensors) => AttrValue::Tensors(Vec::new()),
+        Some(AttrKind::Graphs) => AttrValue::Graphs(Vec::new()),
+        Some(AttrKind::SparseTensors) => AttrValue::SparseTensors(Vec::new()),
+        Some(AttrKind::TypeProtos) => AttrValue::Types(Vec::new()),
+        _ => AttrValue::None,
+    }
+}

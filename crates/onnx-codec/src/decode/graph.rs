@@ -1,0 +1,229 @@
+//! `GraphProto`: three walks over the fields.
+
+use onnx_ir::{Constant, Def, GraphId, ValueId};
+use onnx_proto::wire::{Payload, Reader};
+use onnx_types::Symbol;
+
+use super::{Cx, Form, Pieces, Result, Step, len};
+
+impl<'a> Cx<'a> {
+    /// Reads a graph that sees the names of the graphs that are open, unless it is `isolated`; calls `inside` before the
+    /// names of the graph are forgotten.
+    pub(super) fn graph(
+        &mut self,
+        pieces: &Pieces<'a>,
+        graph: GraphId,
+        isolated: bool,
+        inside: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let outer = self.scope.enter(isolated);
+        self.steps.push(Step::Graph(Symbol::EMPTY));
+        self.open.push(graph);
+        self.definitions(pieces, graph)?;
+        self.nodes(pieces.iter(), 1, graph)?;
+        self.references(pieces, graph)?;
+        inside(self)?;
+        self.steps.pop();
+        self.open.pop();
+        let model = &mut self.model;
+        let parent = self.open.last().copied();
+        self.scope.leave(outer, |value| {
+            if let Some(parent) = parent {
+                model.load_unresolved(parent, value);
+            }
+        });
+        Ok(())
+    }
+
+    /// The first walk: everything but nodes and what refers to values.
+    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<()> {
+        let mut form = Form::default();
+        let mut nodes = 0_usize;
+        for piece in pieces {
+            let mut fields = piece.clone();
+            while let Some(field) = fields.next_field()? {
+                match (field.number, len(field.value)) {
+                    (1, Some(_)) => nodes += 1,
+                    (12 | 13 | 14, Some(_)) => {}
+                    (2, Some(text)) => {
+                        let name = self.name(&fields, text)?;
+                        form.note(2, name.is_empty());
+                        self.model.set_graph_name(graph, name);
+                        if let Some(step) = self.steps.last_mut() {
+                            *step = Step::Graph(name);
+                        }
+                    }
+                    (5, Some(tensor)) => {
+                        let index = self.model.graph(graph).initializer_slots();
+                        self.initializer(&fields, tensor, graph)
+                            .map_err(|error| error.in_item("initializer", index))?;
+                    }
+                    (10, Some(text)) => {
+                        let doc = self.name(&fields, text)?;
+                        form.note(10, doc.is_empty());
+                        self.model.graph_mut(graph).doc = doc;
+                    }
+                    (11, Some(info)) => {
+                        let index = self.model.graph(graph).inputs().len();
+                        self.graph_input(&fields, info, graph)
+                            .map_err(|error| error.in_item("input", index))?;
+                    }
+                    (15, Some(sparse)) => {
+                        self.sparse_initializer(&fields, sparse, graph)
+                            .map_err(|error| error.in_field("sparse_initializer"))?;
+                    }
+                    (16, Some(entry)) => {
+                        let entry = self.metadata(&fields, entry)?;
+                        self.model.graph_mut(graph).metadata.push(entry);
+                    }
+                    (number, _) => {
+                        let known = matches!(number, 1 | 2 | 5 | 10..=16);
+                        self.keep(&mut form.unknown, &field, known);
+                    }
+                }
+            }
+        }
+        let limits = &self.options.limits;
+        self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
+        self.check("values", self.model.value_count(), limits.values, 0)?;
+        self.model.reserve(nodes, nodes);
+        let record = self.model.graph_mut(graph);
+        record.mask = form.mask;
+        record.unknown = form.unknown;
+        Ok(())
+    }
+
+    /// The second walk: the nodes, in field `number` of their message.
+    pub(super) fn nodes<'p>(
+        &mut self,
+        pieces: impl Iterator<Item = &'p Reader<'a>>,
+        number: u32,
+        graph: GraphId,
+    ) -> Result<()>
+    where
+        'a: 'p,
+    {
+        let mut index = 0;
+        for piece in pieces {
+            let mut fields = piece.clone();
+            while let Some(field) = fields.next_field()? {
+                if field.number == number
+                    && let Some(node) = len(field.value)
+                {
+                    self.node(&fields, node, graph, index).map_err(|error| error.in_item("node", index))?;
+                    index += 1;
+                }
+            }
+        }
+        self.check("values", self.model.value_count(), self.options.limits.values, 0)
+    }
+
+    /// The third walk: outputs, `value_info` and annotations.
+    fn references(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<()> {
+        let (mut outputs, mut infos, mut annotations) = (0, 0, 0);
+        for piece in pieces {
+            let mut fields = piece.clone();
+            while let Some(field) = fields.next_field()? {
+                match (field.number, len(field.value)) {
+                    (12, Some(info)) => {
+                        self.graph_output(&fields, info, graph)
+                            .map_err(|error| error.in_item("output", outputs))?;
+                        outputs += 1;
+                    }
+                    (13, Some(info)) => {
+                        self.value_info(&fields, info, graph)
+                            .map_err(|error| error.in_item("value_info", infos))?;
+                        infos += 1;
+                    }
+                    (14, Some(annotation)) => {
+                        let annotation = self
+                            .annotation(&fields, annotation)
+                            .map_err(|error| error.in_item("quantization_annotation", annotations))?;
+                        self.model.graph_mut(graph).quantization.push(annotation);
+                        annotations += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn initializer(&mut self, reader: &Reader<'a>, payload: Payload<'a>, graph: GraphId) -> Result<()> {
+        let (tensor, name) = self.named_tensor(reader, payload)?;
+        self.load_initializer(graph, name, Constant::Dense(tensor), payload.offset());
+        Ok(())
+    }
+
+    fn sparse_initializer(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        graph: GraphId,
+    ) -> Result<()> {
+        let (sparse, name) = self.named_sparse(reader, payload)?;
+        self.load_initializer(graph, name, Constant::Sparse(sparse), payload.offset());
+        Ok(())
+    }
+
+    fn load_initializer(&mut self, graph: GraphId, name: Symbol, constant: Constant, offset: usize) {
+        let known = self.bound_here(name).filter(|&value| {
+            let record = self.model.value(value);
+            record.initializer().is_none() && matches!(record.def(), Def::Input { .. })
+        });
+        let value = match known {
+            Some(value) => value,
+            None => self.define(graph, name),
+        };
+        self.model.load_initializer(graph, value, constant);
+        self.offset(value, offset);
+    }
+
+    /// The value that a name is bound to in the innermost graph.
+    pub(super) fn bound_here(&self, name: Symbol) -> Option<ValueId> {
+        let binding = self.scope.get(name)?;
+        (binding.graph == self.scope.current()).then_some(binding.value)
+    }
+
+    /// The value that a definition of `name` defines: one that was used before, or a new one.
+    ///
+    /// Where the name is defined already, here or in an enclosing graph, the new value takes it over and remembers that
+    /// the name is not its own.
+    pub(super) fn define(&mut self, graph: GraphId, name: Symbol) -> ValueId {
+        if name.is_empty() {
+            return self.model.new_value_in(graph, name);
+        }
+        let old = self.scope.get(name);
+        if let Some(old) = old
+            && old.graph == self.scope.current()
+            && matches!(self.model.value(old.value).def(), Def::Unresolved(_))
+        {
+            return old.value;
+        }
+        let value = self.model.new_value_in(graph, name);
+        if old.is_some() {
+            self.model.set_name_as_read(value);
+        }
+        self.scope.bind(name, value);
+        value
+    }
+
+    /// The value that a use of `name` means; a name that nobody defined so far becomes an unresolved value.
+    #[inline]
+    pub(super) fn used(&mut self, graph: GraphId, name: Symbol) -> ValueId {
+        match self.scope.get(name) {
+            Some(binding) => binding.value,
+            None => self.unresolved(graph, name),
+        }
+    }
+
+    #[inline(never)]
+    fn unresolved(&mut self, graph: GraphId, name: Symbol) -> ValueId {
+        let value = self.model.new_value_in(graph, name);
+        if !name.is_empty() {
+            self.scope.bind(name, value);
+            self.scope.note_unresolved(name, value);
+        }
+        value
+    }
+}

@@ -1,0 +1,230 @@
+//! Bytes to the graph.
+//!
+//! The wire format is read straight into the arenas. Every graph takes three walks over its fields, because names may be
+//! used before the field that defines them: inputs and initializers first, then nodes, then what refers to values by
+//! name. Skipping a node takes two varints, so the walks cost little.
+
+mod attr;
+mod device;
+mod graph;
+mod info;
+mod model;
+mod node;
+mod scope;
+mod small;
+mod tensor;
+mod ty;
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use foldhash::fast::RandomState;
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
+use onnx_ir::{Extras, GraphId, Model, ValueId};
+use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
+use onnx_types::{FieldMask, Symbol, UnknownField, UnknownFields};
+use smallvec::SmallVec;
+
+use crate::error::DecodeError;
+use crate::limits::Limits;
+use crate::rules;
+use scope::Scope;
+
+/// How to read a model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DecodeOptions {
+    /// Bounds on what reading may cost.
+    pub limits: Limits,
+    /// Leave out the byte offsets of nodes, inputs and initializers, which saves 16 bytes for each.
+    pub no_offsets: bool,
+}
+
+/// A model that was read, and what the file said that the graph cannot hold exactly.
+#[derive(Clone)]
+pub struct Decoded {
+    /// The model.
+    pub model: Model,
+    /// The findings of reading, in file order.
+    pub findings: Sink,
+}
+
+/// Reads a `ModelProto`.
+///
+/// Tensors share the memory of `bytes`; nothing is opened, and external data stays where it is.
+///
+/// ```
+/// use onnx_codec::{DecodeOptions, decode};
+///
+/// // ir_version = 10, and a graph with the name "g".
+/// let bytes = bytes::Bytes::from_static(b"\x08\x0a\x3a\x03\x12\x01g");
+/// let decoded = decode(bytes, &DecodeOptions::default())?;
+/// let model = decoded.model;
+/// assert_eq!(model.info().ir_version, 10);
+/// assert_eq!(model.str(model.graph(model.main_graph()).name()), "g");
+/// # Ok::<(), onnx_codec::DecodeError>(())
+/// ```
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
+    let input = Input::new(bytes, options.limits.wire)?;
+    let cx = Cx::new(&input, options);
+    Ok(model::model(cx)?)
+}
+
+type Result<T, E = WireError> = std::result::Result<T, E>;
+
+/// The pieces of a message: a singular message field that occurs several times means the pieces merged.
+type Pieces<'a> = SmallVec<[Reader<'a>; 1]>;
+
+/// Where the decoder is, for diagnostics.
+#[derive(Clone, Copy)]
+enum Step {
+    Graph(Symbol),
+    Function(Symbol, Symbol, Symbol),
+    Node { index: usize, op: Symbol, name: Symbol },
+    Attribute(Symbol),
+    Training(usize),
+}
+
+struct Cx<'a> {
+    input: &'a Input,
+    options: &'a DecodeOptions,
+    model: Model,
+    findings: Sink,
+    scope: Scope,
+    steps: Vec<Step>,
+    /// The graphs that are being read, the outermost first.
+    open: Vec<GraphId>,
+    /// Values that an output or an entry of `value_info` named without saying anything of them.
+    silent: HashSet<ValueId, RandomState>,
+}
+
+impl<'a> Cx<'a> {
+    fn new(input: &'a Input, options: &'a DecodeOptions) -> Self {
+        Self {
+            input,
+            options,
+            model: Model::with_names(onnx_schema::interner_with_capacity(model::estimate_names(input))),
+            findings: Sink::with(Policy::new(), Caps::DEFAULT),
+            scope: Scope::default(),
+            steps: Vec::new(),
+            open: Vec::new(),
+            silent: HashSet::default(),
+        }
+    }
+
+    /// The symbol of a string field.
+    #[inline]
+    fn name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
+        if payload.is_empty() {
+            return Ok(Symbol::EMPTY);
+        }
+        match reader.string(payload) {
+            Ok(text) => Ok(self.model.intern(text)),
+            Err(error) => {
+                let text = self.lossy(payload, error)?;
+                Ok(self.model.intern(&text))
+            }
+        }
+    }
+
+    /// The text of a string field whose bytes are no text, with the wrong ones replaced.
+    #[cold]
+    fn lossy(&mut self, payload: Payload<'a>, error: WireError) -> Result<String> {
+        if !matches!(error.kind(), WireErrorKind::Utf8) {
+            return Err(error);
+        }
+        self.report(&rules::TEXT_NOT_UTF8, error.offset(), || {
+            "a string is not UTF-8: the wrong bytes are read as U+FFFD".to_owned()
+        });
+        Ok(String::from_utf8_lossy(&payload).into_owned())
+    }
+
+    /// Records a finding at a byte offset.
+    #[cold]
+    fn report(&mut self, rule: &'static Rule, offset: usize, message: impl FnOnce() -> String) {
+        let Self { findings, model, steps, .. } = self;
+        findings.report_with(rule, || {
+            let mut locus = Locus::model();
+            for step in steps.iter() {
+                locus = match *step {
+                    Step::Graph(name) => locus.graph(model.str(name)),
+                    Step::Function(domain, name, overload) => {
+                        locus.function(model.str(domain), model.str(name), model.str(overload))
+                    }
+                    Step::Node { index, op, name } => locus.node(index, model.str(op), model.str(name)),
+                    Step::Attribute(name) => locus.attribute(model.str(name)),
+                    Step::Training(index) => locus.training_info(index),
+                };
+            }
+            Diagnostic::new(rule, locus.at_byte(offset as u64), message())
+        });
+    }
+
+    /// Keeps a field that the message does not know, or whose form does not fit it.
+    #[cold]
+    fn keep(&mut self, unknown: &mut UnknownFields, field: &Field<'a>, known: bool) {
+        if known {
+            self.report(&rules::FIELD_OF_OTHER_TYPE, field.start, || {
+                format!("field {} is written in a form that its type cannot have", field.number)
+            });
+        }
+        let bytes = self.input.slice(field.range()).unwrap_or_default();
+        unknown.push(UnknownField { number: field.number, bytes });
+    }
+
+    /// Refuses to go on when a count exceeds a limit.
+    fn check(&self, name: &'static str, count: usize, limit: u64, offset: usize) -> Result<()> {
+        let wanted = count as u64;
+        if wanted <= limit {
+            return Ok(());
+        }
+        Err(WireError::new(WireErrorKind::Limit { name, limit, wanted }, offset))
+    }
+}
+
+/// The fields of a message whose values are being collected, with what must be remembered about their form.
+#[derive(Default)]
+struct Form {
+    mask: FieldMask,
+    unknown: UnknownFields,
+}
+
+impl Form {
+    /// Notes that a singular field was written; the mask keeps it only where the value is the default.
+    #[inline]
+    fn note(&mut self, number: u32, is_default: bool) {
+        if is_default {
+            self.mask.insert(number);
+        } else {
+            self.mask.remove(number);
+        }
+    }
+}
+
+/// Puts documentation, metadata and unknown fields together, boxed only when there are any.
+fn extras(doc: Symbol, metadata: onnx_ir::Metadata, form: Form) -> Option<Box<Extras>> {
+    let extras =
+        Extras { doc, metadata, unknown: form.unknown, mask: form.mask, device_configurations: Vec::new() };
+    (!extras.is_empty()).then(|| Box::new(extras))
+}
+
+/// The payload of a length-delimited field.
+#[inline]
+fn len<'a>(value: Value<'a>) -> Option<Payload<'a>> {
+    match value {
+        Value::Len(payload) => Some(payload),
+        _ => None,
+    }
+}
+
+/// The number of a varint field.
+#[inline]
+fn varint(value: Value<'_>) -> Option<u64> {
+    match value {
+        Value::Varint(value) => Some(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,293 @@
+//! `ModelProto`, `TrainingInfoProto` and `FunctionProto`.
+
+use onnx_ir::{FunctionId, GraphId, Owner, TrainingInfo, ValueRef};
+use onnx_proto::wire::{Input, Payload, Reader};
+use onnx_types::Symbol;
+
+use super::{Cx, Decoded, Form, Pieces, Result, Step, len, varint};
+use crate::rules;
+
+/// About how many distinct names a model holds, from a walk over its outermost two levels; used to size the table of
+/// names once instead of growing it.
+pub(super) fn estimate_names(input: &Input) -> usize {
+    let mut names = 0_usize;
+    let mut model = input.reader();
+    while let Ok(Some(field)) = model.next_field() {
+        let Some(payload) = len(field.value) else { continue };
+        match field.number {
+            7 => {
+                let Ok(mut graph) = model.message(payload) else { return names };
+                while let Ok(Some(field)) = graph.next_field() {
+                    // A node names itself and its output; the rest names itself.
+                    names += match field.number {
+                        1 => 2,
+                        5 | 11 | 15 => 1,
+                        _ => 0,
+                    };
+                }
+            }
+            // Functions are not looked into: a name takes about this much of their bytes.
+            25 => names += payload.len() / 32,
+            _ => {}
+        }
+    }
+    // An empty record takes two bytes and names nothing, so a hostile file could ask for much more than it uses.
+    names.min(input.bytes().len() / 8)
+}
+
+/// The fields of a model that hold graphs or refer to values, put aside until everything else is known.
+#[derive(Default)]
+struct Later<'a> {
+    graph: Pieces<'a>,
+    training: Vec<Payload<'a>>,
+    functions: Vec<Payload<'a>>,
+}
+
+/// Reads the whole model.
+pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
+    let reader = cx.input.reader();
+    let mut later = Later::default();
+    cx.model_fields(&reader, &mut later)?;
+    if later.graph.is_empty() {
+        cx.report(&rules::NO_GRAPH, 0, || "the model has no graph".to_owned());
+    }
+    let main = cx.model.main_graph();
+    cx.graph(&later.graph, main, true, |cx| cx.training(&reader, &later.training))
+        .map_err(|error| error.in_field("graph"))?;
+    for (index, &function) in later.functions.iter().enumerate() {
+        cx.function(&reader, function).map_err(|error| error.in_item("functions", index))?;
+    }
+    cx.model.mark_names_clean();
+    Ok(Decoded { model: cx.model, findings: cx.findings })
+}
+
+impl<'a> Cx<'a> {
+    fn model_fields(&mut self, reader: &Reader<'a>, later: &mut Later<'a>) -> Result<()> {
+        let mut fields = reader.clone();
+        let mut form = Form::default();
+        while let Some(field) = fields.next_field()? {
+            let number = field.number;
+            match (number, len(field.value), varint(field.value)) {
+                (1, _, Some(version)) => {
+                    self.model.info_mut().ir_version = version.cast_signed();
+                    form.note(1, version == 0);
+                }
+                (5, _, Some(version)) => {
+                    self.model.info_mut().model_version = version.cast_signed();
+                    form.note(5, version == 0);
+                }
+                (2 | 3 | 4 | 6, Some(text), _) => {
+                    let name = self.name(&fields, text)?;
+                    form.note(number, name.is_empty());
+                    let info = self.model.info_mut();
+                    match number {
+                        2 => info.producer_name = name,
+                        3 => info.producer_version = name,
+                        4 => info.domain = name,
+                        _ => info.doc = name,
+                    }
+                }
+                (7, Some(graph), _) => {
+                    later.graph.push(fields.message(graph)?);
+                    form.mask.insert(7);
+                }
+                (8, Some(opset), _) => {
+                    let import = self.opset(&fields, opset)?;
+                    let imports = &mut self.model.info_mut().opset_imports;
+                    imports.push(import);
+                    let count = imports.len();
+                    self.check("entries", count, self.options.limits.entries, field.start)?;
+                }
+                (14, Some(entry), _) => {
+                    let entry = self.metadata(&fields, entry)?;
+                    self.model.info_mut().metadata.push(entry);
+                }
+                (20, Some(training), _) => later.training.push(training),
+                (25, Some(function), _) => {
+                    later.functions.push(function);
+                    let count = later.functions.len();
+                    self.check("functions", count, self.options.limits.functions, field.start)?;
+                }
+                (26, Some(device), _) => {
+                    let device = self.device(&fields, device)?;
+                    self.model.info_mut().configurations.push(device);
+                }
+                _ => {
+                    let known = matches!(number, 1..=8 | 14 | 20 | 25 | 26);
+                    self.keep(&mut form.unknown, &field, known);
+                }
+            }
+        }
+        let info = self.model.info_mut();
+        info.mask = form.mask;
+        info.unknown = form.unknown;
+        Ok(())
+    }
+
+    /// Training information, read while the names of the main graph are known: algorithms see them.
+    fn training(&mut self, reader: &Reader<'a>, payloads: &[Payload<'a>]) -> Result<()> {
+        for (index, &payload) in payloads.iter().enumerate() {
+            self.steps.push(Step::Training(index));
+            let info = self.training_info(reader, payload)?;
+            self.model.info_mut().training.push(info);
+            self.steps.pop();
+        }
+        Ok(())
+    }
+
+    fn training_info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<TrainingInfo> {
+        let whole = reader.message(payload)?;
+        let mut fields = whole.clone();
+        let mut info = TrainingInfo::default();
+        let (mut initialization, mut algorithm) = (Pieces::new(), Pieces::new());
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(graph)) => initialization.push(fields.message(graph)?),
+                (2, Some(graph)) => algorithm.push(fields.message(graph)?),
+                (3 | 4, Some(_)) => {}
+                (number, _) => self.keep(&mut info.unknown, &field, number <= 4),
+            }
+        }
+        if !initialization.is_empty() {
+            let graph = self.model.new_training_graph(Owner::Initialization);
+            info.initialization = Some(graph);
+            self.graph(&initialization, graph, true, |_| Ok(()))?;
+        }
+        let mut bindings = |cx: &mut Self| cx.bindings(&whole, &mut info);
+        if algorithm.is_empty() {
+            bindings(self)?;
+        } else {
+            let graph = self.model.new_training_graph(Owner::Algorithm);
+            self.graph(&algorithm, graph, false, bindings)?;
+            info.algorithm = Some(graph);
+        }
+        Ok(info)
+    }
+
+    /// The bindings of a training step, read while the names of its algorithm are known.
+    fn bindings(&mut self, whole: &Reader<'a>, info: &mut TrainingInfo) -> Result<()> {
+        let mut fields = whole.clone();
+        let initialization = info.initialization;
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (3, Some(entry)) => {
+                    let binding =
+                        self.binding(&fields, entry, |cx, name| cx.output_named(initialization, name))?;
+                    info.initialization_binding.push(binding);
+                }
+                (4, Some(entry)) => {
+                    let binding = self.binding(&fields, entry, Self::reference)?;
+                    info.update_binding.push(binding);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The output of a graph that has the given name.
+    fn output_named(&self, graph: Option<GraphId>, name: Symbol) -> ValueRef {
+        let outputs = graph.map_or(&[][..], |graph| self.model.graph(graph).outputs());
+        let named = outputs.iter().find(|output| self.model.value(output.value()).name() == name);
+        named.map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
+    }
+
+    fn function(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
+        let whole = reader.message(payload)?;
+        let (domain, name, overload) = self.function_identity(&whole)?;
+        let function = self.model.add_function(domain, name, overload);
+        let body = self.model.function(function).body();
+        self.steps.push(Step::Function(domain, name, overload));
+        let outer = self.scope.enter(true);
+        self.open.push(body);
+        self.function_fields(&whole, function)?;
+        self.nodes(std::iter::once(&whole), 7, body)?;
+        self.function_references(&whole, body)?;
+        self.open.pop();
+        self.scope.leave(outer, |_| ());
+        self.steps.pop();
+        Ok(())
+    }
+
+    /// Domain, name and overload of a function; the last of each counts.
+    fn function_identity(&mut self, whole: &Reader<'a>) -> Result<(Symbol, Symbol, Symbol)> {
+        let mut fields = whole.clone();
+        let (mut domain, mut name, mut overload) = (Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY);
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => name = self.name(&fields, text)?,
+                (10, Some(text)) => domain = self.name(&fields, text)?,
+                (13, Some(text)) => overload = self.name(&fields, text)?,
+                _ => {}
+            }
+        }
+        Ok((domain, name, overload))
+    }
+
+    /// Everything of a function but its nodes and what refers to its values.
+    fn function_fields(&mut self, whole: &Reader<'a>, function: FunctionId) -> Result<()> {
+        let body = self.model.function(function).body();
+        let mut fields = whole.clone();
+        let mut form = Form::default();
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1 | 10 | 13, Some(text)) => form.note(field.number, text.is_empty()),
+                (4, Some(text)) => {
+                    let name = self.name(&fields, text)?;
+                    self.formal_input(body, name);
+                }
+                (5 | 7 | 12, Some(_)) => {}
+                (6, Some(text)) => {
+                    let name = self.name(&fields, text)?;
+                    self.model.function_mut(function).attributes.push(name);
+                }
+                (8, Some(text)) => {
+                    let doc = self.name(&fields, text)?;
+                    form.note(8, doc.is_empty());
+                    self.model.function_mut(function).doc = doc;
+                }
+                (9, Some(opset)) => {
+                    let import = self.opset(&fields, opset)?;
+                    self.model.function_mut(function).opset_imports.push(import);
+                }
+                (11, Some(default)) => {
+                    let position = self.model.function(function).defaults.len();
+                    let default = self
+                        .attribute(&fields, default)
+                        .map_err(|error| error.in_item("attribute_proto", position))?;
+                    self.model.function_mut(function).defaults.push(default);
+                }
+                (14, Some(entry)) => {
+                    let entry = self.metadata(&fields, entry)?;
+                    self.model.function_mut(function).metadata.push(entry);
+                }
+                (number, _) => {
+                    let known = matches!(number, 1 | 4..=14);
+                    self.keep(&mut form.unknown, &field, known);
+                }
+            }
+        }
+        let record = self.model.function_mut(function);
+        record.mask = form.mask;
+        record.unknown = form.unknown;
+        self.model.own_default_graphs(function);
+        Ok(())
+    }
+
+    /// Outputs and `value_info` of a function.
+    fn function_references(&mut self, whole: &Reader<'a>, body: GraphId) -> Result<()> {
+        let mut fields = whole.clone();
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (5, Some(text)) => {
+                    let name = self.name(&fields, text)?;
+                    let value = self.used(body, name);
+                    self.model.push_graph_output(body, value);
+                }
+                (12, Some(info)) => self.value_info(&fields, info, body)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! `NodeProto`, the message that there are most of.
+
+use onnx_ir::{
+    Attribute, Def, GraphId, LoadedNode, LoadedOutput, Metadata, NodeDeviceConfiguration, Origin, ValueId,
+};
+use onnx_proto::wire::{Payload, Reader};
+use onnx_types::Symbol;
+use smallvec::SmallVec;
+
+use super::{Cx, Form, Result, Step, extras, len};
+
+/// The numbers that a node's fields have.
+const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
+
+impl<'a> Cx<'a> {
+    pub(super) fn node(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        graph: GraphId,
+        index: usize,
+    ) -> Result<()> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Form::default();
+        let mut node = LoadedNode::default();
+        let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
+        let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
+        let mut attributes: SmallVec<[Attribute; 0]> = SmallVec::new();
+        let mut doc = Symbol::EMPTY;
+        let mut metadata = Metadata::new();
+        let mut devices: Vec<NodeDeviceConfiguration> = Vec::new();
+        while let Some(field) = fields.next_field()? {
+            let Some(content) = len(field.value) else {
+                self.keep(&mut form.unknown, &field, KNOWN.contains(&field.number));
+                continue;
+            };
+            match field.number {
+                1 => {
+                    let name = self.name(&fields, content)?;
+                    inputs.push((!name.is_empty()).then(|| self.used(graph, name)));
+                }
+                2 => outputs.push(self.name(&fields, content)?),
+                3 => {
+                    node.name = self.name(&fields, content)?;
+                    form.note(3, content.is_empty());
+                }
+                4 => {
+                    node.op = self.name(&fields, content)?;
+                    form.note(4, content.is_empty());
+                }
+                5 => {
+                    self.steps.push(Step::Node { index, op: node.op, name: node.name });
+                    let position = attributes.len();
+                    let attribute = self
+                        .attribute(&fields, content)
+                        .map_err(|error| error.in_item("attribute", position))?;
+                    attributes.push(attribute);
+                    self.steps.pop();
+                }
+                6 => {
+                    doc = self.name(&fields, content)?;
+                    form.note(6, content.is_empty());
+                }
+                7 => {
+                    node.domain = self.name(&fields, content)?;
+                    form.note(7, content.is_empty());
+                }
+                8 => {
+                    node.overload = self.name(&fields, content)?;
+                    form.note(8, content.is_empty());
+                }
+                9 => metadata.push(self.metadata(&fields, content)?),
+                10 => devices.push(self.node_devices(&fields, content)?),
+                _ => self.keep(&mut form.unknown, &field, false),
+            }
+        }
+        node.mask = std::mem::take(&mut form.mask);
+        node.attributes = attributes.into_vec();
+        if !doc.is_empty() || !metadata.is_empty() || !form.unknown.is_empty() || !devices.is_empty() {
+            let mut rare = extras(doc, metadata, form).unwrap_or_default();
+            rare.device_configurations = devices;
+            node.extras = Some(rare);
+        }
+        let outputs: SmallVec<[LoadedOutput; 4]> =
+            outputs.into_iter().map(|name| self.output(name)).collect();
+        let node = self.model.load_node(graph, node, &inputs, &outputs);
+        self.bind_outputs(node, &outputs);
+        if !self.options.no_offsets {
+            self.model.set_node_origin(node, Origin::Byte(payload.offset() as u64));
+        }
+        Ok(())
+    }
+
+    /// What an output of the given name is: left out, a value that was used before, or a new one.
+    fn output(&self, name: Symbol) -> LoadedOutput {
+        if name.is_empty() {
+            return LoadedOutput::Absent;
+        }
+        match self.bound_here(name) {
+            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
+                LoadedOutput::Unresolved(value)
+            }
+            _ => LoadedOutput::New(name),
+        }
+    }
+
+    /// Makes the names of a node's new outputs known.
+    fn bind_outputs(&mut self, node: onnx_ir::NodeId, outputs: &[LoadedOutput]) {
+        for (index, output) in outputs.iter().enumerate() {
+            if let LoadedOutput::New(name) = *output
+                && let Some(value) = self.model.node(node).output(index)
+            {
+                if self.scope.get(name).is_some() {
+                    self.model.set_name_as_read(value);
+                }
+                self.scope.bind(name, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Small messages that are kept as they stand where their form is not the usual one.
+
+use bytes::Bytes;
+use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
+use onnx_proto::wire::{Payload, Reader};
+use onnx_types::tensor::TensorMetadata;
+use onnx_types::{FieldMask, Symbol, Text, UnknownFields};
+
+use super::{Cx, Form, Result, len, varint};
+
+/// Two string fields, as in `StringStringEntryProto`.
+struct Pair<'a> {
+    key: Option<Payload<'a>>,
+    value: Option<Payload<'a>>,
+    /// Whether both fields stand there once, in order, with nothing else and in the shortest form.
+    canonical: bool,
+}
+
+impl<'a> Cx<'a> {
+    fn pair(&self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Pair<'a>> {
+        let minimal = self.input.non_minimal();
+        let mut fields = reader.message(payload)?;
+        let (mut key, mut value, mut canonical) = (None, None, true);
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => {
+                    canonical &= key.is_none() && value.is_none();
+                    key = Some(text);
+                }
+                (2, Some(text)) => {
+                    canonical &= value.is_none();
+                    value = Some(text);
+                }
+                _ => canonical = false,
+            }
+        }
+        canonical &= key.is_some() && value.is_some() && minimal == self.input.non_minimal();
+        Ok(Pair { key, value, canonical })
+    }
+
+    fn optional_name(&mut self, reader: &Reader<'a>, payload: Option<Payload<'a>>) -> Result<Symbol> {
+        payload.map_or(Ok(Symbol::EMPTY), |payload| self.name(reader, payload))
+    }
+
+    /// An entry of a metadata list.
+    pub(super) fn metadata(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<MetadataEntry> {
+        let pair = self.pair(reader, payload)?;
+        let key = self.optional_name(reader, pair.key)?;
+        let value = self.optional_name(reader, pair.value)?;
+        let source = (!pair.canonical).then(|| Box::new(reader.share(payload)));
+        Ok(MetadataEntry::with_source(key, value, source))
+    }
+
+    /// An entry of a tensor's metadata or external data.
+    pub(super) fn tensor_metadata(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+    ) -> Result<TensorMetadata> {
+        let pair = self.pair(reader, payload)?;
+        let key = self.optional_text(reader, pair.key)?;
+        let value = self.optional_text(reader, pair.value)?;
+        let source = (!pair.canonical).then(|| reader.share(payload));
+        Ok(TensorMetadata { key, value, source })
+    }
+
+    fn optional_text(&mut self, reader: &Reader<'a>, payload: Option<Payload<'a>>) -> Result<Text> {
+        payload.map_or(Ok(Text::new()), |payload| self.text(reader, payload))
+    }
+
+    /// A string field as text of its own.
+    pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
+        match reader.string(payload) {
+            Ok(_) => Ok(Text::from_utf8(reader.share(payload)).unwrap_or_default()),
+            Err(error) => self.lossy(payload, error).map(Text::from),
+        }
+    }
+
+    /// An imported operator set.
+    pub(super) fn opset(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<OpsetImport> {
+        let minimal = self.input.non_minimal();
+        let mut fields = reader.message(payload)?;
+        let (mut domain, mut version, mut canonical) = (None, None, true);
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value), varint(field.value)) {
+                (1, Some(text), _) => {
+                    canonical &= domain.is_none() && version.is_none();
+                    domain = Some(text);
+                }
+                (2, _, Some(number)) => {
+                    canonical &= version.is_none();
+                    version = Some(number.cast_signed());
+                }
+                _ => canonical = false,
+            }
+        }
+        canonical &= domain.is_some() && version.is_some() && minimal == self.input.non_minimal();
+        let domain = self.optional_name(reader, domain)?;
+        let source = (!canonical).then(|| Box::new(reader.share(payload)));
+        Ok(OpsetImport::with_source(domain, version.unwrap_or(0), source))
+    }
+
+    /// The value that a name means here, for references that are no data flow.
+    pub(super) fn reference(&self, name: Symbol) -> ValueRef {
+        match self.scope.get(name) {
+            Some(binding) => ValueRef::Value(binding.value),
+            None => ValueRef::Name(name),
+        }
+    }
+
+    /// The value that a string field names, for references that are no data flow.
+    pub(super) fn value_ref(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ValueRef> {
+        let name = self.name(reader, payload)?;
+        Ok(if name.is_empty() { ValueRef::Name(name) } else { self.reference(name) })
+    }
+
+    /// A quantization annotation.
+    pub(super) fn annotation(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+    ) -> Result<QuantAnnotation> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Form::default();
+        let mut tensor = ValueRef::Name(Symbol::EMPTY);
+        let mut parameters = Vec::new();
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => {
+                    tensor = self.value_ref(&fields, text)?;
+                    form.note(1, text.is_empty());
+                }
+                (2, Some(entry)) => parameters.push(self.parameter(&fields, entry)?),
+                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+            }
+        }
+        Ok(QuantAnnotation { tensor, parameters, mask: form.mask, unknown: form.unknown })
+    }
+
+    fn parameter(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<QuantParameter> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Form::default();
+        let (mut key, mut value) = (Symbol::EMPTY, ValueRef::Name(Symbol::EMPTY));
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => {
+                    key = self.name(&fields, text)?;
+                    form.note(1, text.is_empty());
+                }
+                (2, Some(text)) => {
+                    value = self.value_ref(&fields, text)?;
+                    form.note(2, text.is_empty());
+                }
+                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+            }
+        }
+        Ok(QuantParameter { key, value, mask: form.mask, unknown: form.unknown })
+    }
+
+    /// A binding of a training step.
+    pub(super) fn binding(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        mut resolve: impl FnMut(&Self, Symbol) -> ValueRef,
+    ) -> Result<Binding> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Form::default();
+        let (mut key, mut value) = (Symbol::EMPTY, Symbol::EMPTY);
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => {
+                    key = self.name(&fields, text)?;
+                    form.note(1, text.is_empty());
+                }
+                (2, Some(text)) => {
+                    value = self.name(&fields, text)?;
+                    form.note(2, text.is_empty());
+                }
+                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+            }
+        }
+        let key = if key.is_empty() { ValueRef::Name(key) } else { self.reference(key) };
+        let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
+        Ok(Binding { key, value, mask: form.mask, unknown: form.unknown })
+    }
+}
+
+/// Appends the elements of a repeated integer field, packed or not; says whether the field has one of these forms.
+pub(super) fn push_ints<'a>(
+    reader: &Reader<'a>,
+    value: onnx_proto::wire::Value<'a>,
+    mut push: impl FnMut(i64),
+) -> Result<Option<Packed>> {
+    match value {
+        onnx_proto::wire::Value::Varint(value) => {
+            push(value.cast_signed());
+            Ok(Some(Packed::No))
+        }
+        onnx_proto::wire::Value::Len(payload) => {
+            for value in reader.packed_varints(payload).int64() {
+                push(value?);
+            }
+            Ok(Some(Packed::Yes))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether a repeated field stood there packed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packed {
+    Yes,
+    No,
+}
+
+/// The parts of a message that says something by mask and unknown fields only.
+pub(super) fn is_plain(mask: FieldMask, unknown: &UnknownFields) -> bool {
+    mask == FieldMask::NONE && unknown.is_empty()
+}
+
+/// Owned bytes of a payload, for byte strings.
+pub(super) fn bytes(reader: &Reader<'_>, payload: Payload<'_>) -> Bytes {
+    reader.input().share(payload)
+}

@@ -1,0 +1,370 @@
+//! `TensorProto` and `SparseTensorProto`. Weights are slices of the input.
+
+use bytes::{Bytes, BytesMut};
+use onnx_ir::SparseTensor;
+use onnx_proto::wire::{Field, Payload, Reader, Value, WireError, WireErrorKind};
+use onnx_types::tensor::{
+    ExternalData, Payload as Data, Tensor, TensorDims, TensorExtra, TensorLayout, TensorMetadata,
+    TensorSegment, Varints,
+};
+use onnx_types::{Symbol, Text};
+use smallvec::SmallVec;
+
+use super::small::{Packed, push_ints};
+use super::{Cx, Form, Result, len, varint};
+use crate::rules;
+
+/// The numbers that a tensor's data fields have.
+const fn is_data(number: u32) -> bool {
+    matches!(number, 4..=7 | 9..=11)
+}
+
+/// A tensor that is being read.
+#[derive(Default)]
+pub(super) struct TensorParts {
+    data_type: i32,
+    dims: TensorDims,
+    layout: TensorLayout,
+    /// The data field that counts so far, and its content.
+    number: u32,
+    content: Content,
+    strings: Vec<Bytes>,
+    several: bool,
+    external: Vec<TensorMetadata>,
+    is_external: bool,
+    name: Text,
+    doc: Text,
+    metadata: Vec<TensorMetadata>,
+    segment: Option<TensorSegment>,
+    form: Form,
+    /// Where the tensor begins.
+    offset: usize,
+}
+
+/// The bytes of a data field.
+#[derive(Default)]
+enum Content {
+    #[default]
+    Empty,
+    /// One piece, shared with the input.
+    Shared(Bytes),
+    /// Several pieces or single elements, put together.
+    Joined(BytesMut),
+}
+
+impl Content {
+    fn push(&mut self, piece: &[u8], shared: impl FnOnce() -> Bytes) {
+        match self {
+            Self::Empty => *self = Self::Shared(shared()),
+            Self::Shared(first) => {
+                let mut joined = BytesMut::from(&first[..]);
+                joined.extend_from_slice(piece);
+                *self = Self::Joined(joined);
+            }
+            Self::Joined(joined) => joined.extend_from_slice(piece),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Shared(bytes) => bytes.is_empty(),
+            Self::Joined(bytes) => bytes.is_empty(),
+        }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Empty => Bytes::new(),
+            Self::Shared(bytes) => bytes,
+            Self::Joined(bytes) => bytes.freeze(),
+        }
+    }
+}
+
+/// A sparse tensor that is being read.
+#[derive(Default)]
+pub(super) struct SparseParts {
+    values: Option<TensorParts>,
+    indices: Option<TensorParts>,
+    dims: SmallVec<[i64; 4]>,
+    form: Form,
+}
+
+impl<'a> Cx<'a> {
+    /// A tensor whose name belongs to the value it initializes.
+    pub(super) fn named_tensor(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+    ) -> Result<(Tensor, Symbol)> {
+        let mut parts = TensorParts::default();
+        self.tensor_into(reader, payload, &mut parts)?;
+        let name = self.model.intern(&std::mem::take(&mut parts.name));
+        Ok((self.finish_tensor(parts), name))
+    }
+
+    /// A sparse tensor whose name belongs to the value it initializes.
+    pub(super) fn named_sparse(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+    ) -> Result<(SparseTensor, Symbol)> {
+        let mut parts = SparseParts::default();
+        self.sparse_into(reader, payload, &mut parts)?;
+        let name = parts.values.as_mut().map(|values| std::mem::take(&mut values.name)).unwrap_or_default();
+        let name = self.model.intern(&name);
+        Ok((self.finish_sparse(parts), name))
+    }
+
+    /// Merges a piece of a tensor.
+    pub(super) fn tensor_into(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        parts: &mut TensorParts,
+    ) -> Result<()> {
+        let whole = reader.message(payload)?;
+        parts.offset = payload.offset();
+        let mut fields = whole.clone();
+        while let Some(field) = fields.next_field()? {
+            let taken = if is_data(field.number) {
+                self.data(&fields, &field, &whole, parts)?
+            } else {
+                self.tensor_field(&fields, &field, parts)?
+            };
+            if !taken {
+                let other = is_data(field.number) && field.number != parts.number;
+                self.keep(&mut parts.form.unknown, &field, !other && matches!(field.number, 1..=14 | 16));
+            }
+        }
+        if parts.is_external && parts.number != 0 {
+            // The elements stand in another file, so the ones in this file mean nothing.
+            self.set_aside(&whole, parts)?;
+        }
+        Ok(())
+    }
+
+    /// A field that holds no elements; says whether its form fits.
+    fn tensor_field(
+        &mut self,
+        reader: &Reader<'a>,
+        field: &Field<'a>,
+        parts: &mut TensorParts,
+    ) -> Result<bool> {
+        match (field.number, len(field.value), varint(field.value)) {
+            (1, ..) => {
+                let packed = push_ints(reader, field.value, |dim| parts.dims.push(dim))?;
+                if packed == Some(Packed::Yes) {
+                    parts.layout = parts.layout.with(TensorLayout::DIMS_PACKED);
+                }
+                return Ok(packed.is_some());
+            }
+            (2, _, Some(code)) => {
+                parts.data_type = reader.int32(code);
+                parts.form.note(2, parts.data_type == 0);
+            }
+            (3, Some(segment), _) => self.segment(reader, segment, parts)?,
+            (8, Some(text), _) => {
+                parts.name = self.text(reader, text)?;
+                parts.form.note(8, text.is_empty());
+            }
+            (12, Some(text), _) => {
+                parts.doc = self.text(reader, text)?;
+                parts.form.note(12, text.is_empty());
+            }
+            (13, Some(entry), _) => parts.external.push(self.tensor_metadata(reader, entry)?),
+            (14, _, Some(code)) if matches!(reader.int32(code), 0 | 1) => {
+                parts.is_external = code == 1;
+                parts.form.note(14, code == 0);
+            }
+            (16, Some(entry), _) => parts.metadata.push(self.tensor_metadata(reader, entry)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A field that holds elements; says whether it counts and its form fits.
+    fn data(
+        &mut self,
+        reader: &Reader<'a>,
+        field: &Field<'a>,
+        whole: &Reader<'a>,
+        parts: &mut TensorParts,
+    ) -> Result<bool> {
+        if parts.number != 0 && parts.number != field.number {
+            let empty = parts.content.is_empty() && parts.strings.is_empty();
+            if !empty {
+                parts.several |= !matches!(field.value, Value::Len(payload) if payload.is_empty());
+                return Ok(false);
+            }
+            // An empty field came first; it means nothing, and is kept aside.
+            self.set_aside(whole, parts)?;
+        }
+        parts.number = field.number;
+        match (field.number, field.value) {
+            (6, Value::Len(text)) => parts.strings.push(reader.share(text)),
+            (9, Value::Len(raw)) => {
+                // A singular field: the last one counts.
+                parts.content = Content::Shared(reader.share(raw));
+            }
+            (4 | 5 | 7 | 10 | 11, Value::Len(packed)) => {
+                check_packed(reader, field.number, packed)?;
+                parts.content.push(&packed, || reader.share(packed));
+            }
+            (4, Value::Fixed32(bits)) => parts.element(&bits.to_le_bytes()),
+            (10, Value::Fixed64(bits)) => parts.element(&bits.to_le_bytes()),
+            (5 | 7 | 11, Value::Varint(value)) => parts.element(Varints::from_u64s([value]).bytes()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Keeps the data field that counted so far as it stands.
+    #[cold]
+    fn set_aside(&mut self, whole: &Reader<'a>, parts: &mut TensorParts) -> Result<()> {
+        let mut fields = whole.clone();
+        while let Some(field) = fields.next_field()? {
+            if field.number == parts.number {
+                self.keep(&mut parts.form.unknown, &field, false);
+            }
+        }
+        parts.number = 0;
+        parts.content = Content::Empty;
+        parts.strings.clear();
+        Ok(())
+    }
+
+    fn segment(&mut self, reader: &Reader<'a>, payload: Payload<'a>, parts: &mut TensorParts) -> Result<()> {
+        let minimal = self.input.non_minimal();
+        let segment = parts.segment.get_or_insert_default();
+        let mut canonical = segment.begin.is_none() && segment.end.is_none();
+        let mut fields = reader.message(payload)?;
+        while let Some(field) = fields.next_field()? {
+            match (field.number, varint(field.value)) {
+                (1, Some(value)) => {
+                    canonical &= segment.begin.is_none() && segment.end.is_none();
+                    segment.begin = Some(value.cast_signed());
+                }
+                (2, Some(value)) => {
+                    canonical &= segment.end.is_none();
+                    segment.end = Some(value.cast_signed());
+                }
+                _ => canonical = false,
+            }
+        }
+        if !canonical || minimal != self.input.non_minimal() {
+            segment.source = Some(reader.share(payload));
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish_tensor(&mut self, parts: TensorParts) -> Tensor {
+        if parts.several {
+            self.report(&rules::TENSOR_WITH_SEVERAL_DATA_FIELDS, parts.offset, || {
+                "a tensor fills more than one data field: the first one counts".to_owned()
+            });
+        }
+        let TensorParts { data_type, dims, layout, number, content, strings, external, is_external, .. } =
+            parts;
+        let (payload, unused_external) = if is_external {
+            (Data::External(ExternalData::from_entries(external)), Vec::new())
+        } else {
+            (data(number, content, strings), external)
+        };
+        let mut tensor = Tensor::from_parts(data_type, dims, payload);
+        tensor.set_layout(layout);
+        tensor.set_mask(parts.form.mask);
+        tensor.set_extra(TensorExtra {
+            name: parts.name,
+            doc: parts.doc,
+            metadata: parts.metadata,
+            segment: parts.segment,
+            unused_external,
+            unknown: parts.form.unknown,
+        });
+        tensor
+    }
+
+    /// Merges a piece of a sparse tensor.
+    pub(super) fn sparse_into(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        parts: &mut SparseParts,
+    ) -> Result<()> {
+        let mut fields = reader.message(payload)?;
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(values)) => self
+                    .tensor_into(&fields, values, parts.values.get_or_insert_default())
+                    .map_err(|error| error.in_field("values"))?,
+                (2, Some(indices)) => self
+                    .tensor_into(&fields, indices, parts.indices.get_or_insert_default())
+                    .map_err(|error| error.in_field("indices"))?,
+                (3, _) => match push_ints(&fields, field.value, |dim| parts.dims.push(dim))? {
+                    Some(Packed::Yes) => parts.form.mask.insert(3),
+                    Some(Packed::No) => {}
+                    None => self.keep(&mut parts.form.unknown, &field, true),
+                },
+                (number, _) => self.keep(&mut parts.form.unknown, &field, number <= 3),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish_sparse(&mut self, parts: SparseParts) -> SparseTensor {
+        let Form { mask, unknown } = parts.form;
+        SparseTensor {
+            values: parts.values.map(|values| self.finish_tensor(values)),
+            indices: parts.indices.map(|indices| self.finish_tensor(indices)),
+            dims: parts.dims,
+            mask,
+            unknown,
+        }
+    }
+}
+
+impl TensorParts {
+    /// Adds one element of a field that is written unpacked.
+    fn element(&mut self, bytes: &[u8]) {
+        if matches!(self.content, Content::Empty) {
+            self.layout = self.layout.with(TensorLayout::DATA_UNPACKED);
+            self.content = Content::Joined(BytesMut::new());
+        }
+        self.content.push(bytes, || Bytes::copy_from_slice(bytes));
+    }
+}
+
+/// The payload that a data field's content is.
+fn data(number: u32, content: Content, strings: Vec<Bytes>) -> Data {
+    let varints = |content: Content| {
+        // `check_packed` has looked at every piece.
+        Varints::new(content.into_bytes()).unwrap_or_default()
+    };
+    match number {
+        4 => Data::Floats(content.into_bytes()),
+        5 => Data::Int32s(varints(content)),
+        6 => Data::strings(strings),
+        7 => Data::Int64s(varints(content)),
+        9 => Data::Raw(content.into_bytes()),
+        10 => Data::Doubles(content.into_bytes()),
+        11 => Data::Uint64s(varints(content)),
+        _ => Data::None,
+    }
+}
+
+/// Makes sure that a packed field consists of whole elements.
+fn check_packed<'a>(reader: &Reader<'a>, number: u32, packed: Payload<'a>) -> Result<()> {
+    match number {
+        4 => reader.packed_fixed32(packed).map(drop),
+        10 => reader.packed_fixed64(packed).map(drop),
+        _ => match Varints::new(reader.share(packed)) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let offset = packed.offset().saturating_add(error.offset);
+                Err(WireError::new(WireErrorKind::VarintTooLong, offset))
+            }
+        },
+    }
+}

@@ -1,0 +1,296 @@
+//! `TypeProto` and what is in it.
+
+use onnx_proto::wire::{Payload, Reader};
+use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
+
+use super::{Cx, Result, len, varint};
+use crate::rules;
+
+/// Whether the bytes of a message are those that the encoder would write.
+///
+/// The encoder writes every type in one form; a type in another form keeps its bytes.
+struct Canonical {
+    last: u32,
+    holds: bool,
+}
+
+impl Canonical {
+    const fn new() -> Self {
+        Self { last: 0, holds: true }
+    }
+
+    /// Notes a singular field: numbers must ascend.
+    fn singular(&mut self, number: u32) {
+        self.holds &= number > self.last;
+        self.last = number;
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// A type, merged from its pieces; its bytes are kept where their form is not the usual one.
+    pub(super) fn ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Type> {
+        let minimal = self.input.non_minimal();
+        let mut ty = Type::default();
+        let mut canonical = true;
+        for &piece in pieces {
+            canonical &= self.type_piece(reader, piece, &mut ty)?;
+        }
+        ty.source = match pieces {
+            [piece] if canonical && minimal == self.input.non_minimal() => {
+                debug_assert!(!piece.is_empty() || ty == Type::default());
+                None
+            }
+            [piece] => Some(reader.share(*piece)),
+            // Pieces merge into one message: its fields one after the other.
+            pieces => Some(pieces.iter().flat_map(|piece| piece.iter().copied()).collect()),
+        };
+        Ok(ty)
+    }
+
+    /// Reads a type; the reader's depth limit bounds the recursion.
+    fn type_piece(&mut self, reader: &Reader<'a>, payload: Payload<'a>, ty: &mut Type) -> Result<bool> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        let mut kinds = 0_u32;
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            let Some(inner) = len(field.value) else {
+                form.holds = false;
+                continue;
+            };
+            match field.number {
+                1 | 4 | 5 | 7 | 8 | 9 => {
+                    kinds += 1;
+                    let holds = self.kind(&fields, field.number, inner, &mut ty.kind)?;
+                    form.holds &= holds;
+                }
+                6 => {
+                    let denotation = self.name(&fields, inner)?;
+                    form.holds &= !denotation.is_empty();
+                    ty.denotation = (!denotation.is_empty()).then_some(denotation);
+                }
+                _ => form.holds = false,
+            }
+        }
+        if kinds > 1 {
+            form.holds = false;
+            self.report(&rules::TYPE_WITH_SEVERAL_KINDS, payload.offset(), || {
+                "a type gives more than one kind: the last one counts".to_owned()
+            });
+        }
+        Ok(form.holds)
+    }
+
+    fn kind(
+        &mut self,
+        reader: &Reader<'a>,
+        number: u32,
+        payload: Payload<'a>,
+        kind: &mut TypeKind,
+    ) -> Result<bool> {
+        match number {
+            1 => {
+                let mut tensor = match kind {
+                    TypeKind::Tensor(tensor) => std::mem::take(tensor),
+                    _ => TensorType::default(),
+                };
+                let holds = self.tensor_type(reader, payload, &mut tensor)?;
+                *kind = TypeKind::Tensor(tensor);
+                Ok(holds)
+            }
+            8 => {
+                let mut tensor = match kind {
+                    TypeKind::SparseTensor(tensor) => std::mem::take(tensor),
+                    _ => TensorType::default(),
+                };
+                let holds = self.tensor_type(reader, payload, &mut tensor)?;
+                *kind = TypeKind::SparseTensor(tensor);
+                Ok(holds)
+            }
+            4 => {
+                let mut inner = match kind {
+                    TypeKind::Sequence(inner) => inner.take(),
+                    _ => None,
+                };
+                let holds = self.inner_type(reader, payload, &mut inner)?;
+                *kind = TypeKind::Sequence(inner);
+                Ok(holds)
+            }
+            9 => {
+                let mut inner = match kind {
+                    TypeKind::Optional(inner) => inner.take(),
+                    _ => None,
+                };
+                let holds = self.inner_type(reader, payload, &mut inner)?;
+                *kind = TypeKind::Optional(inner);
+                Ok(holds)
+            }
+            5 => self.map_type(reader, payload, kind),
+            _ => self.opaque_type(reader, payload, kind),
+        }
+    }
+
+    /// Element type and shape.
+    fn tensor_type(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        tensor: &mut TensorType,
+    ) -> Result<bool> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            match (field.number, len(field.value), varint(field.value)) {
+                (1, _, Some(code)) => {
+                    let code = fields.int32(code);
+                    form.holds &= self.elem(code, field.start, &mut tensor.elem);
+                }
+                (2, Some(shape), _) => {
+                    let target = tensor.shape.get_or_insert_default();
+                    form.holds &= self.shape(&fields, shape, target)?;
+                }
+                _ => form.holds = false,
+            }
+        }
+        Ok(form.holds)
+    }
+
+    /// Sets an element type from its code; says whether the encoder would write the same.
+    fn elem(&mut self, code: i32, offset: usize, elem: &mut ElemType) -> bool {
+        if let Some(known) = ElemType::from_code(code) {
+            *elem = known;
+            return code != 0;
+        }
+        *elem = ElemType::Undefined;
+        self.report(&rules::UNKNOWN_ELEMENT_TYPE, offset, || format!("there is no element type {code}"));
+        false
+    }
+
+    fn shape(&mut self, reader: &Reader<'a>, payload: Payload<'a>, shape: &mut Shape) -> Result<bool> {
+        let mut fields = reader.message(payload)?;
+        let mut holds = true;
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value)) {
+                (1, Some(dim)) => {
+                    let (dim, denotation, canonical) = self.dim(&fields, dim)?;
+                    holds &= canonical;
+                    shape.push(dim);
+                    if denotation.is_some() {
+                        shape.set_denotation(shape.rank().saturating_sub(1), denotation);
+                    }
+                }
+                _ => holds = false,
+            }
+        }
+        Ok(holds)
+    }
+
+    fn dim(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<(Dim, Option<Symbol>, bool)> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        let (mut dim, mut denotation, mut values) = (Dim::Unknown, None, 0_u32);
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            match (field.number, len(field.value), varint(field.value)) {
+                (1, _, Some(size)) => {
+                    dim = Dim::Known(size.cast_signed());
+                    values += 1;
+                }
+                (2, Some(name), _) => {
+                    let name = self.name(&fields, name)?;
+                    // The empty name stands for no variable (specification, "Static tensor shapes").
+                    form.holds &= !name.is_empty();
+                    dim = if name.is_empty() { Dim::Unknown } else { Dim::Var(name) };
+                    values += 1;
+                }
+                (3, Some(text), _) => {
+                    let name = self.name(&fields, text)?;
+                    form.holds &= !name.is_empty();
+                    denotation = (!name.is_empty()).then_some(name);
+                }
+                _ => form.holds = false,
+            }
+        }
+        if values > 1 {
+            form.holds = false;
+            self.report(&rules::DIMENSION_WITH_TWO_VALUES, payload.offset(), || {
+                "a dimension is both a number and a variable: the last one counts".to_owned()
+            });
+        }
+        Ok((dim, denotation, form.holds))
+    }
+
+    /// The type inside a sequence or optional.
+    fn inner_type(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        inner: &mut Option<Box<Type>>,
+    ) -> Result<bool> {
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            match (field.number, len(field.value)) {
+                (1, Some(ty)) => form.holds &= self.type_piece(&fields, ty, inner.get_or_insert_default())?,
+                _ => form.holds = false,
+            }
+        }
+        Ok(form.holds)
+    }
+
+    fn map_type(&mut self, reader: &Reader<'a>, payload: Payload<'a>, kind: &mut TypeKind) -> Result<bool> {
+        let (mut key, mut value) = match kind {
+            TypeKind::Map { key, value } => (*key, value.take()),
+            _ => (ElemType::Undefined, None),
+        };
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            match (field.number, len(field.value), varint(field.value)) {
+                (1, _, Some(code)) => {
+                    let code = fields.int32(code);
+                    form.holds &= self.elem(code, field.start, &mut key);
+                }
+                (2, Some(ty), _) => {
+                    form.holds &= self.type_piece(&fields, ty, value.get_or_insert_default())?;
+                }
+                _ => form.holds = false,
+            }
+        }
+        *kind = TypeKind::Map { key, value };
+        Ok(form.holds)
+    }
+
+    fn opaque_type(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        kind: &mut TypeKind,
+    ) -> Result<bool> {
+        let (mut domain, mut name) = match kind {
+            TypeKind::Opaque { domain, name } => (*domain, *name),
+            _ => (Symbol::EMPTY, Symbol::EMPTY),
+        };
+        let mut fields = reader.message(payload)?;
+        let mut form = Canonical::new();
+        while let Some(field) = fields.next_field()? {
+            form.singular(field.number);
+            match (field.number, len(field.value)) {
+                (1, Some(text)) => {
+                    domain = self.name(&fields, text)?;
+                    form.holds &= !domain.is_empty();
+                }
+                (2, Some(text)) => {
+                    name = self.name(&fields, text)?;
+                    form.holds &= !name.is_empty();
+                }
+                _ => form.holds = false,
+            }
+        }
+        *kind = TypeKind::Opaque { domain, name };
+        Ok(form.holds)
+    }
+}

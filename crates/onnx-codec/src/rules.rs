@@ -1,0 +1,61 @@
+//! The rules of decoding: what a file can say that the graph cannot hold exactly.
+//!
+//! Every one of them is kept beside the graph as far as possible, so that writing the model gives the file back; the
+//! diagnostic says what was set aside. Codes 1xxx.
+
+use onnx_diag::{Reference, Rule, Severity};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal $slug:literal $severity:ident $reference:ident $summary:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub static $name: Rule = Rule {
+                code: $code,
+                slug: $slug,
+                severity: Severity::$severity,
+                summary: $summary,
+                spec: "Protocol Buffers: Encoding",
+                reference: Reference::$reference,
+                explain: "",
+            };
+        )*
+        /// All rules of this crate, by ascending code.
+        pub static ALL: &[&Rule] = &[$(&$name),*];
+    };
+}
+
+rules! {
+    /// A string field holds bytes that are no text.
+    TEXT_NOT_UTF8 = 1001 "text-not-utf8" Error NotEnforced
+        "A string is not UTF-8; the wrong bytes were replaced by U+FFFD.";
+    /// A known field has a wire type that its type cannot have.
+    FIELD_OF_OTHER_TYPE = 1002 "field-of-other-type" Error NotEnforced
+        "A field is written in a form that its type cannot have; it is kept, but means nothing.";
+    /// An attribute has more than one value.
+    ATTRIBUTE_WITH_SEVERAL_VALUES = 1003 "attribute-with-several-values" Error Enforced
+        "An attribute holds more than one value; the first counts, and the others are kept beside it.";
+    /// A tensor has more than one data field.
+    TENSOR_WITH_SEVERAL_DATA_FIELDS = 1004 "tensor-with-several-data-fields" Error Enforced
+        "A tensor fills more than one data field; one counts, and the others are kept beside it.";
+    /// A type names an element type that does not exist.
+    UNKNOWN_ELEMENT_TYPE = 1005 "unknown-element-type" Error NotEnforced
+        "A type names an element type that does not exist; it is taken as undefined.";
+    /// A type gives several kinds.
+    TYPE_WITH_SEVERAL_KINDS = 1006 "type-with-several-kinds" Error NotEnforced
+        "A type is of more than one kind; the last one counts.";
+    /// A dimension gives both a number and a variable.
+    DIMENSION_WITH_TWO_VALUES = 1007 "dimension-with-two-values" Error NotEnforced
+        "A dimension is both a number and a variable; the last one counts.";
+    /// The file has no graph.
+    NO_GRAPH = 1008 "no-graph" Error Enforced "The model has no graph; it is taken as an empty one.";
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn codes_ascend_in_the_range_of_decoding() {
+        let codes: Vec<u16> = super::ALL.iter().map(|rule| rule.code).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b));
+        assert!(codes.iter().all(|code| (1000..2000).contains(code)));
+    }
+}
