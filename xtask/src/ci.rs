@@ -107,7 +107,7 @@ fn dependencies() -> StepResult {
     if installed.is_ok_and(|status| status.success()) {
         return cargo(&["deny", "check", "bans", "licenses", "sources"]);
     }
-    Ok("cargo-deny is not installed; tidy has checked licences, bans and sources".to_owned())
+    Ok("cargo-deny is not installed; tidy covers licences, bans and sources".to_owned())
 }
 
 /// Runs all tests, shows what they print as they go, and adds up their results.
