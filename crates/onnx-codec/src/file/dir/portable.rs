@@ -1,0 +1,110 @@
+//! Directory handles where the standard library is all there is: paths, compared after resolving them.
+//!
+//! Checks and use are two steps here, so a process that exchanges directories at the right moment can get between them.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Entry;
+
+/// A directory, by its resolved path.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    path: PathBuf,
+}
+
+impl Dir {
+    /// Opens a directory; an empty path means the current one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let path = path.canonicalize()?;
+        if path.is_dir() { Ok(Self { path }) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    /// The path without symbolic links that the directory had when it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file under this directory for reading. No component may be a symbolic link.
+    pub(crate) fn open_file(&self, components: &[&OsStr]) -> io::Result<File> {
+        File::open(self.beneath(components)?)
+    }
+
+    /// Opens a file relative to this directory for reading, following symbolic links wherever they lead.
+    pub(crate) fn open_file_anywhere(&self, components: &[&OsStr]) -> io::Result<File> {
+        File::open(self.join(components))
+    }
+
+    /// Opens a directory under this one. No component may be a symbolic link.
+    pub(crate) fn open_dir(&self, components: &[&OsStr]) -> io::Result<Self> {
+        Self::open(&self.beneath(components)?)
+    }
+
+    /// Makes a file that must not exist yet, for writing.
+    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
+    }
+
+    /// What stands under a name.
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
+        Entry::of(&self.path.join(name))
+    }
+
+    /// Renames `from` to `to`, replacing what stands there.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        std::fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    /// Removes a file.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::remove_file(self.path.join(name))
+    }
+
+    /// Waits until renames in this directory are on disk, which needs no request here.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems must do something")]
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn join(&self, components: &[&OsStr]) -> PathBuf {
+        let mut path = self.path.clone();
+        path.extend(components);
+        path
+    }
+
+    /// The path of what `components` name, if no component is a link and the result is under this directory.
+    fn beneath(&self, components: &[&OsStr]) -> io::Result<PathBuf> {
+        let mut path = self.path.clone();
+        for component in components {
+            path.push(component);
+            if std::fs::symlink_metadata(&path)?.is_symlink() {
+                return Err(link());
+            }
+        }
+        // Other kinds of redirection, such as junctions, show in the resolved path.
+        let resolved = path.canonicalize()?;
+        if resolved.starts_with(&self.path) { Ok(resolved) } else { Err(link()) }
+    }
+}
+
+/// A symbolic link where none may be.
+#[derive(Debug, thiserror::Error)]
+#[error("it is a symbolic link")]
+struct Link;
+
+fn link() -> io::Error {
+    io::Error::other(Link)
+}
+
+/// Whether opening failed because of a symbolic link.
+pub(crate) fn may_be_link(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Link>())
+}
+
+/// Whether opening failed because it is something that cannot be opened at all.
+pub(crate) fn is_special(_: &io::Error) -> bool {
+    false
+}

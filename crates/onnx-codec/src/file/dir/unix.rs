@@ -1,0 +1,199 @@
+//! Directory handles on Unix: `openat2` where the kernel has it, else one `openat` for each component.
+
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Entry;
+
+/// Reading without waiting for a writer of a pipe, and without making a terminal the process's own.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// A directory that needs only be searched, not listed.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SEARCH: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const SEARCH: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// An open directory. It stays the same one when its name comes to mean another.
+#[derive(Debug)]
+pub(crate) struct Dir {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+impl Dir {
+    /// Opens a directory; an empty path means the current one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let path = path.canonicalize()?;
+        let handle = rustix::fs::openat(CWD, &path, SEARCH, Mode::empty())?;
+        Ok(Self { handle, path })
+    }
+
+    /// The path without symbolic links that the directory had when it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file under this directory for reading. No component may be a symbolic link.
+    pub(crate) fn open_file(&self, components: &[&OsStr]) -> io::Result<File> {
+        self.beneath(components, READ).map(File::from)
+    }
+
+    /// Opens a file relative to this directory for reading, following symbolic links wherever they lead.
+    pub(crate) fn open_file_anywhere(&self, components: &[&OsStr]) -> io::Result<File> {
+        let path: PathBuf = components.iter().collect();
+        Ok(rustix::fs::openat(&self.handle, path, READ, Mode::empty())?.into())
+    }
+
+    /// Opens a directory under this one. No component may be a symbolic link.
+    pub(crate) fn open_dir(&self, components: &[&OsStr]) -> io::Result<Self> {
+        let mut path = self.path.clone();
+        path.extend(components);
+        let handle = match components {
+            [] => self.handle.try_clone()?,
+            _ => self.beneath(components, SEARCH)?,
+        };
+        Ok(Self { handle, path })
+    }
+
+    /// Makes a file that must not exist yet, for writing.
+    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// What stands under a name.
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
+        use rustix::fs::FileType;
+        let stat = match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(Entry::Missing),
+            other => other?,
+        };
+        Ok(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Entry::File(permissions(stat.st_mode)),
+            FileType::Symlink => Entry::Link,
+            FileType::Directory => Entry::Other("a directory"),
+            FileType::Fifo => Entry::Other("a named pipe"),
+            FileType::Socket => Entry::Other("a socket"),
+            _ => Entry::Other("a device"),
+        })
+    }
+
+    /// Renames `from` to `to`, replacing what stands there.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
+    }
+
+    /// Removes a file.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
+    }
+
+    /// Waits until renames in this directory are on disk. A directory that cannot be listed cannot be waited for, and
+    /// neither can one of a file system that does not know the request.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = match rustix::fs::openat(&self.handle, ".", flags, Mode::empty()) {
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(()),
+            other => other?,
+        };
+        match rustix::fs::fsync(handle) {
+            Err(Errno::INVAL) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Opens what `components` name under this directory, with no symbolic link on the way or at its end.
+    fn beneath(&self, components: &[&OsStr], flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            use rustix::fs::ResolveFlags;
+            let path: PathBuf = components.iter().collect();
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.handle, path, flags, Mode::empty(), resolve) {
+                Ok(handle) => return Ok(handle),
+                // The kernel is too old, a sandbox forbids the call, or the path is too long in one piece.
+                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::NAMETOOLONG) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.walk(components, flags)
+    }
+
+    /// The same, one component after the other. Each is opened relative to the handle of the one before, so that
+    /// exchanging a directory on the way changes nothing.
+    fn walk(&self, components: &[&OsStr], flags: OFlags) -> io::Result<OwnedFd> {
+        let Some((last, parents)) = components.split_last() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut handle: Option<OwnedFd> = None;
+        for parent in parents {
+            let here = handle.as_ref().unwrap_or(&self.handle);
+            handle = Some(rustix::fs::openat(here, *parent, SEARCH | OFlags::NOFOLLOW, Mode::empty())?);
+        }
+        Ok(rustix::fs::openat(handle.as_ref().unwrap_or(&self.handle), *last, flags, Mode::empty())?)
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "some systems have 16 bits")]
+fn permissions(mode: rustix::fs::RawMode) -> Permissions {
+    Permissions::from_mode(u32::from(mode) & 0o777)
+}
+
+/// Whether opening failed because of a symbolic link, or may have.
+pub(crate) fn may_be_link(error: &io::Error) -> bool {
+    // A link to a directory in the middle of a path is "not a directory" for some kernels, and BSD has a third answer.
+    [Errno::LOOP, Errno::NOTDIR, Errno::MLINK]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Whether opening failed because it is a socket or a device without driver, which cannot be opened at all.
+pub(crate) fn is_special(error: &io::Error) -> bool {
+    [Errno::NXIO, Errno::NODEV, Errno::OPNOTSUPP]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ways of opening must give the same answers.
+    #[test]
+    fn walking_agrees_with_openat2() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path();
+        std::fs::create_dir_all(path.join("a/b")).unwrap();
+        std::fs::write(path.join("a/b/file"), "x").unwrap();
+        std::os::unix::fs::symlink("a", path.join("link")).unwrap();
+        std::os::unix::fs::symlink("a/b/file", path.join("direct")).unwrap();
+        let dir = Dir::open(path).unwrap();
+        for (names, good) in [
+            (&["a", "b", "file"][..], true),
+            (&["a", "b"], true),
+            (&["a", "b", "none"], false),
+            (&["link", "b", "file"], false),
+            (&["direct"], false),
+            (&["a", "b", "file", "c"], false),
+        ] {
+            let components: Vec<&OsStr> = names.iter().map(OsStr::new).collect();
+            let walked = dir.walk(&components, READ | OFlags::NOFOLLOW);
+            let opened = dir.beneath(&components, READ);
+            assert_eq!((walked.is_ok(), opened.is_ok()), (good, good), "{names:?}");
+            let links = names.contains(&"link") || names.contains(&"direct");
+            if links {
+                assert!(may_be_link(&walked.unwrap_err()) && may_be_link(&opened.unwrap_err()), "{names:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Reading and writing files.
+//!
+//! # What is promised
+//!
+//! * Reading gives [`Bytes`] and is the caller's choice between a copy and a map ([`ReadMode`]); the same bytes come out.
+//! * [`write_atomically`] and [`write_segments`] leave either the old file or the whole new one, never a piece. The new
+//!   contents go into a temporary file of the same directory, reach the disk, and take the name by one rename; a failure
+//!   on the way removes the temporary file and touches nothing else.
+//! * Because of the rename, a model may be written over the file it is mapped from: the map keeps the old contents.
+//! * A new file gets the permissions of the one it replaces, or those that the process gives to new files.
+//! * Only regular files are replaced: a directory, pipe, socket or device under the name is an error. A symbolic link
+//!   stays, and the file it leads to is replaced, in that file's directory; a link that leads nowhere is an error.
+//!
+//! The tests are in `tests/files.rs`, one for each sentence.
+
+pub(crate) mod dir;
+
+mod stage;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use onnx_proto::wire::Segments;
+
+pub(crate) use stage::Staged;
+
+/// How the contents of a file come into memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReadMode {
+    /// They are copied. Nothing that happens to the file later matters.
+    #[default]
+    Memory,
+    /// The file is mapped: opening takes no time and no memory, and contents are read when they are looked at.
+    ///
+    /// Whoever chooses this vouches that no other process truncates or overwrites the file while any of the bytes are in
+    /// use: truncation ends the process when a missing page is touched, overwriting changes bytes that were checked.
+    /// Replacing the file by a rename does no harm. What is no regular file, such as a pipe, is copied.
+    Map,
+}
+
+/// A file that cannot be read or written: what was tried, where, and what the system says.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {operation} `{}`: {source}", path.to_string_lossy().escape_debug())]
+pub struct FileError {
+    /// What was tried: `read` or `write`.
+    pub operation: &'static str,
+    /// The path as it was given.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub source: io::Error,
+}
+
+impl FileError {
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self { operation: "read", path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
+        Self { operation: "write", path: path.to_owned(), source }
+    }
+}
+
+/// The most that is read from what has no size, such as a pipe: the most that other readers take for a model.
+pub const MAX_STREAM_BYTES: u64 = i32::MAX as u64;
+
+/// Reads a whole file that the user named: a regular file, or a pipe of at most [`MAX_STREAM_BYTES`].
+///
+/// # Errors
+///
+/// When the file cannot be opened, read or mapped, is a directory, or does not fit into memory.
+pub fn read(path: impl AsRef<Path>, mode: ReadMode) -> Result<Bytes, FileError> {
+    let path = path.as_ref();
+    read_from(path, mode).map_err(|error| FileError::read(path, error))
+}
+
+fn read_from(path: &Path, mode: ReadMode) -> io::Result<Bytes> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    if !metadata.is_file() {
+        return read_stream(&mut file);
+    }
+    if mode == ReadMode::Map {
+        return crate::mmap::map(&file, metadata.len());
+    }
+    let mut contents = reserve(metadata.len())?;
+    file.take(metadata.len()).read_to_end(&mut contents)?;
+    Ok(contents.into())
+}
+
+fn read_stream(file: &mut File) -> io::Result<Bytes> {
+    let mut contents = Vec::new();
+    file.take(MAX_STREAM_BYTES + 1).read_to_end(&mut contents)?;
+    if contents.len() as u64 > MAX_STREAM_BYTES {
+        let message =
+            format!("it gives more than {MAX_STREAM_BYTES} bytes; store it in a regular file first");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(contents.into())
+}
+
+/// Room for so many bytes, or an error instead of an abort.
+pub(crate) fn reserve(len: u64) -> io::Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    buffer.try_reserve_exact(len).map_err(|_| {
+        io::Error::new(
+            io::ErrorKind::OutOfMemory,
+            format!("its {len} bytes do not fit into memory; map it instead"),
+        )
+    })?;
+    Ok(buffer)
+}
+
+/// Writes a file that `contents` produces, all or nothing; see the [module](self).
+///
+/// ```
+/// use std::io::Write;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("notes.txt");
+/// onnx_codec::file::write_atomically(&path, |out| out.write_all(b"all of it"))?;
+/// assert_eq!(std::fs::read(&path)?, b"all of it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// When `contents` or the system fails, or the path names something that is no regular file. The old file is as it was.
+pub fn write_atomically(
+    path: impl AsRef<Path>,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let path = path.as_ref();
+    let write = || {
+        let mut staged = Staged::for_path(path)?;
+        staged.write_with(contents)?;
+        staged.commit()
+    };
+    write().map_err(|error| FileError::write(path, error))
+}
+
+/// Writes a file from the pieces of an encoded message, all or nothing, without copying them together; see the
+/// [module](self).
+///
+/// # Errors
+///
+/// When the system fails, or the path names something that is no regular file. The old file is as it was.
+pub fn write_segments(path: impl AsRef<Path>, segments: &Segments) -> Result<(), FileError> {
+    let path = path.as_ref();
+    let write = || {
+        let mut staged = Staged::for_path(path)?;
+        staged.write_pieces(segments.iter())?;
+        staged.commit()
+    };
+    write().map_err(|error| FileError::write(path, error))
+}

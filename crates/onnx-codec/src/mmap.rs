@@ -1,0 +1,73 @@
+//! The memory map: the only unsafe code of this crate.
+//!
+//! A file is mapped for reading, privately, into [`Bytes`]; every slice of them keeps the map alive, and the last one
+//! unmaps it. Nothing is read until a page is touched, so that opening a file of any size takes microseconds.
+//!
+//! # What can go wrong with a map
+//!
+//! A map shows the file, not a copy of it:
+//!
+//! * When another process *truncates* the file, touching a page behind its new end makes the operating system stop this
+//!   process (`SIGBUS`). No check can prevent it. The size is compared after mapping, so a file that shrank before that
+//!   is an error; later truncation is not noticed.
+//! * When another process *writes into* the file, the bytes change under the reader. Whatever was checked may no longer
+//!   hold; readers must not rely on memory safety through a property of mapped bytes that they checked before.
+//!
+//! *Replacing* a file by renaming another over it, which is what this crate does when it writes, is safe: the map keeps
+//! the old file. Where others may write to the files, read them with [`ReadMode::Memory`](crate::ReadMode::Memory), which
+//! is the default.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+use bytes::Bytes;
+use memmap2::MmapOptions;
+
+/// Maps the first `len` bytes of a file, which must be its size.
+///
+/// # Errors
+///
+/// When the operating system refuses, or the file is shorter than `len` once it is mapped.
+pub(crate) fn map(file: &File, len: u64) -> io::Result<Bytes> {
+    // An empty map is an error for the operating system.
+    if len == 0 {
+        return Ok(Bytes::new());
+    }
+    let size = usize::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    // SAFETY: the map is read-only and private, and lives as long as the `Bytes` that own it, so the memory is valid for
+    // their lifetime. What remains is the contract of `ReadMode::Map`, by which the caller vouches that nobody truncates
+    // or changes the file meanwhile; the module says what happens otherwise.
+    let map = unsafe { MmapOptions::new().len(size).map_copy_read_only(file)? };
+    if file.metadata()?.len() < len {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file shrank while it was opened"));
+    }
+    Ok(Bytes::from_owner(map))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn maps_and_checks_the_size() {
+        let mut file = tempfile::tempfile().unwrap();
+        assert_eq!(map(&file, 0).unwrap(), Bytes::new());
+        file.write_all(b"0123456789").unwrap();
+        let bytes = map(&file, 10).unwrap();
+        let slice = bytes.slice(2..5);
+        drop(bytes);
+        drop(file);
+        assert_eq!(slice, b"234".as_slice());
+    }
+
+    #[test]
+    fn a_shorter_file_is_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        assert_eq!(map(&file, 11).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert!(map(&file, u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,323 @@
+//! External data in the file system.
+//!
+//! A model names the files of its external data by `location`, a path relative to its own directory. The model may come
+//! from anywhere, so a location is a request by a stranger to open a file. [`FileSource`] is the one place that answers
+//! it, and nothing is opened without one: it is the capability that readers of tensors must be given.
+//!
+//! # What is promised
+//!
+//! * No location opens a file outside the *root*, the directory of the model, unless [`Containment`] says so; see
+//!   there for symbolic and hard links. The text of a location is judged first, alike on every system: absolute paths,
+//!   drives, the component `..`, NUL characters and markers of addresses in memory are refused in all modes, while
+//!   `a..b`, `...` and `..a` are names like others.
+//! * Files are opened relative to a handle of the root that is taken once, with a resolution in the kernel that cannot
+//!   leave it (or one step per component without following links, where the kernel has none). Exchanging files and
+//!   directories meanwhile gives an error or a file inside the root, never one outside.
+//! * Only regular files are read. Pipes, sockets, devices, directories and the files of `/proc` are refused before a byte
+//!   is read, and opening them does not block.
+//! * Size and contents come from the same handle. When a handle must be given up because there are too many, the file
+//!   is opened again by the same rules, and one that was replaced or changed meanwhile is an error.
+//! * Ranges are compared with the size of the file before memory is reserved; no number overflows.
+//!
+//! The tests are in `tests/external.rs`; each names the case it covers. Where the standard library is all there is (not
+//! on Unix), paths are compared after resolving them, which a process that exchanges files at the right moment can evade.
+//!
+//! ```
+//! use onnx_codec::FileSource;
+//! use onnx_types::tensor::DataSource;
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("weights.bin"), [1, 2, 3, 4])?;
+//! let source = FileSource::for_model(folder.path().join("model.onnx"))?;
+//! assert_eq!(source.read("weights.bin", 1, Some(2))?, [2, 3].as_slice());
+//! assert!(source.read("../weights.bin", 0, None).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checksum;
+mod contain;
+mod handle;
+pub(crate) mod location;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use onnx_types::tensor::{DataError, DataErrorReason, DataSource, checked_range};
+
+use crate::file::dir::Dir;
+use crate::file::{FileError, ReadMode};
+pub use checksum::{Checksum, verify_checksum};
+pub use contain::Containment;
+use contain::Roots;
+use handle::{Handle, Identity};
+use location::Location;
+
+/// How many files stay open at the same time. Systems allow a process as few as 256 or 1024.
+const MAX_OPEN: usize = 128;
+
+/// The files of a directory as external data of a model; see the [module](self).
+#[derive(Debug)]
+pub struct FileSource {
+    roots: Roots,
+    containment: Containment,
+    mode: ReadMode,
+    max_files: usize,
+    max_read: u64,
+    files: Mutex<Files>,
+}
+
+/// What is known of the files that were opened.
+#[derive(Debug, Default)]
+struct Files {
+    known: BTreeMap<String, Known>,
+    /// The locations whose handles are open, the oldest first.
+    open: VecDeque<String>,
+    notes: Vec<SourceNote>,
+}
+
+#[derive(Debug)]
+struct Known {
+    identity: Identity,
+    contents: Contents,
+}
+
+/// Where the contents of a file can be had.
+#[derive(Clone, Debug)]
+enum Contents {
+    Mapped(Bytes),
+    Open(Arc<Handle>),
+    Closed,
+}
+
+/// Something about a file of external data that is allowed, but that one may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceNote {
+    /// The file has other names as well. It is accepted because package managers and stores that share equal files make
+    /// such links, but one of the other names may be outside the directory of the model.
+    HardLinked {
+        /// The location as the model gives it.
+        location: String,
+        /// The number of names.
+        links: u64,
+    },
+}
+
+impl std::fmt::Display for SourceNote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::HardLinked { location, links } => {
+                let location = location.escape_debug();
+                write!(
+                    f,
+                    "external data `{location}` is a file with {links} names, perhaps outside the directory"
+                )
+            }
+        }
+    }
+}
+
+impl FileSource {
+    /// The default of [`FileSource::with_max_files`].
+    pub const MAX_FILES: usize = 10_000;
+    /// The default of [`FileSource::with_max_read`]: 16 GiB.
+    pub const MAX_READ: u64 = 16 << 30;
+
+    /// The external data of the model file at a path. The model itself need not exist; where it is a symbolic link, the
+    /// directory of the file it leads to counts as a second root for [`Containment::Contained`].
+    ///
+    /// # Errors
+    ///
+    /// When the directory of the path cannot be opened.
+    pub fn for_model(model: impl AsRef<Path>) -> Result<Self, FileError> {
+        let model = model.as_ref();
+        let mut source = Self::in_directory(model.parent().unwrap_or(Path::new("")))?;
+        if let Some(real) = model.canonicalize().ok().as_deref().and_then(Path::parent) {
+            source.roots.add(Dir::open(real).map_err(|error| FileError::read(real, error))?);
+        }
+        Ok(source)
+    }
+
+    /// The external data of a model that stands, or would stand, in a directory; an empty path means the current one.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be opened.
+    pub fn in_directory(directory: impl AsRef<Path>) -> Result<Self, FileError> {
+        let directory = directory.as_ref();
+        let root = Dir::open(directory).map_err(|error| FileError::read(directory, error))?;
+        Ok(Self {
+            roots: Roots::new(root),
+            containment: Containment::default(),
+            mode: ReadMode::default(),
+            max_files: Self::MAX_FILES,
+            max_read: Self::MAX_READ,
+            files: Mutex::default(),
+        })
+    }
+
+    /// The same with another policy for links.
+    #[must_use]
+    pub fn with_containment(mut self, containment: Containment) -> Self {
+        self.containment = containment;
+        self
+    }
+
+    /// The same with contents copied or mapped.
+    #[must_use]
+    pub fn with_mode(mut self, mode: ReadMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The same with at most so many different files.
+    #[must_use]
+    pub fn with_max_files(mut self, max_files: usize) -> Self {
+        self.max_files = max_files;
+        self
+    }
+
+    /// The same with at most so many bytes copied at once. Mapped files have no such limit: they take no memory.
+    #[must_use]
+    pub fn with_max_read(mut self, max_read: u64) -> Self {
+        self.max_read = max_read;
+        self
+    }
+
+    /// What is worth knowing of the files opened so far.
+    #[must_use]
+    pub fn notes(&self) -> Vec<SourceNote> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
+    }
+
+    /// The contents of a file and its size.
+    fn contents(&self, location: &str) -> Result<(Contents, u64), DataErrorReason> {
+        let place = Location::parse(location).map_err(refused)?;
+        let key = key_of(&place);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        match files.known.get(&key) {
+            Some(Known { contents: Contents::Closed, identity }) => {
+                let expected = identity.clone();
+                self.open(&mut files, location, &place, key, Some(&expected))
+            }
+            Some(known) => Ok((known.contents.clone(), known.identity.len)),
+            None if files.known.len() >= self.max_files => Err(refused(&format!(
+                "the model uses more than {} files of external data (limit `max_files`)",
+                self.max_files
+            ))),
+            None => self.open(&mut files, location, &place, key, None),
+        }
+    }
+
+    fn open(
+        &self,
+        files: &mut Files,
+        location: &str,
+        place: &Location<'_>,
+        key: String,
+        expected: Option<&Identity>,
+    ) -> Result<(Contents, u64), DataErrorReason> {
+        let handle = Handle::new(self.roots.open(place.components(), self.containment)?)?;
+        let identity = handle.identity.clone();
+        if expected.is_some_and(|expected| *expected != identity) {
+            return Err(refused(
+                "the file was changed or replaced since it was first opened; open the model again",
+            ));
+        }
+        if handle.links > 1 {
+            match self.containment {
+                Containment::Strict => {
+                    let message = format!(
+                        "the file has {} names (hard links), which strict containment does not allow; copy it",
+                        handle.links
+                    );
+                    return Err(refused(&message));
+                }
+                Containment::Contained if expected.is_none() => {
+                    let note = SourceNote::HardLinked { location: location.to_owned(), links: handle.links };
+                    files.notes.push(note);
+                }
+                Containment::Contained | Containment::Trusted => {}
+            }
+        }
+        let len = identity.len;
+        let contents = match self.mode {
+            ReadMode::Map => Contents::Mapped(handle.map()?),
+            ReadMode::Memory => {
+                files.keep_open(&key);
+                Contents::Open(Arc::new(handle))
+            }
+        };
+        files.known.insert(key, Known { identity, contents: contents.clone() });
+        Ok((contents, len))
+    }
+
+    fn read_range(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataErrorReason> {
+        let (contents, file_len) = self.contents(location)?;
+        let range =
+            checked_range(offset, length, file_len).ok_or(DataErrorReason::OutOfRange { file_len })?;
+        match contents {
+            Contents::Mapped(bytes) => {
+                let ends = (usize::try_from(range.start), usize::try_from(range.end));
+                let (Ok(start), Ok(end)) = ends else { return Err(DataErrorReason::OutOfRange { file_len }) };
+                Ok(bytes.slice(start..end))
+            }
+            Contents::Open(handle) => {
+                let len = range.end - range.start;
+                if len > self.max_read {
+                    let message = format!(
+                        "{len} bytes are more than the {} allowed (limit `max_read`); map the file instead",
+                        self.max_read
+                    );
+                    return Err(refused(&message));
+                }
+                handle.read(range.start, len)
+            }
+            // `contents` opens closed files.
+            Contents::Closed => Err(DataErrorReason::NotFound),
+        }
+    }
+}
+
+impl Files {
+    /// Remembers that a file is open, and closes the oldest when there are too many.
+    fn keep_open(&mut self, key: &str) {
+        if self.open.len() >= MAX_OPEN
+            && let Some(oldest) = self.open.pop_front()
+            && let Some(known) = self.known.get_mut(&oldest)
+        {
+            known.contents = Contents::Closed;
+        }
+        self.open.push_back(key.to_owned());
+    }
+}
+
+impl DataSource for FileSource {
+    fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataError> {
+        self.read_range(location, offset, length).map_err(|reason| DataError {
+            location: location.to_owned(),
+            offset,
+            length,
+            reason,
+        })
+    }
+
+    fn len(&self, location: &str) -> Result<u64, DataError> {
+        match self.contents(location) {
+            Ok((_, len)) => Ok(len),
+            Err(reason) => Err(DataError::of_file(location, reason)),
+        }
+    }
+}
+
+/// One spelling for all locations that name the same file.
+fn key_of(place: &Location<'_>) -> String {
+    let parts: Vec<_> = place.components().iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+fn refused(message: &str) -> DataErrorReason {
+    DataErrorReason::Refused(message.to_owned())
+}
