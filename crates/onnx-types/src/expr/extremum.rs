@@ -1,0 +1,179 @@
+//! Minimum, maximum, broadcast and selection.
+
+use smallvec::SmallVec;
+
+use super::bounds::{Scope, SymbolBounds};
+use super::poly::{Poly, gcd};
+use super::table::{ListOp, MAX_TERMS, NodeRef, sort_operands};
+use super::{Dim, ExprTable};
+
+/// Operand lists are compared pairwise only up to this length.
+const MAX_PAIRWISE: usize = 16;
+
+impl ExprTable {
+    /// The smaller of two dimensions.
+    ///
+    /// ```
+    /// use onnx_types::expr::ExprTable;
+    /// use onnx_types::{Dim, Interner};
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let s = Dim::Var(names.intern("S"));
+    /// let half = table.floor_div(s, 2.into());
+    /// assert_eq!(table.min(s, half), half);
+    /// ```
+    pub fn min(&mut self, a: Dim, b: Dim) -> Dim {
+        self.list(ListOp::Min, &[a, b], None)
+    }
+
+    /// The larger of two dimensions.
+    pub fn max(&mut self, a: Dim, b: Dim) -> Dim {
+        self.list(ListOp::Max, &[a, b], None)
+    }
+
+    /// The smaller of two dimensions, where `env` licenses conclusions about symbols.
+    pub fn min_in(&mut self, a: Dim, b: Dim, env: &dyn SymbolBounds) -> Dim {
+        self.list(ListOp::Min, &[a, b], Some(env))
+    }
+
+    /// The larger of two dimensions, where `env` licenses conclusions about symbols.
+    pub fn max_in(&mut self, a: Dim, b: Dim, env: &dyn SymbolBounds) -> Dim {
+        self.list(ListOp::Max, &[a, b], Some(env))
+    }
+
+    /// The size that two sizes have together by the multidirectional broadcasting rule.
+    ///
+    /// Defined only where the two are equal or one of them is 1; the value is the other one then. So it is not the
+    /// maximum: 0 and 1 give 0. A number other than 1 is the result wherever it is defined.
+    pub fn bcast(&mut self, a: Dim, b: Dim) -> Dim {
+        self.list(ListOp::Bcast, &[a, b], None)
+    }
+
+    /// `a` where `cond` is not 0, else `b`. Defined where `cond` and the chosen one are.
+    pub fn select(&mut self, cond: Dim, a: Dim, b: Dim) -> Dim {
+        let zero = Poly::default();
+        match cond {
+            Dim::Unknown => Dim::Unknown,
+            _ if a == b => a,
+            Dim::Known(0) => b,
+            Dim::Known(_) => a,
+            _ if self.never(cond, &zero, None) => a,
+            _ => self.intern(NodeRef::Select(cond, a, b)).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn list(&mut self, op: ListOp, args: &[Dim], env: Option<&dyn SymbolBounds>) -> Dim {
+        if let (&[Dim::Known(a), Dim::Known(b)], ListOp::Min | ListOp::Max) = (args, op) {
+            return Dim::Known(if op == ListOp::Min { a.min(b) } else { a.max(b) });
+        }
+        let operands = self.operands(op, args);
+        let result = match op {
+            ListOp::Min | ListOp::Max => operands.and_then(|args| self.extremum(op, args, env)),
+            ListOp::Bcast => operands.and_then(|args| self.broadcast(args)),
+        };
+        result.unwrap_or_default()
+    }
+
+    /// The operands with nested operations of the same kind opened, sorted, without repetitions.
+    fn operands(&self, op: ListOp, args: &[Dim]) -> Option<SmallVec<[Dim; 4]>> {
+        let mut flat: SmallVec<[Dim; 4]> = SmallVec::new();
+        for &arg in args {
+            match self.node(arg) {
+                Some(NodeRef::List(inner, args)) if inner == op => flat.extend_from_slice(args),
+                None if matches!(arg, Dim::Unknown | Dim::Expr(_)) => return None,
+                _ => flat.push(arg),
+            }
+        }
+        sort_operands(&mut flat);
+        (flat.len() <= MAX_TERMS).then_some(flat)
+    }
+
+    fn extremum(
+        &mut self,
+        op: ListOp,
+        mut args: SmallVec<[Dim; 4]>,
+        env: Option<&dyn SymbolBounds>,
+    ) -> Option<Dim> {
+        // Numbers are last; all but one go.
+        while let [.., Dim::Known(a), Dim::Known(b)] = *args {
+            let best = if op == ListOp::Min { a.min(b) } else { a.max(b) };
+            args.truncate(args.len() - 2);
+            args.push(Dim::Known(best));
+        }
+        self.prune(op, &mut args, env);
+        if let [only] = *args {
+            return Some(only);
+        }
+        let mut content = 0;
+        for &arg in &args {
+            content = gcd(content, self.poly(arg)?.full_content());
+        }
+        let content = i64::try_from(content).ok()?;
+        if content <= 1 {
+            return self.intern(NodeRef::List(op, &args));
+        }
+        // min(g*a, g*b) = g * min(a, b) for g > 0.
+        let mut reduced: SmallVec<[Dim; 4]> = SmallVec::new();
+        for &arg in &args {
+            let part = self.poly(arg)?.divided(content)?;
+            reduced.push(self.finish(part)?);
+        }
+        let part = self.list(op, &reduced, env);
+        Some(self.mul(part, Dim::Known(content)))
+    }
+
+    /// Drops operands that another one decides.
+    fn prune(&self, op: ListOp, args: &mut SmallVec<[Dim; 4]>, env: Option<&dyn SymbolBounds>) {
+        if args.len() > MAX_PAIRWISE {
+            return;
+        }
+        let scope = Scope { table: self, env };
+        let mut at = 0;
+        while let Some(&candidate) = args.get(at) {
+            let Some(this) = self.poly(candidate) else { return };
+            let decided = args.iter().enumerate().any(|(other_at, &other)| {
+                other_at != at
+                    && self.poly(other).is_some_and(|other| match op {
+                        ListOp::Min => scope.le(&other, &this),
+                        ListOp::Max | ListOp::Bcast => scope.le(&this, &other),
+                    })
+            });
+            if decided {
+                args.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn broadcast(&mut self, mut args: SmallVec<[Dim; 4]>) -> Option<Dim> {
+        args.retain(|arg| *arg != Dim::Known(1));
+        match *args {
+            [] => return Some(Dim::Known(1)),
+            // Two different numbers other than 1 fit nowhere.
+            [.., Dim::Known(_), Dim::Known(_)] => return None,
+            [.., size @ Dim::Known(_)] => return Some(size),
+            [only] => return Some(only),
+            _ => {}
+        }
+        let one = Poly::constant(1);
+        if let Some(&sure) = args.iter().find(|&&arg| self.never(arg, &one, None)) {
+            return Some(sure);
+        }
+        self.intern(NodeRef::List(ListOp::Bcast, &args))
+    }
+
+    /// Whether `dim` differs from the number `value` for all values of the symbols.
+    fn never(&self, dim: Dim, value: &Poly, env: Option<&dyn SymbolBounds>) -> bool {
+        let Some(mut difference) = self.poly(dim) else { return false };
+        if difference.add_scaled(value, -1).is_none() {
+            return false;
+        }
+        let content = difference.content();
+        if content > 1 && difference.constant.unsigned_abs() % content != 0 {
+            return true;
+        }
+        let span = Scope { table: self, env }.poly_span(&difference);
+        span.lo > 0 || span.hi < 0
+    }
+}

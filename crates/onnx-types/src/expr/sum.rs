@@ -1,0 +1,240 @@
+//! Sums: collection of terms and the identities between the terms of one sum.
+
+use smallvec::SmallVec;
+
+use super::poly::{Factor, Poly, Term, rank};
+use super::table::{NodeRef, PairOp};
+use super::{Dim, ExprTable};
+
+/// How often one sum may be rewritten before it is given up.
+const MAX_REWRITES: usize = 64;
+
+/// The coefficients of `x`, `x//k`, `x%k` and, for `k = 2`, `(x+1)//2` in a sum.
+#[derive(Clone, Copy)]
+struct Quartet {
+    whole: i64,
+    floor: i64,
+    ceil: i64,
+    rest: i64,
+}
+
+impl Quartet {
+    /// The sort key of readability: few terms, then small coefficients.
+    fn cost(self) -> (usize, u128) {
+        let all = [self.whole, self.floor, self.ceil, self.rest];
+        let count = all.iter().filter(|&&coef| coef != 0).count();
+        (count, all.iter().map(|coef| u128::from(coef.unsigned_abs())).sum())
+    }
+
+    /// The cheapest way to write the same value, with `x = k*(x//k) + x%k` and, for 2, `x = x//2 + (x+1)//2`.
+    ///
+    /// Every way is `floors * (x//k) + rests * (x%k)` for the same two numbers, so the choice depends on the value
+    /// alone and not on the road by which the sum was made.
+    fn cheapest(self, k: i64) -> Option<Self> {
+        let floors = self.whole.checked_mul(k)?.checked_add(self.floor)?.checked_add(self.ceil)?;
+        let rests = self.whole.checked_add(self.rest)?.checked_add(self.ceil)?;
+        let zero = Self { whole: 0, floor: 0, ceil: 0, rest: 0 };
+        let mut ways: SmallVec<[Self; 6]> = SmallVec::new();
+        ways.push(Self { floor: floors, rest: rests, ..zero });
+        ways.push(Self { whole: rests, floor: floors.checked_sub(rests.checked_mul(k)?)?, ..zero });
+        if floors % k == 0 {
+            let whole = floors / k;
+            ways.push(Self { whole, rest: rests.checked_sub(whole)?, ..zero });
+        }
+        if k == 2 {
+            let difference = floors.checked_sub(rests)?;
+            ways.push(Self { floor: difference, ceil: rests, ..zero });
+            ways.push(Self { whole: difference, ceil: rests.checked_sub(difference)?, ..zero });
+            ways.push(Self { ceil: floors, rest: rests.checked_sub(floors)?, ..zero });
+        }
+        ways.into_iter().min_by_key(|way| way.cost())
+    }
+}
+
+impl ExprTable {
+    /// The sum of two dimensions.
+    ///
+    /// ```
+    /// use onnx_types::Dim;
+    /// use onnx_types::expr::ExprTable;
+    ///
+    /// let mut table = ExprTable::new();
+    /// assert_eq!(table.add(Dim::Known(2), Dim::Known(3)), Dim::Known(5));
+    /// assert!(table.is_empty());
+    /// ```
+    pub fn add(&mut self, a: Dim, b: Dim) -> Dim {
+        self.combine(a, b, 1).unwrap_or_default()
+    }
+
+    /// The difference of two dimensions; it may be negative.
+    pub fn sub(&mut self, a: Dim, b: Dim) -> Dim {
+        self.combine(a, b, -1).unwrap_or_default()
+    }
+
+    /// The negated dimension.
+    pub fn neg(&mut self, a: Dim) -> Dim {
+        self.combine(Dim::Known(0), a, -1).unwrap_or_default()
+    }
+
+    /// The sum of any number of dimensions; 0 for none.
+    pub fn sum(&mut self, dims: &[Dim]) -> Dim {
+        let mut sum = Poly::default();
+        for &dim in dims {
+            if self.poly(dim).and_then(|poly| sum.add_scaled(&poly, 1)).is_none() {
+                return Dim::Unknown;
+            }
+        }
+        self.finish(sum).unwrap_or_default()
+    }
+
+    fn combine(&mut self, a: Dim, b: Dim, scale: i64) -> Option<Dim> {
+        if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
+            return Some(Dim::Known(a.checked_add(b.checked_mul(scale)?)?));
+        }
+        if b == Dim::Known(0) && !a.is_unknown() {
+            return Some(a);
+        }
+        let mut sum = self.poly(a)?;
+        match b {
+            Dim::Expr(_) => sum.add_scaled(&self.poly(b)?, scale)?,
+            Dim::Unknown => return None,
+            Dim::Known(_) | Dim::Var(_) => sum.add_term(b, scale)?,
+        }
+        self.finish(sum)
+    }
+
+    /// The canonical dimension of a sum.
+    pub(super) fn finish(&mut self, mut sum: Poly) -> Option<Dim> {
+        if sum.terms.iter().any(|term| self.has_exact(term.mono)) {
+            self.reduce_exact(&mut sum)?;
+        }
+        if sum.terms.iter().any(|term| self.is_related(term.mono)) {
+            self.relate(&mut sum)?;
+        }
+        match sum.terms.as_slice() {
+            [] => Some(Dim::Known(sum.constant)),
+            [Term { mono, coef: 1 }] if sum.constant == 0 => Some(*mono),
+            terms => self.intern(NodeRef::Sum(terms, sum.constant)),
+        }
+    }
+
+    /// Uses `k * m * (x /: (k*m)) = x` on every term, so that the coefficient of an exact division lies in `0..k`.
+    fn reduce_exact(&mut self, sum: &mut Poly) -> Option<()> {
+        for _ in 0..MAX_REWRITES {
+            let mut step = None;
+            for term in sum.terms.iter().copied() {
+                if self.has_exact(term.mono) {
+                    step = self.cancel_exact(term);
+                    if step.is_some() {
+                        break;
+                    }
+                }
+            }
+            let Some((mono, coef, x, rest)) = step else { return Some(()) };
+            let (quotient, used) = coef;
+            sum.add_term(mono, used.checked_neg()?)?;
+            let rest = self.seal_product(&rest)?;
+            let x = self.poly(x)?;
+            let product = self.times_mono(&x, rest)?;
+            sum.add_scaled(&product, quotient)?;
+        }
+        None
+    }
+
+    /// A term `coef * (x /: (k*m)) * m * rest` with `coef` outside `0..k`: the monomial, `(q, q*k)`, `x` and `rest`.
+    #[expect(clippy::type_complexity, reason = "the parts of one identity, used once")]
+    fn cancel_exact(&self, term: Term) -> Option<(Dim, (i64, i64), Dim, SmallVec<[Factor; 4]>)> {
+        let factors = self.factors(term.mono);
+        for factor in &factors {
+            let Some(NodeRef::Pair(PairOp::ExactDiv, x, by)) = self.node(factor.atom) else { continue };
+            let divisor = self.poly(by)?;
+            let (k, wanted) = match divisor.terms.as_slice() {
+                [] => (divisor.constant, SmallVec::new()),
+                [only] if divisor.constant == 0 => (only.coef, self.factors(only.mono)),
+                _ => continue,
+            };
+            let mut rest = factors.clone();
+            if !take_factor(&mut rest, Factor { atom: factor.atom, power: 1 })
+                || !wanted.iter().all(|&wanted| take_factor(&mut rest, wanted))
+                || k <= 0
+            {
+                continue;
+            }
+            let quotient = term.coef.div_euclid(k);
+            if quotient != 0 {
+                return Some((term.mono, (quotient, quotient.checked_mul(k)?), x, rest));
+            }
+        }
+        None
+    }
+
+    /// Applies the identities between `x`, `x//k`, `x%k` and `(x+1)//2`.
+    fn relate(&mut self, sum: &mut Poly) -> Option<()> {
+        let mut keys: SmallVec<[(i64, Dim); 4]> = SmallVec::new();
+        for term in &sum.terms {
+            if let Some(key) = self.quartet_key(term.mono) {
+                keys.push(key);
+            }
+        }
+        keys.sort_unstable_by_key(|&(k, x)| (k, rank(x)));
+        keys.dedup();
+        for (k, x) in keys {
+            self.relate_one(sum, k, x)?;
+        }
+        Some(())
+    }
+
+    /// `(k, x)` for `x//k`, `x%k` and `(x+1)//2` where `x` is a monomial.
+    fn quartet_key(&self, atom: Dim) -> Option<(i64, Dim)> {
+        let Some(NodeRef::Pair(op, numerator, Dim::Known(k))) = self.node(atom) else { return None };
+        let mut numerator = self.poly(numerator)?;
+        if op == PairOp::FloorDiv && k == 2 && numerator.constant == 1 {
+            numerator.constant = 0;
+        }
+        let x = numerator.as_mono()?;
+        (k > 1 && !self.has_exact(x)).then_some((k, x))
+    }
+
+    fn relate_one(&mut self, sum: &mut Poly, k: i64, x: Dim) -> Option<()> {
+        let by = Dim::Known(k);
+        let floor = self.intern(NodeRef::Pair(PairOp::FloorDiv, x, by))?;
+        let rest = self.intern(NodeRef::Pair(PairOp::Mod, x, by))?;
+        // Where the division simplifies, such as for `x` in 0..k, nothing is to be done.
+        let quotient = self.divide_known(Poly::mono(x), k)?;
+        let remainder = self.modulo_known(Poly::mono(x), k)?;
+        if quotient.as_mono() != Some(floor) || remainder.as_mono() != Some(rest) {
+            return Some(());
+        }
+        let ceil = if k == 2 {
+            let next = self.add(x, Dim::Known(1));
+            self.intern(NodeRef::Pair(PairOp::FloorDiv, next, by))?
+        } else {
+            Dim::Known(0)
+        };
+        let now = Quartet {
+            whole: sum.coef(x),
+            floor: sum.coef(floor),
+            ceil: if k == 2 { sum.coef(ceil) } else { 0 },
+            rest: sum.coef(rest),
+        };
+        // Where a number would overflow, the sum stays as it is, which is right as well.
+        let Some(best) = now.cheapest(k) else { return Some(()) };
+        sum.add_term(x, best.whole.checked_sub(now.whole)?)?;
+        sum.add_term(floor, best.floor.checked_sub(now.floor)?)?;
+        sum.add_term(ceil, best.ceil.checked_sub(now.ceil)?)?;
+        sum.add_term(rest, best.rest.checked_sub(now.rest)?)
+    }
+}
+
+/// Takes a factor out of a product; false, with the product unchanged, when it is not in there.
+pub(super) fn take_factor(factors: &mut SmallVec<[Factor; 4]>, wanted: Factor) -> bool {
+    let Some(at) = factors.iter().position(|factor| factor.atom == wanted.atom) else { return false };
+    match factors.get_mut(at) {
+        Some(factor) if factor.power > wanted.power => factor.power -= wanted.power,
+        Some(factor) if factor.power == wanted.power => {
+            factors.remove(at);
+        }
+        _ => return false,
+    }
+    true
+}

@@ -1,0 +1,317 @@
+//! The arena: nodes, hash-consing, and what is remembered about each node.
+
+use std::fmt;
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
+use super::bounds::Span;
+use super::poly::{Factor, Poly, Term, rank};
+use super::{Dim, ExprId};
+
+/// The most terms a sum and the most operands a `min`, `max` or `bcast` may have.
+pub(super) const MAX_TERMS: usize = 64;
+/// The highest total power of a product.
+pub(super) const MAX_DEGREE: u32 = 32;
+/// How deeply divisions, remainders, minima and so on may be nested.
+const MAX_DEPTH: u8 = 32;
+/// The most nodes an expression may have when it is written out as a tree.
+const MAX_SIZE: u32 = 4096;
+
+/// An operation of two operands that stands in the arena as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum PairOp {
+    FloorDiv,
+    ExactDiv,
+    Mod,
+}
+
+/// A commutative, idempotent operation of two or more operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum ListOp {
+    Min,
+    Max,
+    Bcast,
+}
+
+/// A node as it lies in the arena.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Sum(Box<[Term]>, i64),
+    Product(Box<[Factor]>),
+    Pair(PairOp, Dim, Dim),
+    List(ListOp, Box<[Dim]>),
+    Select(Dim, Dim, Dim),
+}
+
+/// A node by reference, so that looking up an existing node allocates nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum NodeRef<'a> {
+    Sum(&'a [Term], i64),
+    Product(&'a [Factor]),
+    Pair(PairOp, Dim, Dim),
+    List(ListOp, &'a [Dim]),
+    Select(Dim, Dim, Dim),
+}
+
+impl Node {
+    fn as_ref(&self) -> NodeRef<'_> {
+        match self {
+            Self::Sum(terms, constant) => NodeRef::Sum(terms, *constant),
+            Self::Product(factors) => NodeRef::Product(factors),
+            Self::Pair(op, a, b) => NodeRef::Pair(*op, *a, *b),
+            Self::List(op, args) => NodeRef::List(*op, args),
+            Self::Select(cond, a, b) => NodeRef::Select(*cond, *a, *b),
+        }
+    }
+}
+
+impl NodeRef<'_> {
+    fn to_node(self) -> Node {
+        match self {
+            Self::Sum(terms, constant) => Node::Sum(terms.into(), constant),
+            Self::Product(factors) => Node::Product(factors.into()),
+            Self::Pair(op, a, b) => Node::Pair(op, a, b),
+            Self::List(op, args) => Node::List(op, args.into()),
+            Self::Select(cond, a, b) => Node::Select(cond, a, b),
+        }
+    }
+
+    /// Calls `visit` with every operand.
+    pub(super) fn each_operand(self, mut visit: impl FnMut(Dim)) {
+        match self {
+            Self::Sum(terms, _) => terms.iter().for_each(|term| visit(term.mono)),
+            Self::Product(factors) => factors.iter().for_each(|factor| visit(factor.atom)),
+            Self::Pair(_, a, b) => [a, b].into_iter().for_each(visit),
+            Self::List(_, args) => args.iter().copied().for_each(visit),
+            Self::Select(cond, a, b) => [cond, a, b].into_iter().for_each(visit),
+        }
+    }
+}
+
+/// What is computed once, when a node is made.
+#[derive(Clone, Copy, Debug)]
+struct Meta {
+    hash: u32,
+    size: u32,
+    depth: u8,
+    /// The node is an exact division or a product with one: sums that hold it may simplify.
+    has_exact: bool,
+    /// The node is a division or remainder by a constant: sums that hold it may simplify.
+    related: bool,
+    /// The interval of the values under the default assumption, symbols ≥ 0.
+    span: Span,
+}
+
+/// The hash-consed table of the dimension expressions of one model.
+///
+/// The table goes with the [`Interner`](crate::Interner) whose symbols its expressions hold; an [`ExprId`] means
+/// something only together with its table. See the [module documentation](self) for the canonical form and for what is
+/// never assumed.
+#[derive(Clone, Default)]
+pub struct ExprTable {
+    nodes: Vec<Node>,
+    metas: Vec<Meta>,
+    /// Open addressing with linear probing; 0 is an empty slot, `n` is node `n - 1`.
+    slots: Vec<u32>,
+    hasher: RandomState,
+}
+
+impl fmt::Debug for ExprTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExprTable({} nodes)", self.nodes.len())
+    }
+}
+
+impl ExprTable {
+    /// An empty table, which has not allocated anything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many nodes the table holds, intermediate results included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether the table holds no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node of a dimension that is an expression of this table.
+    pub(super) fn node(&self, dim: Dim) -> Option<NodeRef<'_>> {
+        match dim {
+            Dim::Expr(id) => self.nodes.get(id.index() as usize).map(Node::as_ref),
+            _ => None,
+        }
+    }
+
+    /// A copy of the node, for code that adds nodes while it walks this one.
+    pub(super) fn node_owned(&self, dim: Dim) -> Option<Node> {
+        match dim {
+            Dim::Expr(id) => self.nodes.get(id.index() as usize).cloned(),
+            _ => None,
+        }
+    }
+
+    fn meta(&self, dim: Dim) -> Option<&Meta> {
+        match dim {
+            Dim::Expr(id) => self.metas.get(id.index() as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether a sum that holds this operand may simplify through an exact division.
+    pub(super) fn has_exact(&self, dim: Dim) -> bool {
+        self.meta(dim).is_some_and(|meta| meta.has_exact)
+    }
+
+    /// Whether a sum that holds this operand may simplify through a division or remainder by a constant.
+    pub(super) fn is_related(&self, dim: Dim) -> bool {
+        self.meta(dim).is_some_and(|meta| meta.related)
+    }
+
+    /// The interval of the values of `dim` when symbols are ≥ 0.
+    pub(super) fn span(&self, dim: Dim) -> Span {
+        match dim {
+            Dim::Known(value) => Span::point(value),
+            Dim::Var(_) => Span::NON_NEGATIVE,
+            Dim::Expr(_) => self.meta(dim).map_or(Span::ALL, |meta| meta.span),
+            Dim::Unknown => Span::ALL,
+        }
+    }
+
+    /// The polynomial that `dim` is; nothing for an unknown dimension or one of another table.
+    pub(super) fn poly(&self, dim: Dim) -> Option<Poly> {
+        match dim {
+            Dim::Known(value) => Some(Poly::constant(value)),
+            Dim::Var(_) => Some(Poly::mono(dim)),
+            Dim::Unknown => None,
+            Dim::Expr(_) => match self.node(dim)? {
+                NodeRef::Sum(terms, constant) => Some(Poly { terms: terms.into(), constant }),
+                _ => Some(Poly::mono(dim)),
+            },
+        }
+    }
+
+    /// The factors of a monomial.
+    pub(super) fn factors(&self, mono: Dim) -> SmallVec<[Factor; 4]> {
+        match self.node(mono) {
+            Some(NodeRef::Product(factors)) => factors.into(),
+            _ => SmallVec::from_iter([Factor { atom: mono, power: 1 }]),
+        }
+    }
+
+    /// The dimension that stands for a product of factors in canonical order.
+    pub(super) fn seal_product(&mut self, factors: &[Factor]) -> Option<Dim> {
+        match factors {
+            [] => Some(Dim::Known(1)),
+            [Factor { atom, power: 1 }] => Some(*atom),
+            _ => self.intern(NodeRef::Product(factors)),
+        }
+    }
+
+    /// The one node equal to `node`, which is added when it is new; nothing when it would pass a limit.
+    pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Option<Dim> {
+        let hash = self.hasher.hash_one(node) as u32;
+        if self.nodes.len().saturating_mul(4) >= self.slots.len().saturating_mul(3) {
+            self.grow();
+        }
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = *self.slots.get(at)?;
+            let Some(index) = slot.checked_sub(1) else { break };
+            if self.metas.get(index as usize).is_some_and(|meta| meta.hash == hash)
+                && self.nodes.get(index as usize).is_some_and(|known| known.as_ref() == node)
+            {
+                return Some(Dim::Expr(ExprId::from_index(index)));
+            }
+            at = (at + 1) & mask;
+        }
+        let meta = self.measure(node, hash)?;
+        let index = u32::try_from(self.nodes.len()).ok().filter(|&index| index < u32::MAX - 1)?;
+        self.nodes.push(node.to_node());
+        self.metas.push(meta);
+        *self.slots.get_mut(at)? = index + 1;
+        Some(Dim::Expr(ExprId::from_index(index)))
+    }
+
+    fn grow(&mut self) {
+        let size = self.slots.len().saturating_mul(2).max(64);
+        let mask = size - 1;
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (meta, number) in self.metas.iter().zip(1..) {
+            let mut at = meta.hash as usize & mask;
+            while self.slots.get(at).is_some_and(|&slot| slot != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = self.slots.get_mut(at) {
+                *slot = number;
+            }
+        }
+    }
+
+    /// Measures a new node; nothing when it passes a limit.
+    fn measure(&self, node: NodeRef<'_>, hash: u32) -> Option<Meta> {
+        let (mut size, mut depth, mut has_exact) = (1_u32, 0_u8, false);
+        let mut unknown = false;
+        node.each_operand(|dim| match dim {
+            Dim::Unknown => unknown = true,
+            Dim::Known(_) | Dim::Var(_) => size = size.saturating_add(1),
+            Dim::Expr(_) => match self.meta(dim) {
+                Some(meta) => {
+                    size = size.saturating_add(meta.size);
+                    depth = depth.max(meta.depth);
+                    has_exact |= meta.has_exact;
+                }
+                None => unknown = true,
+            },
+        });
+        let related = match node {
+            NodeRef::Sum(terms, _) => {
+                unknown |= terms.len() > MAX_TERMS;
+                has_exact = false;
+                false
+            }
+            NodeRef::Product(factors) => {
+                let degree: u64 = factors.iter().map(|factor| u64::from(factor.power)).sum();
+                unknown |= degree > u64::from(MAX_DEGREE);
+                false
+            }
+            NodeRef::Pair(op, _, divisor) => {
+                depth = depth.saturating_add(1);
+                has_exact = op == PairOp::ExactDiv;
+                op != PairOp::ExactDiv && matches!(divisor, Dim::Known(_))
+            }
+            NodeRef::List(_, args) => {
+                unknown |= args.len() > MAX_TERMS;
+                depth = depth.saturating_add(1);
+                has_exact = false;
+                false
+            }
+            NodeRef::Select(..) => {
+                depth = depth.saturating_add(1);
+                has_exact = false;
+                false
+            }
+        };
+        if unknown || depth > MAX_DEPTH || size > MAX_SIZE {
+            return None;
+        }
+        let span = Span::of(node, &mut |dim| self.span(dim));
+        Some(Meta { hash, size, depth, has_exact, related, span })
+    }
+}
+
+/// Sorts operands into canonical order and removes repetitions.
+pub(super) fn sort_operands(args: &mut SmallVec<[Dim; 4]>) {
+    args.sort_unstable_by_key(|&dim| rank(dim));
+    args.dedup();
+}
