@@ -59,6 +59,30 @@ impl Model {
         Ok(())
     }
 
+    /// Replaces the attribute at a position, whatever the names of both: a file may repeat a name, and
+    /// [`Model::set_attribute`] reaches only the first. Nested graphs of the old one are removed.
+    ///
+    /// # Errors
+    ///
+    /// When a nested graph of the attribute is gone or belongs to something else.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased, or has no attribute at the position.
+    pub fn replace_attribute(
+        &mut self,
+        node: NodeId,
+        position: usize,
+        attribute: Attribute,
+    ) -> Result<(), EditError> {
+        self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
+        let old = std::mem::replace(&mut self.nodes[node].attributes[position], attribute);
+        self.drop_graphs(old.value().graphs().to_vec());
+        self.own_graphs(node, position);
+        self.names_touched = true;
+        Ok(())
+    }
+
     /// Removes the attribute with the given name, and its nested graphs; says whether there was one.
     ///
     /// # Panics
