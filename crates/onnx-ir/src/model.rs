@@ -52,6 +52,9 @@ impl Model {
     pub fn with_names(names: Interner) -> Self {
         let mut graphs = SlotMap::with_key();
         let main = graphs.insert(Graph::new(Owner::Model));
+        // A model that is made here has a graph, empty as it may be; a file may leave it out.
+        let mut info = ModelInfo::default();
+        info.mask.insert(7);
         Self {
             names,
             exprs: ExprTable::new(),
@@ -62,7 +65,7 @@ impl Model {
             function_order: Vec::new(),
             function_index: HashMap::default(),
             main,
-            info: ModelInfo::default(),
+            info,
             provenance: Provenance::default(),
             names_touched: true,
             #[cfg(test)]

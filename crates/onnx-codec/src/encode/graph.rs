@@ -1,0 +1,232 @@
+//! `GraphProto` and `ValueInfoProto`.
+
+use onnx_ir::{
+    Constant, Extras, GraphId, GraphOutput, Metadata, OwnInfo, Owner, QuantAnnotation, User, ValueId,
+};
+use onnx_proto::wire::Writer;
+use onnx_types::{FieldMask, Symbol, Type, UnknownField};
+
+use super::{Cx, Result, Window, merged};
+
+/// What a `ValueInfoProto` says besides the name.
+struct Info<'m> {
+    ty: Option<&'m Type>,
+    doc: Symbol,
+    metadata: &'m Metadata,
+    mask: FieldMask,
+    unknown: &'m [UnknownField],
+}
+
+static NOTHING: Metadata = Metadata::new();
+
+impl<'m> Info<'m> {
+    fn of(ty: Option<&'m Type>, extras: Option<&'m Extras>) -> Self {
+        match extras {
+            None => Self { ty, doc: Symbol::EMPTY, metadata: &NOTHING, mask: FieldMask::NONE, unknown: &[] },
+            Some(extras) => Self {
+                ty,
+                doc: extras.doc,
+                metadata: &extras.metadata,
+                mask: extras.mask,
+                unknown: &extras.unknown,
+            },
+        }
+    }
+
+    fn own(own: &'m OwnInfo) -> Self {
+        Self {
+            ty: own.ty.as_deref(),
+            doc: own.doc,
+            metadata: &own.metadata,
+            mask: own.mask,
+            unknown: &own.unknown,
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// Writes the fields of a graph; `depth` is the number of messages around it, its own included.
+    pub(super) fn graph(&self, writer: &mut Writer, graph: GraphId, depth: u32) -> Result {
+        let depth = self.deeper(depth, 0)?;
+        let unknown = &self.model.graph(graph).unknown;
+        merged(writer, unknown, |writer, window| self.graph_fields(writer, graph, depth, window))
+    }
+
+    fn graph_fields(&self, writer: &mut Writer, id: GraphId, depth: u32, window: Window) -> Result {
+        let graph = self.model.graph(id);
+        let mut typed = Vec::new();
+        if window.has(1) {
+            self.nodes(writer, 1, id, depth, &mut typed)?;
+        } else if window.has(13) {
+            self.typed_values(id, &mut typed);
+        }
+        if window.has(2) {
+            self.text(writer, 2, graph.name(), graph.mask);
+        }
+        if window.has(5) {
+            self.initializers(writer, 5, id)?;
+        }
+        if window.has(10) {
+            self.text(writer, 10, graph.doc, graph.mask);
+        }
+        if window.has(11) {
+            for &input in graph.inputs() {
+                let value = self.model.value(input);
+                self.info(writer, 11, input, &Info::of(value.ty(), value.extras()))?;
+            }
+        }
+        if window.has(12) {
+            for output in graph.outputs() {
+                self.output(writer, output)?;
+            }
+        }
+        if window.has(13) {
+            self.value_infos(writer, 13, id, &typed)?;
+        }
+        if window.has(14) {
+            for annotation in &graph.quantization {
+                self.annotation(writer, annotation)?;
+            }
+        }
+        if window.has(15) {
+            self.initializers(writer, 15, id)?;
+        }
+        if window.has(16) {
+            self.metadata(writer, 16, &graph.metadata);
+        }
+        Ok(())
+    }
+
+    /// Writes the nodes of a graph, and notes the values that have a type and are in no list yet.
+    pub(super) fn nodes(
+        &self,
+        writer: &mut Writer,
+        number: u32,
+        graph: GraphId,
+        depth: u32,
+        typed: &mut Vec<ValueId>,
+    ) -> Result {
+        for node in self.model.nodes(graph) {
+            let mark = writer.begin(number);
+            self.node(writer, node, depth, typed)?;
+            writer.end(mark);
+        }
+        Ok(())
+    }
+
+    /// Notes the values of a graph that have a type and are in no list yet.
+    pub(super) fn typed_values(&self, graph: GraphId, typed: &mut Vec<ValueId>) {
+        for node in self.model.nodes(graph) {
+            for &value in self.model.node(node).outputs().iter().flatten() {
+                self.note_typed(value, typed);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn note_typed(&self, value: ValueId, typed: &mut Vec<ValueId>) {
+        let record = self.model.value(value);
+        if record.shared_ty().is_some() && !record.is_in_value_info() {
+            typed.push(value);
+        }
+    }
+
+    /// Writes the dense initializers (as field 5) or the sparse ones (as field 15).
+    fn initializers(&self, writer: &mut Writer, number: u32, graph: GraphId) -> Result {
+        for value in self.model.initializers(graph) {
+            let name = self.value_name(value);
+            match self.model.value(value).initializer().map(AsRef::as_ref) {
+                Some(Constant::Dense(tensor)) if number == 5 => {
+                    writer.message(5, |writer| self.tensor(writer, tensor, Some(name)))?;
+                }
+                Some(Constant::Sparse(sparse)) if number == 15 => {
+                    writer.message(15, |writer| self.sparse(writer, sparse, Some(name)))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&self, writer: &mut Writer, output: &GraphOutput) -> Result {
+        let value = self.model.value(output.value());
+        let info = output.own().map_or_else(|| Info::of(value.ty(), value.extras()), Info::own);
+        self.info(writer, 12, output.value(), &info)
+    }
+
+    /// Writes the entries of `value_info`, then one for every value that got its type since.
+    pub(super) fn value_infos(
+        &self,
+        writer: &mut Writer,
+        number: u32,
+        graph: GraphId,
+        typed: &[ValueId],
+    ) -> Result {
+        for entry in self.model.value_info(graph) {
+            let value = self.model.value(entry.value());
+            let info = entry.own().map_or_else(|| Info::of(value.ty(), value.extras()), Info::own);
+            self.info(writer, number, entry.value(), &info)?;
+        }
+        let is_function = matches!(self.model.graph(graph).owner(), Owner::Function(_));
+        for &id in typed {
+            let value = self.model.value(id);
+            // A graph's outputs are described in their own list; a function only names them there.
+            let listed = !is_function && value.uses().iter().any(|at| at.user == User::Graph(graph));
+            if !listed {
+                self.info(writer, number, id, &Info::of(value.ty(), value.extras()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn info(&self, writer: &mut Writer, number: u32, value: ValueId, info: &Info<'_>) -> Result {
+        let name = self.value_name(value);
+        writer.message(number, |writer| {
+            merged(writer, info.unknown, |writer, window| {
+                if window.has(1) && (!name.is_empty() || info.mask.contains(1)) {
+                    writer.string(1, name);
+                }
+                if let Some(ty) = info.ty.filter(|_| window.has(2)) {
+                    self.ty(writer, 2, ty)?;
+                }
+                if window.has(3) {
+                    self.text(writer, 3, info.doc, info.mask);
+                }
+                if window.has(4) {
+                    self.metadata(writer, 4, info.metadata);
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn annotation(&self, writer: &mut Writer, annotation: &QuantAnnotation) -> Result {
+        if self.is_gone(annotation.tensor) {
+            return Ok(());
+        }
+        writer.message(14, |writer| {
+            merged(writer, &annotation.unknown, |writer, window| {
+                if window.has(1) {
+                    self.reference(writer, 1, annotation.tensor, annotation.mask);
+                }
+                for parameter in annotation.parameters.iter().filter(|_| window.has(2)) {
+                    if self.is_gone(parameter.value) {
+                        continue;
+                    }
+                    writer.message(2, |writer| {
+                        merged(writer, &parameter.unknown, |writer, window| {
+                            if window.has(1) {
+                                self.text(writer, 1, parameter.key, parameter.mask);
+                            }
+                            if window.has(2) {
+                                self.reference(writer, 2, parameter.value, parameter.mask);
+                            }
+                            Ok(())
+                        })
+                    })?;
+                }
+                Ok(())
+            })
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! The graph to bytes.
+//!
+//! Fields are written in the order of their numbers, which is what the protobuf libraries do; where a file wrote a default
+//! out, packed a list that is usually not packed, or carried fields nobody knows, the same is written again. The same
+//! model always gives the same bytes.
+
+mod device;
+mod graph;
+mod model;
+mod node;
+mod tensor;
+mod ty;
+
+use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
+use onnx_proto::wire::{Segments, Writer};
+use onnx_types::{FieldMask, Symbol, UnknownField};
+
+use crate::error::EncodeError;
+
+/// How to write a model.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodeOptions {
+    /// How many messages may enclose each other. Default: 100, which is where every other reader stops.
+    pub message_depth: u32,
+    /// The greatest length of a tensor that passes made of one repeated element, in bytes once written out.
+    /// Default: 1 GiB.
+    pub splat_bytes: u64,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        Self { message_depth: 100, splat_bytes: 1 << 30 }
+    }
+}
+
+/// Writes a model as `ModelProto`.
+///
+/// Large payloads are shared with the model, not copied; the result is a list of segments for a vectored write. Values
+/// without a name get one, and names that edits made collide are told apart: see [`Model::name_plan`].
+///
+/// ```
+/// use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+///
+/// let file = bytes::Bytes::from_static(b"\x08\x0a\x3a\x03\x12\x01g");
+/// let model = decode(file.clone(), &DecodeOptions::default())?.model;
+/// assert_eq!(encode(&model, &EncodeOptions::default())?.to_vec(), file);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+pub fn encode(model: &Model, options: &EncodeOptions) -> Result<Segments, EncodeError> {
+    let plan = model.name_plan();
+    let cx = Cx { model, plan: &plan, options };
+    // A node takes some sixty bytes; growing a few times costs little.
+    let mut writer = Writer::with_capacity(model.node_count().saturating_mul(64));
+    cx.model(&mut writer)?;
+    Ok(writer.finish())
+}
+
+type Result<T = (), E = EncodeError> = std::result::Result<T, E>;
+
+struct Cx<'m> {
+    model: &'m Model,
+    plan: &'m NamePlan,
+    options: &'m EncodeOptions,
+}
+
+/// A range of field numbers: which fields of a message to write now.
+#[derive(Clone, Copy)]
+struct Window {
+    from: u32,
+    to: u32,
+}
+
+impl Window {
+    const ALL: Self = Self { from: 0, to: u32::MAX };
+
+    /// Whether field `number` is to be written now.
+    #[inline]
+    const fn has(self, number: u32) -> bool {
+        self.from <= number && number < self.to
+    }
+}
+
+/// Writes a message: its known fields through `write`, and the unknown ones where their numbers stand.
+#[inline]
+fn merged(
+    writer: &mut Writer,
+    unknown: &[UnknownField],
+    mut write: impl FnMut(&mut Writer, Window) -> Result,
+) -> Result {
+    if unknown.is_empty() {
+        return write(writer, Window::ALL);
+    }
+    let mut sorted: Vec<&UnknownField> = unknown.iter().collect();
+    sorted.sort_by_key(|field| field.number);
+    let mut from = 0;
+    for field in sorted {
+        let to = field.number.saturating_add(1);
+        if to > from {
+            write(writer, Window { from, to })?;
+            from = to;
+        }
+        writer.raw(&field.bytes);
+    }
+    write(writer, Window { from, to: u32::MAX })
+}
+
+/// The bits of a mask as a question.
+#[inline]
+const fn written(mask: FieldMask, number: u32) -> bool {
+    mask.contains(number)
+}
+
+impl<'m> Cx<'m> {
+    fn str(&self, symbol: Symbol) -> &'m str {
+        self.model.str(symbol)
+    }
+
+    /// The name that a value is written with.
+    #[inline]
+    fn value_name(&self, value: ValueId) -> &str {
+        self.plan.name(value, self.model)
+    }
+
+    /// Writes a string field that is left out when it is empty, unless the file had it.
+    #[inline]
+    fn text(&self, writer: &mut Writer, number: u32, symbol: Symbol, mask: FieldMask) {
+        if !symbol.is_empty() || written(mask, number) {
+            writer.string(number, self.str(symbol));
+        }
+    }
+
+    /// Writes the name that a reference stands for; nothing where its value is gone.
+    fn reference(&self, writer: &mut Writer, number: u32, reference: ValueRef, mask: FieldMask) {
+        if let Some(name) = self.plan.reference(reference, self.model)
+            && (!name.is_empty() || written(mask, number))
+        {
+            writer.string(number, name);
+        }
+    }
+
+    /// Writes a list of metadata.
+    fn metadata(&self, writer: &mut Writer, number: u32, metadata: &[MetadataEntry]) {
+        for entry in metadata {
+            match entry.source() {
+                Some(source) => writer.bytes(number, source),
+                None => writer.message(number, |writer| {
+                    writer.string(1, self.str(entry.key()));
+                    writer.string(2, self.str(entry.value()));
+                }),
+            }
+        }
+    }
+
+    /// Refuses to nest deeper than the limit; returns the next level.
+    fn deeper(&self, depth: u32, levels: u32) -> Result<u32> {
+        let depth = depth.saturating_add(levels);
+        if depth > self.options.message_depth {
+            return Err(EncodeError::TooDeep { limit: self.options.message_depth });
+        }
+        Ok(depth)
+    }
+}
+
+/// Writes a number that is left out when it is 0, unless the file had it.
+#[inline]
+fn int(writer: &mut Writer, number: u32, value: i64, mask: FieldMask) {
+    if value != 0 || written(mask, number) {
+        writer.int64(number, value);
+    }
+}
+
+/// Writes a list of integers, packed if the file had it so.
+fn ints(writer: &mut Writer, number: u32, values: &[i64], packed: bool) {
+    if packed {
+        writer.packed_int64(number, values.iter().copied());
+    } else {
+        for &value in values {
+            writer.int64(number, value);
+        }
+    }
+}
