@@ -1,1 +1,3 @@
 //! Tests of the workspace as a whole, and the generators of their models.
+
+pub mod models;
