@@ -58,6 +58,11 @@ impl Staged {
         Ok(staged)
     }
 
+    /// Whether both will take the same name in the same directory.
+    pub(crate) fn has_same_target(&self, other: &Self) -> bool {
+        self.target == other.target && self.dir.path() == other.dir.path()
+    }
+
     /// Writes what a function produces.
     pub(crate) fn write_with(
         &mut self,

@@ -1,6 +1,7 @@
 //! What a `location` may say, decided from its text alone and the same on every system.
 
 use std::ffi::OsStr;
+use std::fmt;
 
 /// The location by which one runtime marks tensors whose `offset` is an address in its memory.
 const MEMORY_MARKER: &str = "_ORT_MEM_ADDR_";
@@ -56,6 +57,14 @@ impl<'a> Location<'a> {
             // `parse` leaves at least the last component.
             None => (&[], OsStr::new("")),
         }
+    }
+}
+
+/// One spelling for all locations that name the same file.
+impl fmt::Display for Location<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> = self.components.iter().map(|part| part.to_string_lossy()).collect();
+        f.write_str(&parts.join("/"))
     }
 }
 

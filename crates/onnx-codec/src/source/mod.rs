@@ -48,6 +48,7 @@ use onnx_types::tensor::{DataError, DataErrorReason, DataSource, checked_range};
 
 use crate::file::dir::Dir;
 use crate::file::{FileError, ReadMode};
+pub(crate) use checksum::hex;
 pub use checksum::{Checksum, verify_checksum};
 pub use contain::Containment;
 use contain::Roots;
@@ -195,7 +196,7 @@ impl FileSource {
     /// The contents of a file and its size.
     fn contents(&self, location: &str) -> Result<(Contents, u64), DataErrorReason> {
         let place = Location::parse(location).map_err(refused)?;
-        let key = key_of(&place);
+        let key = place.to_string();
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         match files.known.get(&key) {
             Some(Known { contents: Contents::Closed, identity }) => {
@@ -310,12 +311,6 @@ impl DataSource for FileSource {
             Err(reason) => Err(DataError::of_file(location, reason)),
         }
     }
-}
-
-/// One spelling for all locations that name the same file.
-fn key_of(place: &Location<'_>) -> String {
-    let parts: Vec<_> = place.components().iter().map(|part| part.to_string_lossy()).collect();
-    parts.join("/")
 }
 
 fn refused(message: &str) -> DataErrorReason {
