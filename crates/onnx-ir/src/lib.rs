@@ -2,7 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod attr;
+mod builder;
 mod constant;
+mod copy;
+mod cursor;
+mod dead;
+mod display;
 mod edit;
 mod entity;
 mod extras;
@@ -13,13 +18,22 @@ mod model;
 mod names;
 mod node;
 mod order;
+mod petgraph_view;
 mod provenance;
 mod scope;
+mod sort;
+mod tensors;
+mod traverse;
 mod uses;
 mod value;
+mod verify;
 
 pub use attr::{AttrExtra, AttrKind, AttrValue, Attribute};
+pub use builder::{Builder, NodeBuilder};
 pub use constant::{Constant, SparseTensor};
+pub use copy::CopyMap;
+pub use cursor::Cursor;
+pub use display::{Listing, Show};
 pub use edit::EditError;
 pub use entity::{FunctionId, GraphId, NodeId, ValueId};
 pub use extras::{
@@ -33,5 +47,9 @@ pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};
 pub use order::Position;
+pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use provenance::{Derivation, DerivationId, Origin};
+pub use sort::Cycle;
+pub use tensors::{TensorHolder, TensorPart, TensorPlace};
 pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};
+pub use verify::{Fault, FaultKind, Subject};

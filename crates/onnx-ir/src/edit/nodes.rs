@@ -101,7 +101,7 @@ impl Model {
         }
     }
 
-    fn check_position(&self, at: Position) -> Result<(), EditError> {
+    pub(crate) fn check_position(&self, at: Position) -> Result<(), EditError> {
         let there = match at {
             Position::Start(graph) | Position::End(graph) => self.graphs.contains_key(graph),
             Position::Before(node) | Position::After(node) => self.nodes.contains_key(node),

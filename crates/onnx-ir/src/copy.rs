@@ -1,0 +1,340 @@
+//! Copying graphs inside a model, and moving the contents of one graph into another: what inlining is made of.
+
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use crate::attr::{AttrValue, Attribute};
+use crate::edit::EditError;
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::extras::{Extras, ValueRef};
+use crate::graph::{Graph, Owner};
+use crate::model::Model;
+use crate::node::NewNode;
+use crate::order::Position;
+use crate::value::{Def, InfoEntry, Value};
+
+/// What stands for what in a copy.
+///
+/// Before copying, map the inputs of the graph to the values that take their place, and give the attributes of the call
+/// where a function's body is inlined. Afterwards it tells where every value went.
+#[derive(Clone, Debug, Default)]
+pub struct CopyMap {
+    values: SecondaryMap<ValueId, ValueId>,
+    attributes: Option<Vec<Attribute>>,
+}
+
+impl CopyMap {
+    /// A map without entries: outer values stay what they are, and so do references to attributes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets uses of `from` become uses of `to` in the copy.
+    pub fn map(&mut self, from: ValueId, to: ValueId) {
+        self.values.insert(from, to);
+    }
+
+    /// Gives the attributes of a call: references to a function's attribute are replaced by the attribute of that name, and
+    /// left out where the list holds none. Put the function's defaults at the end of the list; the first of a name counts.
+    pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
+        self.attributes = Some(attributes);
+    }
+
+    /// What stands for a value in the copy: the value itself where nothing else does.
+    #[must_use]
+    pub fn get(&self, value: ValueId) -> ValueId {
+        self.values.get(value).copied().unwrap_or(value)
+    }
+
+    fn reference(&self, reference: ValueRef) -> ValueRef {
+        match reference {
+            ValueRef::Value(value) => ValueRef::Value(self.get(value)),
+            ValueRef::Name(_) => reference,
+        }
+    }
+}
+
+impl Model {
+    /// Copies a graph with everything nested in it; the copy is detached. Weights are shared, not copied.
+    ///
+    /// Outer values that it uses are replaced as `map` says. Names are copied, too; those that collide are told apart when
+    /// the model is written.
+    ///
+    /// # Errors
+    ///
+    /// When the graph, or a value that `map` puts in, is gone.
+    pub fn copy_graph(&mut self, graph: GraphId, map: &mut CopyMap) -> Result<GraphId, EditError> {
+        self.graphs.get(graph).ok_or(EditError::Gone)?;
+        let copy = self.graphs.insert(Graph::new(Owner::Detached));
+        let mut pairs = vec![(graph, copy)];
+        self.copy_shells(&mut pairs, 0, map);
+        let made = self.copy_contents(&pairs, map);
+        if made.is_err() {
+            self.drop_graphs(pairs.into_iter().map(|(_, copy)| copy).collect());
+        }
+        made.map(|()| copy)
+    }
+
+    /// Copies the nodes and initializers of a graph, with everything nested in them, to a place in another one or the same.
+    /// Weights are shared, not copied.
+    ///
+    /// Inputs of `graph` must be mapped to other values by the caller, or else the copies use the inputs themselves. Where
+    /// the outputs went, [`CopyMap::get`] tells. Returns the new nodes of the outermost level, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the graph, the place, or a value that `map` puts in, is gone.
+    pub fn copy_nodes(
+        &mut self,
+        graph: GraphId,
+        at: Position,
+        map: &mut CopyMap,
+    ) -> Result<Vec<NodeId>, EditError> {
+        self.check_position(at)?;
+        self.graphs.get(graph).ok_or(EditError::Gone)?;
+        // A detached graph takes the copies first: its nodes then move, so that a copy in place cannot meet itself.
+        let shell = self.graphs.insert(Graph::new(Owner::Detached));
+        let mut pairs = vec![(graph, shell)];
+        self.copy_level(graph, shell, &mut pairs, map);
+        self.copy_shells(&mut pairs, 1, map);
+        if let Err(error) = self.copy_contents(&pairs, map) {
+            self.drop_graphs(pairs.into_iter().map(|(_, copy)| copy).collect());
+            return Err(error);
+        }
+        let nodes = self.nodes(shell).collect();
+        for output in std::mem::take(&mut self.graphs[shell].outputs).into_iter().rev() {
+            self.unlink_use(output.value, output.slot);
+        }
+        self.splice(shell, at)?;
+        self.graphs.remove(shell);
+        Ok(nodes)
+    }
+
+    /// Makes inputs for the copies in `pairs` from position `from` on, then everything that [`Self::copy_level`] makes.
+    fn copy_shells(&mut self, pairs: &mut Vec<(GraphId, GraphId)>, from: usize, map: &mut CopyMap) {
+        let mut position = from;
+        while let Some(&(graph, copy)) = pairs.get(position) {
+            position += 1;
+            for index in 0..self.graphs[graph].inputs.len() {
+                let input = self.graphs[graph].inputs[index];
+                let new = self.copy_value(input, Def::Input { graph: copy, index: index as u32 }, map);
+                self.graphs[copy].inputs.push(new);
+                if self.values[new].constant.is_some() {
+                    self.graphs[copy].initializers.push(new);
+                }
+            }
+            self.copy_level(graph, copy, pairs, map);
+        }
+    }
+
+    /// Makes the values that a copy defines, and the shells of the graphs nested in its nodes, which are added to `pairs`.
+    fn copy_level(
+        &mut self,
+        graph: GraphId,
+        copy: GraphId,
+        pairs: &mut Vec<(GraphId, GraphId)>,
+        map: &mut CopyMap,
+    ) {
+        let plain = |&value: &ValueId| matches!(self.values[value].def, Def::Initializer(_));
+        let constants: Vec<ValueId> = self.initializers(graph).filter(plain).collect();
+        for value in constants {
+            let new = self.copy_value(value, Def::Initializer(copy), map);
+            self.graphs[copy].initializers.push(new);
+        }
+        let nodes: Vec<NodeId> = self.nodes(graph).collect();
+        for node in nodes {
+            for index in 0..self.nodes[node].outputs.len() {
+                if let Some(value) = self.nodes[node].outputs[index] {
+                    self.copy_value(value, Def::Unresolved(copy), map);
+                }
+            }
+            let nested: SmallVec<[GraphId; 2]> = self.nodes[node].nested_graphs().collect();
+            for graph in nested {
+                let copy = self.graphs.insert(Graph::new(Owner::Detached));
+                pairs.push((graph, copy));
+            }
+        }
+    }
+
+    fn copy_value(&mut self, value: ValueId, def: Def, map: &mut CopyMap) -> ValueId {
+        let record = &self.values[value];
+        let mut new = Value::new(record.name, def);
+        new.ty.clone_from(&record.ty);
+        new.constant.clone_from(&record.constant);
+        new.extras.clone_from(&record.extras);
+        new.flags = record.flags;
+        new.flags.set(crate::value::ValueFlags::NAME_AS_READ, false);
+        let new = self.values.insert(new);
+        map.values.insert(value, new);
+        self.names_touched = true;
+        new
+    }
+
+    /// Fills the copies: nodes, outputs, value infos, annotations.
+    fn copy_contents(&mut self, pairs: &[(GraphId, GraphId)], map: &CopyMap) -> Result<(), EditError> {
+        let mut copies = SecondaryMap::new();
+        for &(graph, copy) in pairs {
+            copies.insert(graph, copy);
+        }
+        // Inner graphs are filled before the nodes that own them are made.
+        for &(graph, copy) in pairs.iter().rev() {
+            let nodes: Vec<NodeId> = self.nodes(graph).collect();
+            for node in nodes {
+                self.copy_node(node, copy, &copies, map)?;
+            }
+            self.copy_rest(graph, copy, map)?;
+        }
+        Ok(())
+    }
+
+    fn copy_node(
+        &mut self,
+        node: NodeId,
+        copy: GraphId,
+        copies: &SecondaryMap<GraphId, GraphId>,
+        map: &CopyMap,
+    ) -> Result<(), EditError> {
+        let record = &self.nodes[node];
+        let mut new = NewNode {
+            op: record.op,
+            domain: record.domain,
+            overload: record.overload,
+            name: record.name,
+            inputs: record.inputs().map(|value| value.map(|value| map.get(value))).collect(),
+            outputs: record.outputs.iter().map(|value| value.map(|value| map.get(value))).collect(),
+            attributes: record.attributes.clone(),
+            mask: record.mask,
+            extras: record.extras.as_deref().map(|extras| Box::new(copy_extras(extras, map))),
+        };
+        let mut attributes = Vec::with_capacity(new.attributes.len());
+        for attribute in new.attributes {
+            if let Some(attribute) = self.copy_attribute(attribute, copies, map)? {
+                attributes.push(attribute);
+            }
+        }
+        new.attributes = attributes;
+        let made = self.add_node(Position::End(copy), new)?;
+        self.set_node_origin(made, self.node_origin(node));
+        Ok(())
+    }
+
+    /// The attribute with copies of its graphs, and with what a reference stands for; `None` where that is nothing.
+    fn copy_attribute(
+        &mut self,
+        mut attribute: Attribute,
+        copies: &SecondaryMap<GraphId, GraphId>,
+        map: &CopyMap,
+    ) -> Result<Option<Attribute>, EditError> {
+        if let (AttrValue::Ref(target), Some(actual)) = (attribute.value(), &map.attributes) {
+            let Some(actual) = actual.iter().find(|actual| actual.name() == *target) else { return Ok(None) };
+            let mut value = actual.value().clone();
+            for graph in graphs_mut(&mut value) {
+                // What a call passes is no part of what is being copied, and sees the names around the call.
+                *graph = self.copy_graph(*graph, &mut CopyMap::new())?;
+            }
+            return Ok(Some(Attribute::new(attribute.name(), value)));
+        }
+        for graph in graphs_mut(attribute.value_mut()) {
+            *graph = copies.get(*graph).copied().ok_or(EditError::Gone)?;
+        }
+        Ok(Some(attribute))
+    }
+
+    fn copy_rest(&mut self, graph: GraphId, copy: GraphId, map: &CopyMap) -> Result<(), EditError> {
+        let outputs: Vec<_> = self.graphs[graph]
+            .outputs
+            .iter()
+            .map(|output| (map.get(output.value), output.own.clone()))
+            .collect();
+        for (index, (value, own)) in outputs.into_iter().enumerate() {
+            self.values.get(value).ok_or(EditError::Gone)?;
+            self.push_graph_output(copy, value);
+            self.graphs[copy].outputs[index].own = own;
+        }
+        let record = &self.graphs[graph];
+        let infos: Vec<_> =
+            record.value_info.iter().filter(|entry| map.get(entry.value) != entry.value).collect();
+        let value_info = infos
+            .into_iter()
+            .map(|entry| InfoEntry { value: map.get(entry.value), own: entry.own.clone() })
+            .collect();
+        let mut quantization = record.quantization.clone();
+        for annotation in &mut quantization {
+            annotation.tensor = map.reference(annotation.tensor);
+            for parameter in &mut annotation.parameters {
+                parameter.value = map.reference(parameter.value);
+            }
+        }
+        let (name, doc, metadata) = (record.name, record.doc, record.metadata.clone());
+        let (mask, unknown) = (record.mask, record.unknown.clone());
+        let new = &mut self.graphs[copy];
+        new.value_info = value_info;
+        new.quantization = quantization;
+        (new.name, new.doc, new.metadata, new.mask, new.unknown) = (name, doc, metadata, mask, unknown);
+        Ok(())
+    }
+
+    /// Moves all nodes and initializers of a graph to a place in another graph, in order. Entries of `value_info` and
+    /// quantization annotations go with them.
+    ///
+    /// The graph itself stays, with its inputs and outputs: replace the uses of its inputs before, and those of the values
+    /// at its outputs after; then erase the node that owns it.
+    ///
+    /// # Errors
+    ///
+    /// When a key is gone, or the place lies in the graph itself. The model is unchanged then.
+    pub fn splice(&mut self, graph: GraphId, at: Position) -> Result<(), EditError> {
+        self.check_position(at)?;
+        self.graphs.get(graph).ok_or(EditError::Gone)?;
+        let (target, mut prev, next) = self.neighbours(at);
+        if self.is_inside(target, graph) {
+            return Err(EditError::AroundItself { graph });
+        }
+        self.names_touched = true;
+        while let Some(node) = self.graphs[graph].first {
+            self.unlink(node);
+            self.link(node, target, prev, next);
+            prev = Some(node);
+        }
+        let constants = std::mem::take(&mut self.graphs[graph].initializers);
+        self.graphs[graph].stale_initializers = 0;
+        for value in constants {
+            match self.values.get_mut(value) {
+                Some(record) if matches!(record.def, Def::Initializer(_)) => {
+                    record.def = Def::Initializer(target);
+                    self.graphs[target].initializers.push(value);
+                }
+                Some(_) => self.graphs[graph].initializers.push(value),
+                None => {}
+            }
+        }
+        let entries = std::mem::take(&mut self.graphs[graph].value_info);
+        for entry in entries {
+            let stays = matches!(self.values.get(entry.value).map(Value::def), Some(Def::Input { graph: owner, .. }) if owner == graph);
+            let home = if stays { graph } else { target };
+            self.graphs[home].value_info.push(entry);
+        }
+        let annotations = std::mem::take(&mut self.graphs[graph].quantization);
+        self.graphs[target].quantization.extend(annotations);
+        Ok(())
+    }
+}
+
+fn graphs_mut(value: &mut AttrValue) -> &mut [GraphId] {
+    match value {
+        AttrValue::Graph(graph) => std::slice::from_mut(graph),
+        AttrValue::Graphs(graphs) => graphs,
+        _ => &mut [],
+    }
+}
+
+fn copy_extras(extras: &Extras, map: &CopyMap) -> Extras {
+    let mut extras = extras.clone();
+    for configuration in &mut extras.device_configurations {
+        for sharding in &mut configuration.shardings {
+            sharding.tensor = map.reference(sharding.tensor);
+        }
+    }
+    extras
+}

@@ -1,0 +1,85 @@
+//! Removing what nothing uses.
+
+use slotmap::SecondaryMap;
+
+use crate::edit::EditError;
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::extras::ValueRef;
+use crate::model::Model;
+use crate::value::Def;
+
+impl Model {
+    /// Erases the nodes of a graph, and of everything nested in it, that nothing needs: nodes with outputs of which none is
+    /// used. Returns how many were erased.
+    ///
+    /// Erasing a node may leave others without use; they go too, wherever they stand. Nodes without any outputs stay, as
+    /// they can only be there for an effect. It takes linear time.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn erase_dead_nodes(&mut self, graph: GraphId) -> usize {
+        let mut candidates: Vec<NodeId> = self.nodes_in(graph).collect();
+        let mut erased = 0;
+        while let Some(node) = candidates.pop() {
+            if !self.is_dead(node) {
+                continue;
+            }
+            let begin = candidates.len();
+            self.for_each_use_within(node, |value| candidates.extend(self.values[value].producer()));
+            match self.erase_node(node) {
+                Ok(()) => erased += 1,
+                // Its outputs are unused, so this does not happen; the node then stays as it is.
+                Err(EditError::StillUsed { .. } | _) => candidates.truncate(begin),
+            }
+        }
+        erased
+    }
+
+    /// Whether nothing needs a node: it has outputs, and none of them is used. A node that is gone is not dead.
+    #[must_use]
+    pub fn is_dead(&self, node: NodeId) -> bool {
+        let Some(record) = self.nodes.get(node) else { return false };
+        let mut outputs = record.outputs.iter().flatten().peekable();
+        outputs.peek().is_some() && outputs.all(|&value| !self.values[value].is_used())
+    }
+
+    /// Removes the initializers of a graph that nothing uses, and returns how many were removed.
+    ///
+    /// Graph inputs with a default stay, and so do initializers that a quantization annotation or a training binding refers
+    /// to.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn erase_unused_initializers(&mut self, graph: GraphId) -> usize {
+        let referred = self.referred_values();
+        let unused = |value: &ValueId| {
+            let record = &self.values[*value];
+            let plain = matches!(record.def, Def::Initializer(_));
+            plain && !record.is_used() && !referred.contains_key(*value)
+        };
+        let unused: Vec<ValueId> = self.initializers(graph).filter(unused).collect();
+        unused.into_iter().filter(|&value| self.erase_value(value).is_ok()).count()
+    }
+
+    /// The values that annotations and bindings refer to.
+    fn referred_values(&self) -> SecondaryMap<ValueId, ()> {
+        let annotations = self.graphs.values().flat_map(|graph| &graph.quantization);
+        let annotations = annotations.flat_map(|annotation| {
+            std::iter::once(annotation.tensor).chain(annotation.parameters.iter().map(|entry| entry.value))
+        });
+        let bindings = self.info.training.iter().flat_map(|training| {
+            let all = training.initialization_binding.iter().chain(&training.update_binding);
+            all.flat_map(|binding| [binding.key, binding.value])
+        });
+        let mut referred = SecondaryMap::new();
+        for reference in annotations.chain(bindings) {
+            if let ValueRef::Value(value) = reference {
+                // A value that is gone finds no place in the table, which is as well.
+                referred.insert(value, ());
+            }
+        }
+        referred
+    }
+}

@@ -1,0 +1,194 @@
+//! Topological order of nodes.
+
+use std::fmt;
+
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::model::Model;
+use crate::value::Def;
+
+/// Nodes of a graph that need each other's outputs, in a circle: each needs an output of the next, the last one of the
+/// first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cycle {
+    /// The nodes.
+    pub nodes: Vec<NodeId>,
+}
+
+/// The most nodes of a cycle that are written out.
+const MOST_SHOWN: usize = 16;
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nodes need each other's outputs: ")?;
+        for node in self.nodes.iter().take(MOST_SHOWN) {
+            write!(f, "{node} <- ")?;
+        }
+        if self.nodes.len() > MOST_SHOWN {
+            write!(f, "({} more) <- ", self.nodes.len() - MOST_SHOWN)?;
+        }
+        match self.nodes.first() {
+            Some(first) => first.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Cycle {}
+
+/// How far the walk has come with a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its producers are being placed.
+    Open,
+    /// It has its place.
+    Placed,
+}
+
+impl Model {
+    /// Calls `visit` with every value that a node uses: its inputs, and whatever is used in its nested graphs at any
+    /// depth, values that those define themselves included.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn for_each_use_within(&self, node: NodeId, mut visit: impl FnMut(ValueId)) {
+        let record = &self.nodes[node];
+        record.inputs().flatten().for_each(&mut visit);
+        let mut graphs: SmallVec<[GraphId; 2]> = record.nested_graphs().collect();
+        while let Some(graph) = graphs.pop() {
+            for inner in self.nodes(graph) {
+                let inner = &self.nodes[inner];
+                inner.inputs().flatten().for_each(&mut visit);
+                graphs.extend(inner.nested_graphs());
+            }
+            self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
+        }
+    }
+
+    /// Calls `visit` with the nodes of the same graph whose outputs a node needs, those needed only inside its nested
+    /// graphs included; with a node several times where several outputs are needed or one is needed repeatedly.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn for_each_predecessor(&self, node: NodeId, mut visit: impl FnMut(NodeId)) {
+        let graph = self.nodes[node].graph;
+        self.for_each_use_within(node, |value| {
+            if let Def::Output { node: producer, .. } = self.values[value].def
+                && self.nodes[producer].graph == graph
+            {
+                visit(producer);
+            }
+        });
+    }
+
+    /// Whether every node of a graph stands after all nodes whose outputs it needs, those that only its nested graphs need
+    /// included. The nested graphs themselves are not looked at.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    #[must_use]
+    pub fn is_sorted(&self, graph: GraphId) -> bool {
+        self.nodes(graph).all(|node| {
+            let order = self.nodes[node].order;
+            let mut sorted = true;
+            self.for_each_predecessor(node, |producer| sorted &= self.nodes[producer].order < order);
+            sorted
+        })
+    }
+
+    /// Sorts the nodes of a graph topologically.
+    ///
+    /// A node stays where it is unless something before it needs its outputs: then it moves to just before the first such
+    /// node, after the nodes that it needs itself. A sorted graph is left alone. What nested graphs use counts as inputs
+    /// of their node; the nested graphs themselves are not sorted: see [`Model::sort_all`].
+    ///
+    /// It takes time linear in the nodes and uses, apart from sorting the producers of each node that moves others.
+    ///
+    /// # Errors
+    ///
+    /// When nodes need each other's outputs in a circle. The order is unchanged then.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn sort(&mut self, graph: GraphId) -> Result<(), Cycle> {
+        if self.is_sorted(graph) {
+            return Ok(());
+        }
+        let order = self.sorted(graph)?;
+        self.relink(graph, &order);
+        Ok(())
+    }
+
+    /// Sorts the nodes of every graph of the model, detached ones included.
+    ///
+    /// # Errors
+    ///
+    /// When nodes need each other's outputs in a circle. Some graphs may be sorted already then.
+    pub fn sort_all(&mut self) -> Result<(), Cycle> {
+        let graphs: Vec<GraphId> = self.graphs.keys().collect();
+        graphs.into_iter().try_for_each(|graph| self.sort(graph))
+    }
+
+    fn sorted(&self, graph: GraphId) -> Result<Vec<NodeId>, Cycle> {
+        let mut order = Vec::with_capacity(self.graphs[graph].node_count);
+        let mut states = SecondaryMap::with_capacity(self.nodes.capacity());
+        // The nodes that are open, each with the place where its producers begin in `waiting`.
+        let mut open: Vec<(NodeId, usize)> = Vec::new();
+        let mut waiting: Vec<NodeId> = Vec::new();
+        for start in self.nodes(graph) {
+            waiting.push(start);
+            while let Some(&node) = waiting.last() {
+                match (states.get(node), open.last()) {
+                    (Some(State::Placed), _) => {
+                        waiting.pop();
+                    }
+                    // All its producers have been placed, as it is on top of the stack again.
+                    (Some(State::Open), Some(&(top, begin))) if top == node && waiting.len() == begin => {
+                        waiting.pop();
+                        open.pop();
+                        states.insert(node, State::Placed);
+                        order.push(node);
+                    }
+                    (Some(State::Open), _) => {
+                        let nodes = open.iter().map(|&(open, _)| open);
+                        return Err(Cycle { nodes: nodes.skip_while(|&open| open != node).collect() });
+                    }
+                    (None, _) => {
+                        states.insert(node, State::Open);
+                        let begin = waiting.len();
+                        open.push((node, begin));
+                        self.for_each_predecessor(node, |producer| {
+                            if states.get(producer) != Some(&State::Placed) {
+                                waiting.push(producer);
+                            }
+                        });
+                        // The stack is emptied from its end: the first of them goes last.
+                        if let Some(producers) = waiting.get_mut(begin..) {
+                            producers.sort_unstable_by_key(|&node| std::cmp::Reverse(self.nodes[node].order));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    /// Chains all nodes of a graph in another order.
+    fn relink(&mut self, graph: GraphId, order: &[NodeId]) {
+        let record = &mut self.graphs[graph];
+        record.first = None;
+        record.last = None;
+        record.node_count = 0;
+        let mut prev = None;
+        for &node in order {
+            self.link(node, graph, prev, None);
+            prev = Some(node);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Walks over graphs, nodes and uses.
+
+use slotmap::SecondaryMap;
+
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::model::Model;
+use crate::value::User;
+
+/// Walks a graph and everything nested in it; see [`Model::graphs_in`].
+struct Graphs<'a> {
+    model: &'a Model,
+    stack: Vec<GraphId>,
+}
+
+impl Iterator for Graphs<'_> {
+    type Item = GraphId;
+
+    fn next(&mut self) -> Option<GraphId> {
+        let graph = self.stack.pop()?;
+        let begin = self.stack.len();
+        for node in self.model.nodes(graph) {
+            self.stack.extend(self.model.nodes[node].nested_graphs());
+        }
+        if graph == self.model.main {
+            self.stack.extend(self.model.algorithms());
+        }
+        if let Some(children) = self.stack.get_mut(begin..) {
+            children.reverse();
+        }
+        Some(graph)
+    }
+}
+
+/// Walks the nodes of a graph and of everything nested in it; see [`Model::nodes_in`].
+struct NodesIn<'a> {
+    model: &'a Model,
+    /// The next node of each graph that is open.
+    stack: Vec<Option<NodeId>>,
+}
+
+impl Iterator for NodesIn<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        loop {
+            let Some(node) = self.stack.last()? else {
+                self.stack.pop();
+                continue;
+            };
+            let node = *node;
+            let record = &self.model.nodes[node];
+            if let Some(top) = self.stack.last_mut() {
+                *top = record.next;
+            }
+            let begin = self.stack.len();
+            self.stack.extend(record.nested_graphs().map(|graph| self.model.graphs[graph].first));
+            if let Some(children) = self.stack.get_mut(begin..) {
+                children.reverse();
+            }
+            return Some(node);
+        }
+    }
+}
+
+impl Model {
+    /// A graph and all graphs nested in it, each before those nested in it. The training algorithms count as nested in the
+    /// main graph, as they see its names.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn graphs_in(&self, graph: GraphId) -> impl Iterator<Item = GraphId> + '_ {
+        Graphs { model: self, stack: vec![graph] }
+    }
+
+    /// All graphs that belong to the model: the main graph with everything nested in it, training graphs, functions.
+    /// Detached graphs are not among them.
+    pub fn all_graphs(&self) -> impl Iterator<Item = GraphId> + '_ {
+        self.roots().flat_map(|root| self.graphs_in(root))
+    }
+
+    /// The nodes of a graph in order, each followed by the nodes of its nested graphs. Unlike
+    /// [`graphs_in`](Self::graphs_in) it does not include training algorithms.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn nodes_in(&self, graph: GraphId) -> impl Iterator<Item = NodeId> + '_ {
+        NodesIn { model: self, stack: vec![self.graphs[graph].first] }
+    }
+
+    /// The outer values that a graph uses, itself or in graphs nested in it: what it captures. Each stands once, in the
+    /// order of first use, graph by graph as [`Model::graphs_in`] has them.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    #[must_use]
+    pub fn captures(&self, graph: GraphId) -> Vec<ValueId> {
+        let graphs: Vec<GraphId> = self.graphs_in(graph).collect();
+        let mut inside: SecondaryMap<GraphId, ()> = SecondaryMap::new();
+        for &graph in &graphs {
+            inside.insert(graph, ());
+        }
+        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        let mut captures = Vec::new();
+        let mut visit = |value| {
+            if !inside.contains_key(self.graph_of(value)) && seen.insert(value, ()).is_none() {
+                captures.push(value);
+            }
+        };
+        for &graph in &graphs {
+            for node in self.nodes(graph) {
+                self.nodes[node].inputs().flatten().for_each(&mut visit);
+            }
+            self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
+        }
+        captures
+    }
+
+    /// The nodes that use a value, nodes of nested graphs included; a node that uses it several times stands several times.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    pub fn consumers(&self, value: ValueId) -> impl Iterator<Item = NodeId> + '_ {
+        self.values[value].uses.iter().filter_map(|at| match at.user {
+            User::Node(node) => Some(node),
+            User::Graph(_) => None,
+        })
+    }
+
+    /// The only user of a value: the node, and which of its inputs it is. `None` when there are several uses or none, or
+    /// when the use is an output of a graph.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    #[must_use]
+    pub fn sole_consumer(&self, value: ValueId) -> Option<(NodeId, usize)> {
+        match *self.values[value].uses.as_slice() {
+            [crate::Use { user: User::Node(node), index }] => Some((node, index as usize)),
+            _ => None,
+        }
+    }
+
+    /// The node that makes an input of a node, in the same graph or an outer one.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    #[must_use]
+    pub fn input_producer(&self, node: NodeId, index: usize) -> Option<NodeId> {
+        self.values[self.nodes[node].input(index)?].producer()
+    }
+
+    /// Whether a value is an output of any graph.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    #[must_use]
+    pub fn is_graph_output(&self, value: ValueId) -> bool {
+        self.values[value].uses.iter().any(|at| matches!(at.user, User::Graph(_)))
+    }
+
+    /// Calls `visit` with the nodes of the same graph that need an output of a node, themselves or in their nested graphs;
+    /// with a node several times where it needs several or one repeatedly.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    pub fn for_each_successor(&self, node: NodeId, mut visit: impl FnMut(NodeId)) {
+        let record = &self.nodes[node];
+        for &value in record.outputs.iter().flatten() {
+            for at in &self.values[value].uses {
+                let user = match at.user {
+                    User::Node(user) => self.ancestor_in(user, record.graph),
+                    User::Graph(graph) => {
+                        self.owner_node(graph).and_then(|user| self.ancestor_in(user, record.graph))
+                    }
+                };
+                user.into_iter().for_each(&mut visit);
+            }
+        }
+    }
+
+    /// The node whose attribute holds a graph.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    #[must_use]
+    pub fn owner_node(&self, graph: GraphId) -> Option<NodeId> {
+        match self.graphs[graph].owner {
+            crate::Owner::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Proves that a model's arenas fit together.
+//!
+//! # What is verified
+//!
+//! **Lists.** In every graph the links of nodes agree in both directions from the first node to the last, every node
+//! stands in the list of its own graph and in no other, order keys ascend, and the count of nodes is right.
+//!
+//! **Uses.** Every input of a node and every output of a graph names a value that is there, and knows the place of this use
+//! in the value's list; every use in a list leads back to that input or output. So the lists are exact.
+//!
+//! **Definitions.** Every output of a node and every input of a graph leads to a value whose definition leads back.
+//! Every value with a definition stands where the definition says. A value has a content exactly if it stands in the
+//! initializer list of the graph that defines it, once, as initializer or as input with a default.
+//!
+//! **Owners.** Every graph is owned once, by what its record names: the model, an attribute of a node, a function (as
+//! body or in an attribute default), or an entry of the training information. Owners form trees: no graph lies in itself.
+//! Detached graphs are allowed.
+//!
+//! **Functions.** Every function stands once in the file order and has a body, and looking it up by domain, name and
+//! overload finds the first of that identity.
+//!
+//! **Visibility.** A used value is defined in the same graph as its user or in one that encloses it, or is unresolved.
+//! Graphs that are detached, and what is nested in them, are exempt, as they are under construction.
+//!
+//! # What is not verified
+//!
+//! Whether the model is a good one is the business of the checker, not of this crate. So nothing is said about names
+//! (they may be missing or the same until the model is written), unresolved values, the order of nodes (see
+//! [`Model::is_sorted`]), types, attributes, operator sets, or whether tensors hold what they say. Annotations, bindings,
+//! shardings and entries of `value_info` may refer to values that are gone: they are skipped on writing. So may the graph
+//! that an unresolved value was looked up in.
+
+mod definitions;
+mod lists;
+mod owners;
+mod visibility;
+
+use std::fmt;
+
+use slotmap::SecondaryMap;
+
+use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
+use crate::model::Model;
+
+/// The most faults that one run collects.
+const MOST_FAULTS: usize = 1000;
+
+/// What a fault is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A node.
+    Node(NodeId),
+    /// A value.
+    Value(ValueId),
+    /// A graph.
+    Graph(GraphId),
+    /// A function.
+    Function(FunctionId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(node) => node.fmt(f),
+            Self::Value(value) => value.fmt(f),
+            Self::Graph(graph) => graph.fmt(f),
+            Self::Function(function) => function.fmt(f),
+        }
+    }
+}
+
+/// Which invariant is broken: the headings of [`Model::verify`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// The links, order keys or count of a list of nodes.
+    List,
+    /// A use list and the operands that belong to it.
+    Use,
+    /// A definition and the place that it names.
+    Definition,
+    /// What a graph belongs to.
+    Owner,
+    /// The order or the index of functions.
+    Function,
+    /// A value is used where it cannot be seen.
+    Visibility,
+}
+
+/// A broken invariant of a model; see [`Model::verify`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Which invariant.
+    pub kind: FaultKind,
+    /// What it is about.
+    pub subject: Subject,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What one run of the verifier knows.
+struct Verifier<'a> {
+    model: &'a Model,
+    faults: Vec<Fault>,
+    /// Where a walk around the forest of graphs enters and leaves each graph, so that "encloses" is two comparisons.
+    span: SecondaryMap<GraphId, (u32, u32)>,
+}
+
+impl Verifier<'_> {
+    fn fault(&mut self, kind: FaultKind, subject: Subject, message: impl FnOnce() -> String) {
+        if self.faults.len() < MOST_FAULTS {
+            self.faults.push(Fault { kind, subject, message: message() });
+        }
+    }
+
+    fn require(&mut self, holds: bool, kind: FaultKind, subject: Subject, message: &str) {
+        if !holds {
+            self.fault(kind, subject, || message.to_owned());
+        }
+    }
+}
+
+impl Model {
+    /// Proves the structural invariants of the model: links of nodes, use lists, definitions, owners of graphs, the index
+    /// of functions, and that every used value is visible to its user.
+    ///
+    /// Edits through this crate keep all of them but the last, which moving nodes between graphs and redirecting uses can
+    /// break. It takes time linear in the model. Run it after every pass in tests.
+    ///
+    /// It does not say whether the model is a valid ONNX model: names, types, order of nodes, attributes and operator sets
+    /// are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// All faults found, up to a thousand.
+    pub fn verify(&self) -> Result<(), Vec<Fault>> {
+        let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
+        verifier.lists();
+        verifier.uses();
+        verifier.definitions();
+        verifier.initializers();
+        verifier.owners();
+        verifier.functions();
+        // Walks up from graphs need their owners to be in order.
+        if verifier.faults.is_empty() {
+            verifier.visibility();
+        }
+        if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
+    }
+}
