@@ -197,7 +197,7 @@ impl Span {
 }
 
 /// How many relaxations one question may try. A question takes a few microseconds at most.
-const FUEL: u32 = 24;
+pub(super) const FUEL: u32 = 24;
 
 /// A table together with what is known about its symbols.
 #[derive(Clone, Copy)]
@@ -226,15 +226,10 @@ impl Scope<'_> {
         Span::of(NodeRef::Sum(&poly.terms, poly.constant), &mut |dim| self.span(dim))
     }
 
-    /// Whether `poly >= 0` wherever it is defined.
-    pub(super) fn non_negative(&self, poly: &Poly) -> bool {
-        self.lower(poly, 0, &mut FUEL.clone()) >= 0
-    }
-
     /// Whether `a <= b` wherever both are defined.
-    pub(super) fn le(&self, a: &Poly, b: &Poly) -> bool {
+    pub(super) fn le(&self, a: &Poly, b: &Poly, fuel: &mut u32) -> bool {
         let mut difference = b.clone();
-        difference.add_scaled(a, -1).is_some() && self.non_negative(&difference)
+        difference.add_scaled(a, -1).is_some() && self.lower(&difference, 0, fuel) >= 0
     }
 
     /// A lower bound of `poly`; the search stops when it reaches `enough`.
@@ -244,7 +239,7 @@ impl Scope<'_> {
     fn lower(&self, poly: &Poly, enough: i128, fuel: &mut u32) -> i128 {
         let mut best = self.poly_span(poly).lo;
         for (at, term) in poly.terms.iter().enumerate() {
-            if best >= enough {
+            if best >= enough || *fuel == 0 {
                 return best;
             }
             let Some(node) = self.table.node(term.mono) else { continue };
@@ -355,7 +350,7 @@ impl ExprTable {
 impl Scope<'_> {
     fn proves_le(&self, a: Dim, b: Dim) -> bool {
         match (self.table.poly(a), self.table.poly(b)) {
-            (Some(a), Some(b)) => self.le(&a, &b),
+            (Some(a), Some(b)) => self.le(&a, &b, &mut FUEL.clone()),
             _ => false,
         }
     }

@@ -83,19 +83,18 @@ impl ExprTable {
                 num = settled;
                 continue;
             }
-            if num.leading() < 0 {
-                // floor(-e / k) = -floor((e + k - 1) / k): one spelling for floor and ceiling.
-                num = num.scaled(-1)?;
-                num.constant = num.constant.checked_add(k - 1)?;
+            // floor(-e / k) = -floor((e + k - 1) / k): one spelling for floor and ceiling.
+            if let Some(flipped) = self.flipped(&num, k - 1)? {
+                num = flipped;
                 sign = -sign;
-            }
-            if let Some(flat) = self.flatten(&num, k) {
-                (num, k) = flat;
-                continue;
             }
             let common = i64::try_from(gcd(num.content(), k.unsigned_abs())).ok()?;
             num = num.divided(common)?;
             k /= common;
+            if let Some(flat) = self.flatten(&num, k) {
+                (num, k) = flat;
+                continue;
+            }
             if let Some(value) = self.poly_span(&num).quotient(k) {
                 out.constant = out.constant.checked_add(value.checked_mul(sign)?)?;
                 return Some(out);
@@ -110,6 +109,18 @@ impl ExprTable {
             return Some(out);
         }
         None
+    }
+
+    /// `-num + shift` in canonical form where the leading coefficient of `num` is negative and that of the result is
+    /// not. (Exact quotients keep coefficients ≥ 0 at the cost of other terms, so both may be negative.)
+    pub(super) fn flipped(&mut self, num: &Poly, shift: i64) -> Option<Option<Poly>> {
+        if num.leading() >= 0 {
+            return Some(None);
+        }
+        let mut flipped = num.clone().scaled(-1)?;
+        flipped.constant = flipped.constant.checked_add(shift)?;
+        let (_, flipped) = self.settled(&flipped)?;
+        Some((flipped.leading() >= 0).then_some(flipped))
     }
 
     /// `(x//d + p) // k` as `(x + d*p) // (d*k)`, where the numerator holds exactly one such quotient.
@@ -170,10 +181,9 @@ impl ExprTable {
                 }
             }
             if den_span.lo >= 0 {
-                if num.leading() < 0 {
-                    // floor(-e / b) = -(floor((e - 1) / b) + 1) for b >= 1.
-                    num = num.scaled(-1)?;
-                    num.constant = num.constant.checked_sub(1)?;
+                // floor(-e / b) = -(floor((e - 1) / b) + 1) for b >= 1.
+                if let Some(flipped) = self.flipped(&num, -1)? {
+                    num = flipped;
                     out.constant = out.constant.checked_sub(sign)?;
                     sign = -sign;
                     continue;
@@ -187,7 +197,16 @@ impl ExprTable {
             out.add_term(atom, sign)?;
             return Some(out);
         }
-        None
+        // Exact quotients can turn signs forever; what stands now is right.
+        let atom = self.raw_pair(PairOp::FloorDiv, num, den)?;
+        out.add_term(atom, sign)?;
+        Some(out)
+    }
+
+    /// The node of an operation on two sums as they stand.
+    pub(super) fn raw_pair(&mut self, op: PairOp, num: Poly, den: Poly) -> Option<Dim> {
+        let (num, den) = (self.finish(num)?, self.finish(den)?);
+        self.intern(NodeRef::Pair(op, num, den))
     }
 
     fn try_modulo(&mut self, a: Dim, b: Dim) -> Option<Dim> {
@@ -299,7 +318,8 @@ impl ExprTable {
             let atom = self.intern(NodeRef::Pair(PairOp::Mod, numerator, divisor))?;
             return self.times_mono(&scale, atom);
         }
-        None
+        let atom = self.raw_pair(PairOp::Mod, num, den)?;
+        self.times_mono(&scale, atom)
     }
 
     /// The interval of a sum when symbols are ≥ 0.

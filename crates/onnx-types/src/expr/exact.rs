@@ -60,7 +60,9 @@ impl ExprTable {
             out.add_term(atom, 1)?;
             return Some(out);
         }
-        None
+        let atom = self.raw_pair(PairOp::ExactDiv, num, den)?;
+        out.add_term(atom, 1)?;
+        Some(out)
     }
 
     fn exact_known(&mut self, mut num: Poly, mut k: i64) -> Option<Poly> {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::bounds::{Scope, SymbolBounds};
+use super::bounds::{FUEL, Scope, SymbolBounds};
 use super::poly::{Poly, gcd};
 use super::table::{ListOp, MAX_TERMS, NodeRef, sort_operands};
 use super::{Dim, ExprTable};
@@ -128,14 +128,16 @@ impl ExprTable {
             return;
         }
         let scope = Scope { table: self, env };
+        // All pairs share what a few questions may cost.
+        let mut fuel = 4 * FUEL;
         let mut at = 0;
         while let Some(&candidate) = args.get(at) {
             let Some(this) = self.poly(candidate) else { return };
             let decided = args.iter().enumerate().any(|(other_at, &other)| {
                 other_at != at
                     && self.poly(other).is_some_and(|other| match op {
-                        ListOp::Min => scope.le(&other, &this),
-                        ListOp::Max | ListOp::Bcast => scope.le(&this, &other),
+                        ListOp::Min => scope.le(&other, &this, &mut fuel),
+                        ListOp::Max | ListOp::Bcast => scope.le(&this, &other, &mut fuel),
                     })
             });
             if decided {

@@ -71,8 +71,8 @@
 //!
 //! An operation looks its result up in a hash table and allocates only for nodes that are new. Recursion is bounded by
 //! the depth of expressions, never by the length of an input. A sum has at most 64 terms, a product at most degree 32,
-//! atoms nest at most 32 deep, and an expression written out as a tree has at most 4096 nodes. What would pass a limit,
-//! overflow an `i64`, or is defined nowhere (`N//0`) is [`Dim::Unknown`]; nothing panics and nothing wraps.
+//! atoms nest at most 32 deep, an expression written out as a tree has at most 4096 nodes, and a table at most 2²³ nodes
+//! and operands. What would pass a limit, overflow an `i64`, or is defined nowhere (`N//0`) is [`Dim::Unknown`]; nothing panics and nothing wraps.
 
 mod bounds;
 mod div;

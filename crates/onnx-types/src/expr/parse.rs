@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::lexer::{Lexer, Token, is_name};
+use super::table::ListOp;
 use super::{Dim, ExprTable};
 use crate::symbol::Interner;
 
@@ -366,8 +367,8 @@ impl Parser<'_> {
                 let exponent = self.whole(exponent)?;
                 self.raise(base, exponent)?
             }
-            ("Max" | "max" | "sym_max" | "torch.sym_max", [_, ..]) => self.extremum(args, ExprTable::max)?,
-            ("Min" | "min" | "sym_min" | "torch.sym_min", [_, ..]) => self.extremum(args, ExprTable::min)?,
+            ("Max" | "max" | "sym_max" | "torch.sym_max", [_, ..]) => self.extremum(args, ListOp::Max)?,
+            ("Min" | "min" | "sym_min" | "torch.sym_min", [_, ..]) => self.extremum(args, ListOp::Min)?,
             _ => return self.apply_whole(name, args),
         };
         Ok(Some(value))
@@ -410,11 +411,7 @@ impl Parser<'_> {
         Err(self.error("expected a number that is not negative in `int`"))
     }
 
-    fn extremum(
-        &mut self,
-        args: &[Fraction],
-        combine: fn(&mut ExprTable, Dim, Dim) -> Dim,
-    ) -> Parsed<Fraction> {
+    fn extremum(&mut self, args: &[Fraction], op: ListOp) -> Parsed<Fraction> {
         let mut common = 1_i64;
         for arg in args {
             let Some(den) = arg.den.known() else {
@@ -422,17 +419,14 @@ impl Parser<'_> {
             };
             common = self.lcm(common, den)?;
         }
-        let mut result: Option<Dim> = None;
+        let mut operands = Vec::with_capacity(args.len());
         for arg in args {
             let scale = arg.den.known().and_then(|den| common.checked_div(den)).unwrap_or(1);
-            let num = self.table.mul(arg.num, Dim::Known(scale));
-            let next = match result {
-                None => num,
-                Some(all) => combine(self.table, all, num),
-            };
-            result = Some(self.sure(next)?);
+            let operand = self.table.mul(arg.num, Dim::Known(scale));
+            operands.push(self.sure(operand)?);
         }
-        self.reduced(result.unwrap_or_default(), Dim::Known(common))
+        let result = self.table.list(op, &operands, None);
+        self.reduced(result, Dim::Known(common))
     }
 
     fn lcm(&self, a: i64, b: i64) -> Parsed<i64> {

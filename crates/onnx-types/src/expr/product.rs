@@ -6,11 +6,9 @@ use smallvec::SmallVec;
 
 use super::poly::{Factor, Poly, Term, gcd, rank};
 use super::sum::take_factor;
-use super::table::{MAX_DEGREE, NodeRef, PairOp};
+use super::table::{MAX_DEGREE, MAX_TERMS, NodeRef, PairOp};
 use super::{Dim, ExprTable};
 
-/// The most pairs of terms that one multiplication expands.
-const MAX_PAIRS: usize = 1024;
 /// The most steps of one polynomial division.
 const MAX_STEPS: usize = 64;
 
@@ -58,13 +56,13 @@ impl ExprTable {
 
     /// The product of two sums, multiplied out.
     pub(super) fn times(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
-        if a.terms.len().saturating_mul(b.terms.len()) > MAX_PAIRS {
-            return None;
-        }
         let mut product = a.clone().scaled(b.constant)?;
         for term in &b.terms {
             let part = self.times_mono(a, term.mono)?;
             product.add_scaled(&part, term.coef)?;
+            if product.terms.len() > MAX_TERMS {
+                return None;
+            }
         }
         Some(product)
     }
@@ -142,19 +140,17 @@ impl ExprTable {
             rest.add_scaled(&part, coef.checked_neg()?)?;
             quotient.add_term(mono, coef)?;
         }
+        // Exact quotients in the divisor rewrite the rest, which could then be divided again without end. So here only
+        // a division without rest counts.
+        if !rest.is_zero() && b.terms.iter().any(|term| self.has_exact(term.mono)) {
+            return Some((Poly::default(), a.clone()));
+        }
         Some((quotient, rest))
     }
 
     /// Divides numerator and denominator by their greatest common term, which is returned, and makes the denominator
     /// positive where that can be seen.
     pub(super) fn cancel(&mut self, num: Poly, den: Poly) -> Option<(Poly, Poly, Term)> {
-        let span = self.poly_span(&den);
-        let flip = match (span.lo >= 0, span.hi <= 0) {
-            (true, false) => false,
-            (false, true) => true,
-            _ => den.leading() < 0,
-        };
-        let sign = if flip { -1 } else { 1 };
         let content = i64::try_from(gcd(num.full_content(), den.full_content())).ok()?.max(1);
         let mut common: Option<SmallVec<[Factor; 4]>> = None;
         if num.constant != 0 || den.constant != 0 {
@@ -168,8 +164,24 @@ impl ExprTable {
             });
         }
         let common = self.seal_product(&common.unwrap_or_default())?;
-        let factor = Term { mono: common, coef: content.checked_mul(sign)? };
-        Some((self.divide_by_term(num, factor)?, self.divide_by_term(den, factor)?, factor))
+        let mut factor = Term { mono: common, coef: content };
+        let (num, den) = (self.divide_by_term(num, factor)?, self.divide_by_term(den, factor)?);
+        if !self.wants_flip(&den)? {
+            return Some((num, den, factor));
+        }
+        factor.coef = factor.coef.checked_neg()?;
+        Some((num.scaled(-1)?, den.scaled(-1)?, factor))
+    }
+
+    /// Whether a denominator is to be negated: where it is negative, or else where that makes the leading coefficient
+    /// positive.
+    fn wants_flip(&mut self, den: &Poly) -> Option<bool> {
+        let span = self.poly_span(den);
+        match (span.lo >= 0, span.hi <= 0) {
+            (true, false) => Some(false),
+            (false, true) => Some(true),
+            _ => Some(self.flipped(den, 0)?.is_some()),
+        }
     }
 
     /// A sum divided by a term that divides it.

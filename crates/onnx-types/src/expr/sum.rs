@@ -26,6 +26,14 @@ impl Quartet {
         (count, all.iter().map(|coef| u128::from(coef.unsigned_abs())).sum())
     }
 
+    /// The same value with `x` and `x//k` alone.
+    fn plain(self, k: i64) -> Option<Self> {
+        // `(x+1)//2` is `x - x//2`, and `x%k` is `x - k*(x//k)`.
+        let whole = self.whole.checked_add(self.rest)?.checked_add(self.ceil)?;
+        let floor = self.floor.checked_sub(self.rest.checked_mul(k)?)?.checked_sub(self.ceil)?;
+        Some(Self { whole, floor, ceil: 0, rest: 0 })
+    }
+
     /// The cheapest way to write the same value, with `x = k*(x//k) + x%k` and, for 2, `x = x//2 + (x+1)//2`.
     ///
     /// Every way is `floors * (x//k) + rests * (x%k)` for the same two numbers, so the choice depends on the value
@@ -178,8 +186,21 @@ impl ExprTable {
         }
         keys.sort_unstable_by_key(|&(k, x)| (k, rank(x)));
         keys.dedup();
+        let mut groups: SmallVec<[(i64, [Dim; 4]); 4]> = SmallVec::new();
         for (k, x) in keys {
-            self.relate_one(sum, k, x)?;
+            if let Some(atoms) = self.quartet_atoms(k, x)? {
+                groups.push((k, atoms));
+            }
+        }
+        // Several divisors may share `x`. Then what each takes from it depends on what the others left, so all start
+        // from the one form without remainders.
+        if groups.len() > 1 {
+            for (k, atoms) in &groups {
+                replace_quartet(sum, *atoms, |now| now.plain(*k))?;
+            }
+        }
+        for (k, atoms) in &groups {
+            replace_quartet(sum, *atoms, |now| now.cheapest(*k))?;
         }
         Some(())
     }
@@ -192,38 +213,47 @@ impl ExprTable {
             numerator.constant = 0;
         }
         let x = numerator.as_mono()?;
-        (k > 1 && !self.has_exact(x)).then_some((k, x))
+        // Where `x` itself is a remainder, looking into it would take time exponential in the nesting.
+        (k > 1 && !self.has_exact(x) && !self.is_related(x)).then_some((k, x))
     }
 
-    fn relate_one(&mut self, sum: &mut Poly, k: i64, x: Dim) -> Option<()> {
+    /// The atoms `x`, `x//k`, `(x+1)//2` (the number 0 for other `k`) and `x%k`; nothing where they simplify, such as for
+    /// `x` in `0..k`.
+    fn quartet_atoms(&mut self, k: i64, x: Dim) -> Option<Option<[Dim; 4]>> {
         let by = Dim::Known(k);
-        let floor = self.intern(NodeRef::Pair(PairOp::FloorDiv, x, by))?;
-        let rest = self.intern(NodeRef::Pair(PairOp::Mod, x, by))?;
-        // Where the division simplifies, such as for `x` in 0..k, nothing is to be done.
-        let quotient = self.divide_known(Poly::mono(x), k)?;
-        let remainder = self.modulo_known(Poly::mono(x), k)?;
-        if quotient.as_mono() != Some(floor) || remainder.as_mono() != Some(rest) {
-            return Some(());
+        let floor = self.divide_known(Poly::mono(x), k)?.as_mono();
+        let rest = self.modulo_known(Poly::mono(x), k)?.as_mono();
+        let (Some(floor), Some(rest)) = (floor, rest) else { return Some(None) };
+        if self.node(floor) != Some(NodeRef::Pair(PairOp::FloorDiv, x, by))
+            || self.node(rest) != Some(NodeRef::Pair(PairOp::Mod, x, by))
+        {
+            return Some(None);
         }
         let ceil = if k == 2 {
-            let next = self.add(x, Dim::Known(1));
+            let next = self.intern(NodeRef::Sum(&[Term { mono: x, coef: 1 }], 1))?;
             self.intern(NodeRef::Pair(PairOp::FloorDiv, next, by))?
         } else {
             Dim::Known(0)
         };
-        let now = Quartet {
-            whole: sum.coef(x),
-            floor: sum.coef(floor),
-            ceil: if k == 2 { sum.coef(ceil) } else { 0 },
-            rest: sum.coef(rest),
-        };
-        // Where a number would overflow, the sum stays as it is, which is right as well.
-        let Some(best) = now.cheapest(k) else { return Some(()) };
-        sum.add_term(x, best.whole.checked_sub(now.whole)?)?;
-        sum.add_term(floor, best.floor.checked_sub(now.floor)?)?;
-        sum.add_term(ceil, best.ceil.checked_sub(now.ceil)?)?;
-        sum.add_term(rest, best.rest.checked_sub(now.rest)?)
+        Some(Some([x, floor, ceil, rest]))
     }
+}
+
+/// Replaces the coefficients of the atoms of a quartet. Where a number would overflow, the sum stays as it is, which is
+/// right as well.
+fn replace_quartet(sum: &mut Poly, atoms: [Dim; 4], with: impl Fn(Quartet) -> Option<Quartet>) -> Option<()> {
+    let [whole, floor, ceil, rest] = atoms.map(|atom| sum.coef(atom));
+    let Some(best) = with(Quartet { whole, floor, ceil, rest }) else { return Some(()) };
+    let changes = [
+        best.whole.checked_sub(whole)?,
+        best.floor.checked_sub(floor)?,
+        best.ceil.checked_sub(ceil)?,
+        best.rest.checked_sub(rest)?,
+    ];
+    for (atom, change) in atoms.into_iter().zip(changes) {
+        sum.add_term(atom, change)?;
+    }
+    Some(())
 }
 
 /// Takes a factor out of a product; false, with the product unchanged, when it is not in there.

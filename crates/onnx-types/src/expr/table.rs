@@ -19,6 +19,10 @@ const MAX_DEPTH: u8 = 32;
 /// The most nodes an expression may have when it is written out as a tree.
 const MAX_SIZE: u32 = 4096;
 
+/// The most nodes and operands together that a table holds: some hundred megabytes. Models need a thousandth of it; a
+/// hostile text must not buy memory without end.
+const MAX_WEIGHT: usize = 1 << 23;
+
 /// An operation of two operands that stands in the arena as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum PairOp {
@@ -115,6 +119,8 @@ pub struct ExprTable {
     metas: Vec<Meta>,
     /// Open addressing with linear probing; 0 is an empty slot, `n` is node `n - 1`.
     slots: Vec<u32>,
+    /// The number of nodes and their operands.
+    weight: usize,
     hasher: RandomState,
 }
 
@@ -235,7 +241,13 @@ impl ExprTable {
             at = (at + 1) & mask;
         }
         let meta = self.measure(node, hash)?;
-        let index = u32::try_from(self.nodes.len()).ok().filter(|&index| index < u32::MAX - 1)?;
+        let mut weight = self.weight.saturating_add(1);
+        node.each_operand(|_| weight = weight.saturating_add(1));
+        if weight > MAX_WEIGHT {
+            return None;
+        }
+        self.weight = weight;
+        let index = u32::try_from(self.nodes.len()).ok()?;
         self.nodes.push(node.to_node());
         self.metas.push(meta);
         *self.slots.get_mut(at)? = index + 1;

@@ -125,3 +125,30 @@ fn hostile_texts_are_names() {
     let long = "N+".repeat(2000) + "N";
     assert_eq!(world.dim(&long), world.dim("2001*N"));
 }
+
+/// Texts that are cheap to write and could be dear to read.
+#[test]
+fn reading_takes_time_in_proportion() {
+    let primes =
+        [97, 89, 83, 79, 73, 71, 67, 61, 59, 53, 47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5, 3];
+    let mut nested = "N".to_owned();
+    for prime in primes {
+        nested = format!("({nested})%{prime} + ({nested})%{}", prime + 1);
+        if nested.len() > 1800 {
+            break;
+        }
+    }
+    let chain = primes.iter().fold("N".to_owned(), |text, prime| format!("(({text})%{prime})"));
+    let wide = (0..16)
+        .map(|row| {
+            (0..24).map(|column| format!("x{row}{column}//{}", column + 2)).collect::<Vec<_>>().join("+")
+        })
+        .collect::<Vec<_>>();
+    let start = std::time::Instant::now();
+    for text in [nested, chain, format!("min({})", wide.join(","))] {
+        let mut world = World::new();
+        let _ = world.table.parse(&mut world.names, &text);
+    }
+    // Milliseconds in fact; a blow-up would take years.
+    assert!(start.elapsed().as_secs() < 20);
+}
