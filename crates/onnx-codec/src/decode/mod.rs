@@ -10,6 +10,7 @@ mod graph;
 mod info;
 mod model;
 mod node;
+mod recent;
 mod scope;
 mod small;
 mod tensor;
@@ -28,6 +29,7 @@ use smallvec::SmallVec;
 use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::rules;
+use recent::Recent;
 use scope::Scope;
 
 /// How to read a model.
@@ -94,6 +96,7 @@ struct Cx<'a> {
     model: Model,
     findings: Sink,
     scope: Scope,
+    recent: Recent,
     steps: Vec<Step>,
     /// The graphs that are being read, the outermost first.
     open: Vec<GraphId>,
@@ -109,6 +112,7 @@ impl<'a> Cx<'a> {
             model: Model::with_names(onnx_schema::interner_with_capacity(model::estimate_names(input))),
             findings: Sink::with(Policy::new(), Caps::DEFAULT),
             scope: Scope::default(),
+            recent: Recent::new(),
             steps: Vec::new(),
             open: Vec::new(),
             silent: HashSet::default(),
@@ -121,6 +125,20 @@ impl<'a> Cx<'a> {
         if payload.is_empty() {
             return Ok(Symbol::EMPTY);
         }
+        let slot = Recent::slot(&payload);
+        if let Some(symbol) = self.recent.get(slot)
+            && self.model.str(symbol).as_bytes() == payload.as_slice()
+        {
+            return Ok(symbol);
+        }
+        let symbol = self.new_name(reader, payload)?;
+        self.recent.set(slot, symbol);
+        Ok(symbol)
+    }
+
+    /// The symbol of a name that was not met lately.
+    #[inline(never)]
+    fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
         match reader.string(payload) {
             Ok(text) => Ok(self.model.intern(text)),
             Err(error) => {
