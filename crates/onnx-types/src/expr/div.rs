@@ -78,9 +78,7 @@ impl ExprTable {
             if num.terms.is_empty() {
                 return Some(out);
             }
-            let (_, settled) = self.settled(&num)?;
-            if settled != num {
-                num = settled;
+            if self.normalise(&mut num)? {
                 continue;
             }
             // floor(-e / k) = -floor((e + k - 1) / k): one spelling for floor and ceiling.
@@ -99,11 +97,10 @@ impl ExprTable {
                 out.constant = out.constant.checked_add(value.checked_mul(sign)?)?;
                 return Some(out);
             }
-            let (numerator, settled) = self.settled(&num)?;
-            if settled != num {
-                num = settled;
+            if self.normalise(&mut num)? {
                 continue;
             }
+            let numerator = self.finish(num)?;
             let atom = self.intern(NodeRef::Pair(PairOp::FloorDiv, numerator, Dim::Known(k)))?;
             out.add_term(atom, sign)?;
             return Some(out);
@@ -119,7 +116,7 @@ impl ExprTable {
         }
         let mut flipped = num.clone().scaled(-1)?;
         flipped.constant = flipped.constant.checked_add(shift)?;
-        let (_, flipped) = self.settled(&flipped)?;
+        self.normalise(&mut flipped)?;
         Some((flipped.leading() >= 0).then_some(flipped))
     }
 
@@ -243,9 +240,7 @@ impl ExprTable {
                 out.constant = out.constant.checked_add(num.constant.checked_mul(scale)?)?;
                 return Some(out);
             }
-            let (_, settled) = self.settled(&num)?;
-            if settled != num {
-                num = settled;
+            if self.normalise(&mut num)? {
                 continue;
             }
             if let Some(plain) = self.without_inner_modulo(&num, k) {

@@ -81,9 +81,7 @@ impl ExprTable {
                 // A remaining constant is never divisible: the quotient is defined nowhere.
                 return (num.constant == 0).then_some(out);
             }
-            let (_, settled) = self.settled(&num)?;
-            if settled != num {
-                num = settled;
+            if self.normalise(&mut num)? {
                 continue;
             }
             if let Some(flat) = self.flatten_exact(&num, k) {
@@ -101,7 +99,7 @@ impl ExprTable {
             }
             // k divides g*x exactly where it divides x, as k and g have no common factor.
             let content = i64::try_from(num.full_content()).ok()?;
-            let (numerator, _) = self.settled(&num.divided(content)?)?;
+            let numerator = self.finish(num.divided(content)?)?;
             let atom = self.intern(NodeRef::Pair(PairOp::ExactDiv, numerator, Dim::Known(k)))?;
             out.add_term(atom, content)?;
             return Some(out);

@@ -113,17 +113,26 @@ impl ExprTable {
 
     /// The canonical dimension of a sum.
     pub(super) fn finish(&mut self, mut sum: Poly) -> Option<Dim> {
-        if sum.terms.iter().any(|term| self.has_exact(term.mono)) {
-            self.reduce_exact(&mut sum)?;
-        }
-        if sum.terms.iter().any(|term| self.is_related(term.mono)) {
-            self.relate(&mut sum)?;
-        }
+        self.normalise(&mut sum)?;
         match sum.terms.as_slice() {
             [] => Some(Dim::Known(sum.constant)),
             [Term { mono, coef: 1 }] if sum.constant == 0 => Some(*mono),
             terms => self.intern(NodeRef::Sum(terms, sum.constant)),
         }
+    }
+
+    /// Applies the identities between the terms of a sum; says whether that changed it.
+    pub(super) fn normalise(&mut self, sum: &mut Poly) -> Option<bool> {
+        let exact = sum.terms.iter().any(|term| self.has_exact(term.mono));
+        if !exact && !sum.terms.iter().any(|term| self.is_related(term.mono)) {
+            return Some(false);
+        }
+        let before = sum.clone();
+        if exact {
+            self.reduce_exact(sum)?;
+        }
+        self.relate(sum)?;
+        Some(*sum != before)
     }
 
     /// Uses `k * m * (x /: (k*m)) = x` on every term, so that the coefficient of an exact division lies in `0..k`.
@@ -183,6 +192,12 @@ impl ExprTable {
             if let Some(key) = self.quartet_key(term.mono) {
                 keys.push(key);
             }
+        }
+        if let [(_, x)] = *keys
+            && sum.coef(x) == 0
+        {
+            // An atom without its relatives is the shortest form already.
+            return Some(());
         }
         keys.sort_unstable_by_key(|&(k, x)| (k, rank(x)));
         keys.dedup();

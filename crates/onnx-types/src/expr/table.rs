@@ -111,7 +111,7 @@ struct Meta {
 /// The hash-consed table of the dimension expressions of one model.
 ///
 /// The table goes with the [`Interner`](crate::Interner) whose symbols its expressions hold; an [`ExprId`] means
-/// something only together with its table. See the [module documentation](self) for the canonical form and for what is
+/// something only together with its table. See the [module documentation](crate::expr) for the canonical form and for what is
 /// never assumed.
 #[derive(Clone, Default)]
 pub struct ExprTable {
