@@ -27,7 +27,7 @@ macro_rules! rules {
 rules! {
     /// A string field holds bytes that are no text.
     TEXT_NOT_UTF8 = 1001 "text-not-utf8" Error NotEnforced
-        "A string is not UTF-8; the wrong bytes were replaced by U+FFFD.";
+        "A string is not UTF-8; its wrong bytes are held as private use characters and written back.";
     /// A known field has a wire type that its type cannot have.
     FIELD_OF_OTHER_TYPE = 1002 "field-of-other-type" Error NotEnforced
         "A field is written in a form that its type cannot have; it is kept, but means nothing.";

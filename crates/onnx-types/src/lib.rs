@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod expr;
+pub mod raw_text;
 pub mod tensor;
 
 mod dim;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::Index;
 
+use crate::raw_text::holds_raw_bytes;
 use foldhash::fast::RandomState;
 use string_interner::backend::StringBackend;
 use string_interner::{StringInterner, Symbol as _};
@@ -86,6 +87,8 @@ pub struct Interner {
     names: StringInterner<StringBackend<Raw>, RandomState>,
     /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
     fresh: u64,
+    /// Whether a name holds bytes that are not UTF-8.
+    raw_bytes: bool,
 }
 
 impl Interner {
@@ -116,7 +119,7 @@ impl Interner {
     pub fn with_names_and_capacity(names: &[&'static str], more: usize) -> Self {
         let capacity = names.len().saturating_add(more);
         let names_table = StringInterner::with_capacity_and_hasher(capacity, RandomState::default());
-        let mut table = Self { names: names_table, fresh: 0 };
+        let mut table = Self { names: names_table, fresh: 0, raw_bytes: false };
         for (index, name) in names.iter().enumerate() {
             if table.intern(name).index() as usize != index {
                 panic!("the name table holds `{name}` twice");
@@ -134,7 +137,18 @@ impl Interner {
     ///
     /// When the table is full at 2³² − 1 names; decoders limit the number of names long before.
     pub fn intern(&mut self, name: &str) -> Symbol {
-        Symbol::from_index(self.names.get_or_intern(name).to_usize() as u32)
+        let before = self.names.len();
+        let raw = self.names.get_or_intern(name);
+        if self.names.len() > before && holds_raw_bytes(name) {
+            self.raw_bytes = true;
+        }
+        Symbol::from_index(raw.to_usize() as u32)
+    }
+
+    /// Whether a name holds bytes that are not UTF-8, in the form of [`raw_text`](crate::raw_text).
+    #[must_use]
+    pub const fn holds_raw_bytes(&self) -> bool {
+        self.raw_bytes
     }
 
     /// The symbol of `name` if the table holds it.

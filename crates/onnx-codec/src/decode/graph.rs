@@ -44,7 +44,7 @@ impl<'a> Cx<'a> {
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
                     (1, Some(_)) => nodes += 1,
-                    (12 | 13 | 14, Some(_)) => {}
+                    (12..=14, Some(_)) => {}
                     (2, Some(text)) => {
                         let name = self.name(&fields, text)?;
                         form.note(2, name.is_empty());

@@ -23,6 +23,7 @@ use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
 use onnx_ir::{Extras, GraphId, Model, ValueId};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
+use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{FieldMask, Symbol, UnknownField, UnknownFields};
 use smallvec::SmallVec;
 
@@ -140,24 +141,25 @@ impl<'a> Cx<'a> {
     #[inline(never)]
     fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
         match reader.string(payload) {
-            Ok(text) => Ok(self.model.intern(text)),
+            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.intern(text)),
+            Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
             Err(error) => {
-                let text = self.lossy(payload, error)?;
+                let text = self.raw_text(payload, error)?;
                 Ok(self.model.intern(&text))
             }
         }
     }
 
-    /// The text of a string field whose bytes are no text, with the wrong ones replaced.
+    /// The text of a string field whose bytes are no text.
     #[cold]
-    fn lossy(&mut self, payload: Payload<'a>, error: WireError) -> Result<String> {
+    fn raw_text(&mut self, payload: Payload<'a>, error: WireError) -> Result<String> {
         if !matches!(error.kind(), WireErrorKind::Utf8) {
             return Err(error);
         }
         self.report(&rules::TEXT_NOT_UTF8, error.offset(), || {
-            "a string is not UTF-8: the wrong bytes are read as U+FFFD".to_owned()
+            "a string is not UTF-8: its wrong bytes are held as private use characters".to_owned()
         });
-        Ok(String::from_utf8_lossy(&payload).into_owned())
+        Ok(from_bytes(&payload).into_owned())
     }
 
     /// Records a finding at a byte offset.

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
 use onnx_proto::wire::{Payload, Reader};
+use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::tensor::TensorMetadata;
-use onnx_types::{FieldMask, Symbol, Text, UnknownFields};
+use onnx_types::{Symbol, Text};
 
 use super::{Cx, Form, Result, len, varint};
 
@@ -71,8 +72,9 @@ impl<'a> Cx<'a> {
     /// A string field as text of its own.
     pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
         match reader.string(payload) {
+            Ok(text) if holds_raw_bytes(text) => Ok(Text::from(&*from_bytes(text.as_bytes()))),
             Ok(_) => Ok(Text::from_utf8(reader.share(payload)).unwrap_or_default()),
-            Err(error) => self.lossy(payload, error).map(Text::from),
+            Err(error) => self.raw_text(payload, error).map(Text::from),
         }
     }
 
@@ -212,11 +214,6 @@ pub(super) fn push_ints<'a>(
 pub(super) enum Packed {
     Yes,
     No,
-}
-
-/// The parts of a message that says something by mask and unknown fields only.
-pub(super) fn is_plain(mask: FieldMask, unknown: &UnknownFields) -> bool {
-    mask == FieldMask::NONE && unknown.is_empty()
 }
 
 /// Owned bytes of a payload, for byte strings.

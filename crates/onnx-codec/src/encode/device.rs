@@ -18,7 +18,7 @@ impl Cx<'_> {
                 int(writer, 2, i64::from(device.num_devices), device.mask);
             }
             for &name in device.devices.iter().filter(|_| window.has(3)) {
-                writer.string(3, self.str(name));
+                self.put(writer, 3, self.str(name));
             }
             Ok(())
         })
@@ -76,7 +76,7 @@ impl Cx<'_> {
         merged(writer, &simple.unknown, |writer, window| {
             match simple.dim {
                 ShardSize::Known(size) if window.has(1) => writer.int64(1, size),
-                ShardSize::Var(name) if window.has(2) => writer.string(2, self.str(name)),
+                ShardSize::Var(name) if window.has(2) => self.put(writer, 2, self.str(name)),
                 _ => {}
             }
             if window.has(3) {

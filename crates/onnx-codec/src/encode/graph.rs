@@ -184,7 +184,7 @@ impl Cx<'_> {
         writer.message(number, |writer| {
             merged(writer, info.unknown, |writer, window| {
                 if window.has(1) && (!name.is_empty() || info.mask.contains(1)) {
-                    writer.string(1, name);
+                    self.put(writer, 1, name);
                 }
                 if let Some(ty) = info.ty.filter(|_| window.has(2)) {
                     self.ty(writer, 2, ty)?;

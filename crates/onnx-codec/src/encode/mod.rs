@@ -13,6 +13,7 @@ mod ty;
 
 use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
 use onnx_proto::wire::{Segments, Writer};
+use onnx_types::raw_text::to_bytes;
 use onnx_types::{FieldMask, Symbol, UnknownField};
 
 use crate::error::EncodeError;
@@ -52,7 +53,7 @@ impl Default for EncodeOptions {
 /// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 pub fn encode(model: &Model, options: &EncodeOptions) -> Result<Segments, EncodeError> {
     let plan = model.name_plan();
-    let cx = Cx { model, plan: &plan, options };
+    let cx = Cx { model, plan: &plan, options, raw_bytes: model.names().holds_raw_bytes() };
     // A node takes some sixty bytes; growing a few times costs little.
     let mut writer = Writer::with_capacity(model.node_count().saturating_mul(64));
     cx.model(&mut writer)?;
@@ -65,6 +66,8 @@ struct Cx<'m> {
     model: &'m Model,
     plan: &'m NamePlan,
     options: &'m EncodeOptions,
+    /// Whether names may hold bytes that are not UTF-8.
+    raw_bytes: bool,
 }
 
 /// A range of field numbers: which fields of a message to write now.
@@ -125,11 +128,21 @@ impl<'m> Cx<'m> {
         self.plan.name(value, self.model)
     }
 
+    /// Writes a string field; the bytes that a file did not hold as UTF-8 are written back.
+    #[inline]
+    fn put(&self, writer: &mut Writer, number: u32, text: &str) {
+        if self.raw_bytes {
+            writer.slice(number, &to_bytes(text));
+        } else {
+            writer.string(number, text);
+        }
+    }
+
     /// Writes a string field that is left out when it is empty, unless the file had it.
     #[inline]
     fn text(&self, writer: &mut Writer, number: u32, symbol: Symbol, mask: FieldMask) {
         if !symbol.is_empty() || written(mask, number) {
-            writer.string(number, self.str(symbol));
+            self.put(writer, number, self.str(symbol));
         }
     }
 
@@ -138,7 +151,7 @@ impl<'m> Cx<'m> {
         if let Some(name) = self.plan.reference(reference, self.model)
             && (!name.is_empty() || written(mask, number))
         {
-            writer.string(number, name);
+            self.put(writer, number, name);
         }
     }
 
@@ -148,8 +161,8 @@ impl<'m> Cx<'m> {
             match entry.source() {
                 Some(source) => writer.bytes(number, source),
                 None => writer.message(number, |writer| {
-                    writer.string(1, self.str(entry.key()));
-                    writer.string(2, self.str(entry.value()));
+                    self.put(writer, 1, self.str(entry.key()));
+                    self.put(writer, 2, self.str(entry.value()));
                 }),
             }
         }

@@ -82,7 +82,7 @@ impl Cx<'_> {
             match import.source() {
                 Some(source) => writer.bytes(number, source),
                 None => writer.message(number, |writer| {
-                    writer.string(1, self.str(import.written_domain()));
+                    self.put(writer, 1, self.str(import.written_domain()));
                     writer.int64(2, import.version());
                 }),
             }
@@ -139,17 +139,17 @@ impl Cx<'_> {
         }
         if window.has(4) {
             for &input in body.inputs() {
-                writer.string(4, self.value_name(input));
+                self.put(writer, 4, self.value_name(input));
             }
         }
         if window.has(5) {
             for output in body.outputs() {
-                writer.string(5, self.value_name(output.value()));
+                self.put(writer, 5, self.value_name(output.value()));
             }
         }
         if window.has(6) {
             for &attribute in &function.attributes {
-                writer.string(6, self.str(attribute));
+                self.put(writer, 6, self.str(attribute));
             }
         }
         let mut typed = Vec::new();

@@ -26,12 +26,12 @@ impl Cx<'_> {
         let mask = node.mask();
         if window.has(1) {
             for input in node.inputs() {
-                writer.string(1, input.map_or("", |value| self.value_name(value)));
+                self.put(writer, 1, input.map_or("", |value| self.value_name(value)));
             }
         }
         if window.has(2) {
             for &output in node.outputs() {
-                writer.string(2, output.map_or("", |value| self.value_name(value)));
+                self.put(writer, 2, output.map_or("", |value| self.value_name(value)));
             }
         }
         if window.has(3) {
@@ -103,8 +103,8 @@ impl Cx<'_> {
             writer.int32(20, code);
         }
         match *attribute.value() {
-            AttrValue::Ref(target) if window.has(21) => writer.string(21, self.str(target)),
-            _ if window.has(21) && mask.contains(21) => writer.string(21, ""),
+            AttrValue::Ref(target) if window.has(21) => self.put(writer, 21, self.str(target)),
+            _ if window.has(21) && mask.contains(21) => self.put(writer, 21, ""),
             _ => {}
         }
         if high {

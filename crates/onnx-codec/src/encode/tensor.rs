@@ -2,6 +2,7 @@
 
 use onnx_ir::SparseTensor;
 use onnx_proto::wire::Writer;
+use onnx_types::raw_text::to_bytes;
 use onnx_types::tensor::{NoData, Payload, Tensor, TensorLayout, TensorMetadata, Varints};
 
 use super::{Cx, Result, Window, ints, merged};
@@ -44,11 +45,11 @@ impl Cx<'_> {
         self.payload(writer, tensor, window, 4..=7)?;
         let name = name.unwrap_or_else(|| tensor.name());
         if window.has(8) && (!name.is_empty() || mask.contains(8)) {
-            writer.string(8, name);
+            writer.slice(8, &to_bytes(name));
         }
         self.payload(writer, tensor, window, 9..=11)?;
         if window.has(12) && (!tensor.doc().is_empty() || mask.contains(12)) {
-            writer.string(12, tensor.doc());
+            writer.slice(12, &to_bytes(tensor.doc()));
         }
         let external = match tensor.payload() {
             Payload::External(external) => external.entries(),
@@ -151,8 +152,8 @@ fn metadata(writer: &mut Writer, number: u32, entries: &[TensorMetadata]) {
         match &entry.source {
             Some(source) => writer.bytes(number, source),
             None => writer.message(number, |writer| {
-                writer.string(1, &entry.key);
-                writer.string(2, &entry.value);
+                writer.slice(1, &to_bytes(&entry.key));
+                writer.slice(2, &to_bytes(&entry.value));
             }),
         }
     }

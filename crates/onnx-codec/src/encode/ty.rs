@@ -43,7 +43,7 @@ impl Cx<'_> {
 
     fn denotation(&self, writer: &mut Writer, ty: &Type) {
         if let Some(denotation) = ty.denotation {
-            writer.string(6, self.str(denotation));
+            self.put(writer, 6, self.str(denotation));
         }
     }
 
@@ -61,7 +61,7 @@ impl Cx<'_> {
             TypeKind::Opaque { domain, name } => writer.message(7, |writer| {
                 for (number, symbol) in [(1, *domain), (2, *name)] {
                     if !symbol.is_empty() {
-                        writer.string(number, self.str(symbol));
+                        self.put(writer, number, self.str(symbol));
                     }
                 }
             }),
@@ -87,14 +87,14 @@ impl Cx<'_> {
             writer.message(1, |writer| {
                 match dim {
                     Dim::Known(size) => writer.int64(1, size),
-                    Dim::Var(name) => writer.string(2, self.str(name)),
+                    Dim::Var(name) => self.put(writer, 2, self.str(name)),
                     Dim::Expr(_) => {
-                        writer.string(2, &self.model.exprs().display(dim, self.model.names()).to_string());
+                        self.put(writer, 2, &self.model.exprs().display(dim, self.model.names()).to_string());
                     }
                     Dim::Unknown => {}
                 }
                 if let Some(denotation) = shape.denotation(axis) {
-                    writer.string(3, self.str(denotation));
+                    self.put(writer, 3, self.str(denotation));
                 }
             });
         }
