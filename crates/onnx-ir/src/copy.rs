@@ -103,9 +103,7 @@ impl Model {
             return Err(error);
         }
         let nodes = self.nodes(shell).collect();
-        for output in std::mem::take(&mut self.graphs[shell].outputs).into_iter().rev() {
-            self.unlink_use(output.value, output.slot);
-        }
+        self.release_outputs(shell);
         self.splice(shell, at)?;
         self.graphs.remove(shell);
         Ok(nodes)

@@ -23,6 +23,8 @@ mod provenance;
 mod scope;
 mod sort;
 mod tensors;
+#[cfg(test)]
+mod tests;
 mod traverse;
 mod uses;
 mod value;

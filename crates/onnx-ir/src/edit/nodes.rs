@@ -209,6 +209,15 @@ impl Model {
         }
     }
 
+    /// Removes the outputs of a graph, and so its uses of values.
+    pub(crate) fn release_outputs(&mut self, graph: GraphId) {
+        while let Some(output) = self.graphs[graph].outputs.last() {
+            let (value, slot) = (output.value, output.slot);
+            self.unlink_use(value, slot);
+            self.graphs[graph].outputs.pop();
+        }
+    }
+
     /// Removes graphs with everything in them.
     ///
     /// A value in them that is used from outside, which only a faulty model does, stays as an unresolved value of the main
@@ -218,10 +227,10 @@ impl Model {
         let mut position = 0;
         while let Some(&graph) = graphs.get(position) {
             position += 1;
-            let Some(record) = self.graphs.get_mut(graph) else { continue };
-            for output in std::mem::take(&mut record.outputs).into_iter().rev() {
-                self.unlink_use(output.value, output.slot);
+            if !self.graphs.contains_key(graph) {
+                continue;
             }
+            self.release_outputs(graph);
             let mut at = self.graphs[graph].first;
             while let Some(node) = at {
                 self.release_operands(node);

@@ -1,0 +1,104 @@
+//! Copying, splicing and replacing.
+
+use onnx_schema::{attr, op};
+use onnx_types::Symbol;
+
+use super::{append, check, small};
+use crate::{AttrKind, Attribute, CopyMap, NewNode, Position};
+
+#[test]
+fn a_function_can_be_inlined() {
+    let (mut model, x, _, y) = small();
+    let graph = model.main_graph();
+    let name = model.intern("f");
+    let function = model.add_function(Symbol::EMPTY, name, Symbol::EMPTY);
+    let body = model.function(function).body();
+    let formal = model.add_graph_input(body, "x", None);
+    let new = NewNode::new(op::SOFTMAX)
+        .inputs([formal])
+        .attribute(Attribute::reference(attr::AXIS, attr::AXES, AttrKind::Int))
+        .attribute(Attribute::reference(attr::K, attr::K, AttrKind::Int));
+    let result = model.new_value(Symbol::EMPTY);
+    model.add_node(Position::End(body), new.outputs([result])).unwrap();
+    model.push_graph_output(body, result);
+
+    let call = model.value(y).producer().unwrap();
+    let mut map = CopyMap::new();
+    map.map(formal, x);
+    map.set_attributes(vec![Attribute::new(attr::AXES, 3_i64)]);
+    let nodes = model.copy_nodes(body, Position::Before(call), &mut map).unwrap();
+    assert_eq!(nodes.len(), 1);
+    let copy = model.node(nodes[0]);
+    assert_eq!((copy.input(0), copy.int(attr::AXIS), copy.attributes().len()), (Some(x), Some(3), 1));
+    model.replace_node(call, &[Some(map.get(result))]).unwrap();
+    check(&model);
+    assert_eq!(model.graph(graph).node_count(), 1);
+    // The output of the graph is still called as before.
+    let output = model.graph(graph).outputs()[0].value();
+    assert_eq!(model.str(model.value(output).name()), "y");
+    assert_eq!(model.graph(body).node_count(), 1);
+}
+
+#[test]
+fn a_branch_can_be_spliced_in() {
+    let (mut model, x, w, y) = small();
+    let graph = model.main_graph();
+    let branch = model.new_graph(Symbol::EMPTY);
+    let weight = model.add_initializer(branch, Symbol::EMPTY, super::scalar());
+    let (_, a) = append(&mut model, branch, op::ADD, &[w, weight]);
+    let (_, b) = append(&mut model, branch, op::MUL, &[a, x]);
+    model.push_graph_output(branch, b);
+    let chosen = model
+        .build_at(Position::End(graph))
+        .op(op::IF, [y])
+        .attr(attr::THEN_BRANCH, branch)
+        .output()
+        .unwrap();
+    model.set_output(graph, 0, chosen);
+    check(&model);
+    let owner = model.value(chosen).producer().unwrap();
+    model.splice(branch, Position::Before(owner)).unwrap();
+    model.replace_node(owner, &[Some(b)]).unwrap();
+    check(&model);
+    let ops: Vec<&str> = model.nodes(graph).map(|node| model.str(model.node(node).op())).collect();
+    assert_eq!(ops, ["Add", "Add", "Mul"]);
+    assert_eq!(model.graph_of(weight), graph);
+}
+
+#[test]
+fn a_copied_graph_stands_on_its_own() {
+    let (mut model, x, ..) = small();
+    let graph = model.main_graph();
+    let outer = model.new_graph(Symbol::EMPTY);
+    let inner = model.new_graph(Symbol::EMPTY);
+    let input = model.add_graph_input(outer, "i", None);
+    let (_, value) = append(&mut model, inner, op::ADD, &[input, x]);
+    model.push_graph_output(inner, value);
+    let new = NewNode::new(op::LOOP).attribute(Attribute::new(attr::BODY, inner));
+    model.add_node(Position::End(outer), new).unwrap();
+    let owner = NewNode::new(op::LOOP).attribute(Attribute::new(attr::BODY, outer));
+    model.add_node(Position::End(graph), owner).unwrap();
+    let mut map = CopyMap::new();
+    let copy = model.copy_graph(outer, &mut map).unwrap();
+    let owner = NewNode::new(op::LOOP).attribute(Attribute::new(attr::BODY, copy));
+    let owner = model.add_node(Position::End(graph), owner).unwrap();
+    check(&model);
+    assert_eq!(model.captures(copy), [x]);
+    assert_ne!(map.get(value), value);
+    assert_eq!(model.graph_count(), 5);
+    model.erase_node(owner).unwrap();
+    assert_eq!(model.graph_count(), 3);
+    check(&model);
+}
+
+#[test]
+fn replaced_outputs_keep_the_names_that_callers_know() {
+    let (mut model, x, w, y) = small();
+    let graph = model.main_graph();
+    let (_, relu) = append(&mut model, graph, op::RELU, &[x]);
+    assert!(model.keeps_output_names(y, relu) && !model.keeps_output_names(y, w));
+    model.replace_value(y, relu);
+    assert_eq!(model.str(model.value(relu).name()), "y");
+    assert_eq!(model.graph(graph).outputs()[0].value(), relu);
+    check(&model);
+}

@@ -1,0 +1,174 @@
+//! Sizes, refusals, and what the verifier finds.
+
+use onnx_schema::{attr, op};
+use onnx_types::Symbol;
+
+use super::{append, check, small};
+use crate::{
+    Attribute, Binding, EditError, FaultKind, Model, NewNode, Node, Owner, Position, TrainingInfo, Use, User,
+    Value, ValueRef,
+};
+
+#[test]
+fn records_are_small() {
+    let (node, value) = (size_of::<Node>(), size_of::<Value>());
+    println!("node {node}, value {value}, use {}", size_of::<Use>());
+    assert!(node <= 144, "{node}");
+    assert!(value <= 80, "{value}");
+}
+
+#[test]
+fn refusals_leave_the_model_alone() {
+    let (mut model, x, _, y) = small();
+    let graph = model.main_graph();
+    let add = model.value(y).producer().unwrap();
+    assert_eq!(model.erase_node(add), Err(EditError::StillUsed { value: y, uses: 1 }));
+    let taken = NewNode::new(op::RELU).outputs([y]);
+    assert_eq!(model.add_node(Position::End(graph), taken), Err(EditError::AlreadyDefined { value: y }));
+    let new = model.new_value(Symbol::EMPTY);
+    let twice = NewNode::new(op::RELU).outputs([new, new]);
+    assert_eq!(model.add_node(Position::End(graph), twice), Err(EditError::AlreadyDefined { value: new }));
+    assert_eq!(model.erase_value(x), Err(EditError::StillUsed { value: x, uses: 1 }));
+
+    // A graph cannot hold the node that holds it.
+    let body = model.new_graph(Symbol::EMPTY);
+    let (inner, _) = append(&mut model, body, op::RELU, &[x]);
+    let around = Attribute::new(attr::BODY, body);
+    assert_eq!(model.set_attribute(inner, around.clone()), Err(EditError::AroundItself { graph: body }));
+    let new = NewNode::new(op::LOOP).attribute(around.clone());
+    assert_eq!(
+        model.add_node(Position::End(body), new.clone()),
+        Err(EditError::AroundItself { graph: body })
+    );
+    let owner = model.add_node(Position::End(graph), new).unwrap();
+    assert_eq!(model.set_attribute(add, around), Err(EditError::AlreadyOwned { graph: body }));
+    assert_eq!(
+        model.move_node(owner, Position::End(body)),
+        Err(EditError::IntoItself { node: owner, graph: body })
+    );
+    check(&model);
+    model.erase_node(owner).unwrap();
+    assert!(model.get_graph(body).is_none() && model.get_node(inner).is_none());
+    assert_eq!(model.value(x).uses().len(), 1);
+    check(&model);
+}
+
+#[test]
+fn erased_graphs_leave_no_dangling_uses() {
+    let (mut model, x, ..) = small();
+    let graph = model.main_graph();
+    let body = model.new_graph(Symbol::EMPTY);
+    let (_, inner) = append(&mut model, body, op::RELU, &[x]);
+    let new = NewNode::new(op::LOOP).attribute(Attribute::new(attr::BODY, body));
+    let owner = model.add_node(Position::End(graph), new).unwrap();
+    // A faulty use of an inner value from outside.
+    append(&mut model, graph, op::ABS, &[inner]);
+    assert_eq!(model.verify().unwrap_err()[0].kind, FaultKind::Visibility);
+    model.erase_node(owner).unwrap();
+    check(&model);
+    assert!(matches!(model.value(inner).def(), crate::Def::Unresolved(_)));
+}
+
+#[test]
+fn the_verifier_sees_each_kind_of_fault() {
+    let (model, x, w, y) = small();
+    let graph = model.main_graph();
+    let node = model.value(y).producer().unwrap();
+    let find = |kind, damage: &dyn Fn(&mut Model)| {
+        let mut model = model.clone();
+        damage(&mut model);
+        let faults = model.verify().expect_err("a fault");
+        assert!(faults.iter().any(|fault| fault.kind == kind), "{kind:?}: {faults:?}");
+        assert!(faults.iter().all(|fault| !fault.to_string().is_empty()));
+    };
+    find(FaultKind::List, &|model| model.graphs[graph].node_count = 7);
+    find(FaultKind::List, &|model| model.graphs[graph].last = None);
+    find(FaultKind::List, &|model| model.nodes[node].order = 0);
+    find(FaultKind::List, &|model| model.nodes[node].next = Some(node));
+    find(FaultKind::List, &|model| model.graphs[graph].first = None);
+    find(FaultKind::Use, &|model| model.values[x].uses.clear());
+    find(FaultKind::Use, &|model| model.values[x].uses.push(Use { user: User::Graph(graph), index: 9 }));
+    find(FaultKind::Use, &|model| model.nodes[node].inputs[0].slot = 3);
+    find(FaultKind::Definition, &|model| model.nodes[node].outputs[0] = None);
+    find(FaultKind::Definition, &|model| model.graphs[graph].inputs.clear());
+    find(FaultKind::Definition, &|model| model.graphs[graph].initializers.clear());
+    find(FaultKind::Definition, &|model| model.values[w].constant = None);
+    find(FaultKind::Definition, &|model| model.graphs[graph].initializers.push(w));
+    find(FaultKind::Owner, &|model| model.graphs[graph].owner = Owner::Detached);
+    find(FaultKind::Owner, &|model| {
+        model.new_training_graph(Owner::Algorithm);
+    });
+    find(FaultKind::Function, &|model| {
+        model.add_function(Symbol::EMPTY, op::RELU, Symbol::EMPTY);
+        model.function_order.clear();
+    });
+    find(FaultKind::Function, &|model| {
+        model.add_function(Symbol::EMPTY, op::RELU, Symbol::EMPTY);
+        model.function_index.clear();
+    });
+    find(FaultKind::Visibility, &|model| {
+        let function = model.add_function(Symbol::EMPTY, op::RELU, Symbol::EMPTY);
+        let body = model.function(function).body();
+        model.push_graph_output(body, x);
+    });
+}
+
+#[test]
+fn functions_with_overloads_are_found_by_identity() {
+    let mut model = Model::new();
+    let (domain, name, second) = (model.intern("my"), model.intern("f"), model.intern("second"));
+    let plain = model.add_function(domain, name, Symbol::EMPTY);
+    let overload = model.add_function(domain, name, second);
+    let repeated = model.add_function(domain, name, second);
+    assert_eq!(model.find_function(domain, name, Symbol::EMPTY), Some(plain));
+    assert_eq!(model.find_function(domain, name, second), Some(overload));
+    check(&model);
+    model.remove_function(overload).unwrap();
+    assert_eq!(model.find_function(domain, name, second), Some(repeated));
+    assert_eq!(model.functions(), [plain, repeated]);
+    check(&model);
+}
+
+#[test]
+fn training_graphs_see_the_main_graph() {
+    let (mut model, x, w, _) = small();
+    let algorithm = model.new_training_graph(Owner::Algorithm);
+    let (_, step) = append(&mut model, algorithm, op::SUB, &[w, x]);
+    model.push_graph_output(algorithm, step);
+    let binding = Binding {
+        key: ValueRef::Value(w),
+        value: ValueRef::Value(step),
+        mask: onnx_types::FieldMask::NONE,
+        unknown: Vec::new(),
+    };
+    let training =
+        TrainingInfo { algorithm: Some(algorithm), update_binding: vec![binding], ..TrainingInfo::default() };
+    model.info_mut().training.push(training);
+    check(&model);
+    assert_eq!(model.captures(algorithm), [w, x]);
+    assert_eq!(model.all_graphs().count(), 2);
+    assert!(model.name_plan().fresh_name(step).is_some());
+}
+
+#[test]
+fn a_new_node_does_not_inherit_the_origin_of_an_erased_one() {
+    let (mut model, x, ..) = small();
+    let graph = model.main_graph();
+    let (old, _) = append(&mut model, graph, op::RELU, &[x]);
+    model.set_node_origin(old, crate::Origin::Byte(7));
+    model.erase_node(old).unwrap();
+    let (new, _) = append(&mut model, graph, op::RELU, &[x]);
+    assert_eq!(model.node_origin(new), crate::Origin::Unknown);
+}
+
+#[test]
+fn a_clone_shares_weights_and_nothing_else() {
+    let (model, x, w, y) = small();
+    let mut copy = model.clone();
+    assert!(std::sync::Arc::ptr_eq(model.value(w).constant().unwrap(), copy.value(w).constant().unwrap()));
+    let node = copy.value(y).producer().unwrap();
+    copy.set_input(node, 1, Some(x));
+    assert_eq!(model.node(node).input(1), Some(w));
+    check(&model);
+    check(&copy);
+}
