@@ -6,6 +6,7 @@ mod encode;
 mod error;
 pub mod externalize;
 pub mod file;
+pub mod formats;
 mod limits;
 mod mmap;
 pub mod rules;

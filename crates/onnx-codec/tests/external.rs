@@ -1,5 +1,6 @@
 //! External data in the file system: what a location may open. The cases are numbered T1 to T19 as in the project's list
 //! of hostile input.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail")]
 #![cfg(unix)]
 
 use std::fs;

@@ -1,4 +1,5 @@
 //! Moving weights into external data and back.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail")]
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! Reading and writing files: the promises of `onnx_codec::file`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail")]
 #![cfg(unix)]
 
 use std::fs;
