@@ -137,6 +137,19 @@ impl<'a> Cx<'a> {
         Ok(symbol)
     }
 
+    /// The symbol of a singular string field, noting whether it was written empty.
+    #[inline]
+    fn noted(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        number: u32,
+        form: &mut Form,
+    ) -> Result<Symbol> {
+        form.note(number, payload.is_empty());
+        self.name(reader, payload)
+    }
+
     /// The symbol of a name that was not met lately.
     #[inline(never)]
     fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {

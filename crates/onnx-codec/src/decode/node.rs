@@ -40,35 +40,14 @@ impl<'a> Cx<'a> {
                     inputs.push((!name.is_empty()).then(|| self.used(graph, name)));
                 }
                 2 => outputs.push(self.name(&fields, content)?),
-                3 => {
-                    node.name = self.name(&fields, content)?;
-                    form.note(3, content.is_empty());
-                }
-                4 => {
-                    node.op = self.name(&fields, content)?;
-                    form.note(4, content.is_empty());
-                }
+                3 => node.name = self.noted(&fields, content, 3, &mut form)?,
+                4 => node.op = self.noted(&fields, content, 4, &mut form)?,
                 5 => {
-                    self.steps.push(Step::Node { index, op: node.op, name: node.name });
-                    let position = attributes.len();
-                    let attribute = self
-                        .attribute(&fields, content)
-                        .map_err(|error| error.in_item("attribute", position))?;
-                    attributes.push(attribute);
-                    self.steps.pop();
+                    attributes.push(self.node_attribute(&fields, content, &node, index, attributes.len())?)
                 }
-                6 => {
-                    doc = self.name(&fields, content)?;
-                    form.note(6, content.is_empty());
-                }
-                7 => {
-                    node.domain = self.name(&fields, content)?;
-                    form.note(7, content.is_empty());
-                }
-                8 => {
-                    node.overload = self.name(&fields, content)?;
-                    form.note(8, content.is_empty());
-                }
+                6 => doc = self.noted(&fields, content, 6, &mut form)?,
+                7 => node.domain = self.noted(&fields, content, 7, &mut form)?,
+                8 => node.overload = self.noted(&fields, content, 8, &mut form)?,
                 9 => metadata.push(self.metadata(&fields, content)?),
                 10 => devices.push(self.node_devices(&fields, content)?),
                 _ => self.keep(&mut form.unknown, &field, false),
@@ -89,6 +68,21 @@ impl<'a> Cx<'a> {
             self.model.set_node_origin(node, Origin::Byte(payload.offset() as u64));
         }
         Ok(())
+    }
+
+    fn node_attribute(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        node: &LoadedNode,
+        index: usize,
+        position: usize,
+    ) -> Result<Attribute> {
+        self.steps.push(Step::Node { index, op: node.op, name: node.name });
+        let attribute =
+            self.attribute(reader, payload).map_err(|error| error.in_item("attribute", position))?;
+        self.steps.pop();
+        Ok(attribute)
     }
 
     /// What an output of the given name is: left out, a value that was used before, or a new one.

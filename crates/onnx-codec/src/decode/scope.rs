@@ -30,6 +30,7 @@ pub(super) struct Scope {
 }
 
 /// What to return to when a graph ends.
+#[derive(Clone, Copy)]
 pub(super) struct Outer {
     log: usize,
     unresolved: usize,
