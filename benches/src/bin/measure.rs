@@ -1,0 +1,175 @@
+//! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
+//!
+//! `measure generate chain|transformer NODES PATH`, `measure generate weights BYTES PATH`,
+//! `measure model PATH ROUNDS`, `measure open PATH`, `measure copy FROM TO fsync|plain`,
+//! `measure growth ROUNDS SIZE…`
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::process::ExitCode;
+
+use bytes::Bytes;
+use onnx_benches::samples::Samples;
+use onnx_benches::{decode, decode_messages, edits, encode};
+use onnx_codec::ReadMode;
+use onnx_codec::file::{read, write_segments};
+use onnx_proto::wire::Segments;
+use onnx_tests::models::{Transformer, chain, fan_out, inline_weights};
+use prost::Message as _;
+
+type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
+
+/// How many edits make one sample.
+const EDITS: usize = 2000;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut samples = Samples::default();
+    let result = match args.as_slice() {
+        ["generate", kind, size, path] => generate(kind, size, path),
+        ["model", path, rounds] => model(path, rounds, &mut samples),
+        ["open", path] => open(path, &mut samples),
+        ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
+        ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
+        _ => Err("measure generate|model|open|copy|growth, with their arguments".into()),
+    };
+    match result {
+        Ok(()) => {
+            println!("{}", samples.to_json());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("measure: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn generate(kind: &str, size: &str, path: &str) -> Result {
+    let bytes = match kind {
+        "chain" => chain(size.parse()?),
+        "transformer" => Transformer { value_info: true, ..Transformer::with_nodes(size.parse()?) }.build(),
+        "weights" => {
+            write_plain(path, &inline_weights(size.parse()?))?;
+            // What is measured later shall not wait for these pages to reach the disk.
+            return Ok(File::open(path)?.sync_all()?);
+        }
+        other => return Err(format!("there is no model `{other}`").into()),
+    };
+    Ok(std::fs::write(path, bytes)?)
+}
+
+/// Everything that is done with a whole model, by turns.
+fn model(path: &str, rounds: &str, samples: &mut Samples) -> Result {
+    let bytes = read(path, ReadMode::Memory)?;
+    whole("", &bytes, rounds.parse()?, samples);
+    for _ in 0..rounds.parse()? {
+        samples.time("load", || read(path, ReadMode::Memory).map(decode)).map(drop)?;
+    }
+    Ok(())
+}
+
+/// Samples of everything that takes time linear in the model; `suffix` ends their names.
+fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
+    // The first round pays for memory that the process does not have yet.
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        drop(samples.time(format!("decode{suffix}"), || decode(bytes.clone())));
+        let messages = samples.time(format!("prost-decode{suffix}"), || decode_messages(bytes.clone()));
+        drop(samples.time(format!("prost-encode{suffix}"), || messages.encode_to_vec()));
+        drop(messages);
+        let model = decode(bytes.clone());
+        drop(samples.time(format!("encode{suffix}"), || encode(&model)));
+        drop(samples.time(format!("clone{suffix}"), || model.clone()));
+        let faults = samples.time(format!("verify{suffix}"), || model.verify());
+        assert!(faults.is_ok(), "the model that was read is sound");
+    }
+}
+
+/// Opens a model by a map, in a process that has done nothing else.
+fn open(path: &str, samples: &mut Samples) -> Result {
+    let before = status("RssAnon")?;
+    let model = samples.wall_time("open", || read(path, ReadMode::Map).map(decode))?;
+    samples.push("open-rss-anon", status("RssAnon")?.saturating_sub(before));
+    samples.push("open-rss-file", status("RssFile")?);
+    samples.push("open-peak", status("VmHWM")?);
+    assert!(model.node_count() > 0, "the model has nodes");
+    Ok(())
+}
+
+/// A line of `/proc/self/status` in bytes.
+fn status(key: &str) -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    let number = line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say")?;
+    Ok(number.parse::<u64>()? * 1024)
+}
+
+/// Reads a model by a map and writes it elsewhere.
+fn copy(from: &str, to: &str, fsync: bool) -> Result {
+    let segments = encode(&decode(read(from, ReadMode::Map)?));
+    if fsync { Ok(write_segments(to, &segments)?) } else { Ok(write_plain(to, &segments)?) }
+}
+
+/// Writes segments without waiting for the disk.
+fn write_plain(path: &str, segments: &Segments) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    let mut slices: Vec<IoSlice<'_>> = segments.iter().map(|segment| IoSlice::new(segment)).collect();
+    let mut slices = slices.as_mut_slice();
+    while !slices.is_empty() {
+        // The most slices that one call takes.
+        let most = slices.len().min(1024);
+        let written = file.write_vectored(&slices[..most])?;
+        IoSlice::advance_slices(&mut slices, written);
+    }
+    Ok(())
+}
+
+/// The same at several sizes; what edits cost is given for [`EDITS`] of them.
+fn growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
+    let rounds: usize = rounds.parse()?;
+    for size in sizes {
+        let nodes: usize = size.parse()?;
+        let suffix = format!("/{nodes}");
+        let bytes = chain(nodes);
+        whole(&suffix, &bytes, rounds, samples);
+        let mut model = decode(bytes);
+        for _ in 0..=rounds {
+            insert_and_erase(&mut model, &suffix, samples);
+        }
+        for _ in 0..rounds {
+            edits::reverse(&mut model);
+            samples.time(format!("sort{suffix}"), || edits::sort(&mut model));
+        }
+        drop(model);
+        let mut model = decode(fan_out(nodes));
+        for _ in 0..rounds {
+            uses(&mut model, &suffix, samples);
+        }
+    }
+    Ok(())
+}
+
+fn insert_and_erase(model: &mut onnx_ir::Model, suffix: &str, samples: &mut Samples) {
+    let window = edits::window(model, EDITS);
+    let made = samples.time(format!("insert{suffix}"), || edits::insert_after(model, &window));
+    samples.time(format!("erase{suffix}"), || edits::erase(model, &made));
+    let made = samples.time(format!("insert-crowded{suffix}"), || edits::insert_crowded(model, EDITS));
+    edits::erase(model, &made);
+}
+
+fn uses(model: &mut onnx_ir::Model, suffix: &str, samples: &mut Samples) {
+    let (hub, input) = edits::hub_and_input(model);
+    samples.time(format!("replace{suffix}"), || model.replace_all_uses(hub, input));
+    samples.time(format!("replace{suffix}"), || model.replace_all_uses(input, hub));
+    // Uses of one value are added and removed among many others.
+    let Some(producer) = model.value(hub).producer() else { return };
+    let users = vec![producer; EDITS];
+    let made = samples.time(format!("insert-use{suffix}"), || edits::insert_after(model, &users));
+    samples.time(format!("erase-use{suffix}"), || edits::erase(model, &made));
+}
