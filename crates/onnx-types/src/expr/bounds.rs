@@ -350,7 +350,7 @@ impl ExprTable {
 impl Scope<'_> {
     fn proves_le(&self, a: Dim, b: Dim) -> bool {
         match (self.table.poly(a), self.table.poly(b)) {
-            (Some(a), Some(b)) => self.le(&a, &b, &mut FUEL.clone()),
+            (Some(a), Some(b)) => self.le(&a, &b, &mut { FUEL }),
             _ => false,
         }
     }
@@ -360,9 +360,9 @@ impl Scope<'_> {
         if let Some(poly) = self.table.poly(dim)
             && poly.terms.len() > 1
         {
-            span.lo = self.lower(&poly, INF, &mut FUEL.clone());
+            span.lo = self.lower(&poly, INF, &mut { FUEL });
             if let Some(negated) = poly.scaled(-1) {
-                span.hi = -self.lower(&negated, INF, &mut FUEL.clone());
+                span.hi = -self.lower(&negated, INF, &mut { FUEL });
             }
         }
         span.to_bounds()

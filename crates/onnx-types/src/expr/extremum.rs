@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::bounds::{FUEL, Scope, SymbolBounds};
-use super::poly::{Poly, gcd};
+use super::poly::gcd;
 use super::table::{ListOp, MAX_TERMS, NodeRef, sort_operands};
 use super::{Dim, ExprTable};
 
@@ -51,13 +51,12 @@ impl ExprTable {
 
     /// `a` where `cond` is not 0, else `b`. Defined where `cond` and the chosen one are.
     pub fn select(&mut self, cond: Dim, a: Dim, b: Dim) -> Dim {
-        let zero = Poly::default();
         match cond {
             Dim::Unknown => Dim::Unknown,
             _ if a == b => a,
             Dim::Known(0) => b,
             Dim::Known(_) => a,
-            _ if self.never(cond, &zero, None) => a,
+            _ if self.never(cond, 0) => a,
             _ => self.intern(NodeRef::Select(cond, a, b)).unwrap_or_default(),
         }
     }
@@ -158,24 +157,23 @@ impl ExprTable {
             [only] => return Some(only),
             _ => {}
         }
-        let one = Poly::constant(1);
-        if let Some(&sure) = args.iter().find(|&&arg| self.never(arg, &one, None)) {
+        if let Some(&sure) = args.iter().find(|&&arg| self.never(arg, 1)) {
             return Some(sure);
         }
         self.intern(NodeRef::List(ListOp::Bcast, &args))
     }
 
     /// Whether `dim` differs from the number `value` for all values of the symbols.
-    fn never(&self, dim: Dim, value: &Poly, env: Option<&dyn SymbolBounds>) -> bool {
+    fn never(&self, dim: Dim, value: i64) -> bool {
         let Some(mut difference) = self.poly(dim) else { return false };
-        if difference.add_scaled(value, -1).is_none() {
+        if difference.add_term(Dim::Known(1), value.saturating_neg()).is_none() {
             return false;
         }
         let content = difference.content();
         if content > 1 && difference.constant.unsigned_abs() % content != 0 {
             return true;
         }
-        let span = Scope { table: self, env }.poly_span(&difference);
+        let span = self.poly_span(&difference);
         span.lo > 0 || span.hi < 0
     }
 }

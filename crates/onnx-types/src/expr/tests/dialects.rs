@@ -14,7 +14,7 @@ const FOUND: &[(&str, Option<&str>)] = &[
     ("Addacc.3_dim_0", None),
     ("Concatpresent.0.key_dim_2", None),
     ("Ifacc.11_dim_1", None),
-    ("((((((((samples//80)) - 3)//2)) - 1)//2)) + 1", Some("(samples - 80)//320 + 0")),
+    ("((((((((samples//80)) - 3)//2)) - 1)//2)) + 1", Some("(samples - 80)//320")),
     ("(((((samples//80)) - 3)//2)) + 1", Some("(samples - 80)//160")),
     ("(((height - 1)//16)) + 1", Some("ceil(height/16)")),
     ("(((height - 1)//2)) + 1", Some("ceil(height/2)")),
