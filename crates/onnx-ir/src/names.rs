@@ -207,7 +207,9 @@ impl<'a> Walk<'a> {
             }
         }
         for output in &record.outputs {
-            self.look_up(output.value, None);
+            // An outer value is used where the node stands that this graph belongs to.
+            let inner = model.graph_of(output.value) == graph;
+            self.look_up(output.value, if inner { None } else { model.owner_node(graph) });
         }
         let children = self.tasks.len();
         for node in model.nodes(graph) {
