@@ -1,0 +1,150 @@
+//! What the printer and the parser must agree on about the data of tensors.
+
+use std::ops::RangeInclusive;
+
+use onnx_types::ElemType;
+use onnx_types::tensor::{Payload, Tensor, Varints};
+
+/// How the data of a tensor can be written without naming the field they stand in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Plain {
+    /// As the entries of the typed field that the element type prescribes.
+    Entries,
+    /// As elements of raw data.
+    Elements,
+    /// Not at all: something about them is not as it should be.
+    No,
+}
+
+/// How the data of a tensor can be written; a quick look, except for entries that must be in range.
+pub(crate) fn plain_form(tensor: &Tensor) -> Plain {
+    let elem = tensor.elem();
+    let Some(count) = tensor.element_count() else { return Plain::No };
+    let fits = |found: usize| entry_count(elem, count) == Some(found as u64) && found > 0;
+    let payload = tensor.payload();
+    let is_entries = match payload {
+        Payload::Raw(bytes) => {
+            let whole = elem.bits().is_some()
+                && elem.byte_len(count) == Some(bytes.len() as u64)
+                && !bytes.is_empty()
+                && has_clean_padding(elem, count, bytes);
+            return if whole { Plain::Elements } else { Plain::No };
+        }
+        Payload::None | Payload::External(_) | Payload::Splat(_) => false,
+        _ if payload.storage() != Some(elem.storage()) => false,
+        Payload::Floats(bytes) => bytes.len().is_multiple_of(4) && fits(bytes.len() / 4),
+        Payload::Doubles(bytes) => bytes.len().is_multiple_of(8) && fits(bytes.len() / 8),
+        Payload::Int32s(list) => {
+            let range = int32_range(elem);
+            fits(list.count())
+                && is_canonical(payload)
+                && list.iter_i32().all(|entry| range.contains(&i64::from(entry)))
+        }
+        Payload::Int64s(list) => fits(list.count()) && is_canonical(payload),
+        Payload::Uint64s(list) => {
+            let max = if elem == ElemType::Uint32 { u64::from(u32::MAX) } else { u64::MAX };
+            fits(list.count()) && is_canonical(payload) && list.iter().all(|entry| entry <= max)
+        }
+        Payload::Strings(strings) => fits(strings.len()),
+    };
+    if is_entries { Plain::Entries } else { Plain::No }
+}
+
+/// Whether the bits after the last packed element are zero.
+fn has_clean_padding(elem: ElemType, count: u64, bytes: &[u8]) -> bool {
+    let Some(bits) = elem.bits().filter(|&bits| bits < 8) else { return true };
+    // Only the remainder of the bits counts: eight codes fill whole bytes.
+    let used = count % 8 * u64::from(bits) % 8;
+    used == 0 || bytes.last().is_none_or(|&last| last >> used == 0)
+}
+
+/// Whether the varints of a payload are spelled as an encoder would spell their values.
+pub(crate) fn is_canonical(payload: &Payload) -> bool {
+    match payload {
+        Payload::Int32s(list) => {
+            // The usual spelling of a 32-bit value is that of the same 64-bit value.
+            let mut length = 0_usize;
+            let fit = list.iter_i64().all(|value| {
+                length += varint_len(value.cast_unsigned());
+                i32::try_from(value).is_ok()
+            });
+            fit && length == list.bytes().len()
+        }
+        Payload::Int64s(list) | Payload::Uint64s(list) => has_shortest_varints(list),
+        _ => true,
+    }
+}
+
+/// The 10th byte of a varint may hold bits beyond the 64th, which vanish in its value; so the bytes are compared.
+fn has_shortest_varints(list: &Varints) -> bool {
+    let length: usize = list.iter().map(varint_len).sum();
+    length == list.bytes().len() && !has_lost_bits(list.bytes())
+}
+
+/// Whether a varint of ten bytes has more bits than a value.
+fn has_lost_bits(bytes: &[u8]) -> bool {
+    let mut run = 0_u32;
+    bytes.iter().any(|&byte| {
+        run += 1;
+        let lost = run == 10 && byte > 1;
+        if byte & 0x80 == 0 {
+            run = 0;
+        }
+        lost
+    })
+}
+
+const fn varint_len(value: u64) -> usize {
+    (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
+/// The entries that a typed field has for so many elements.
+pub(crate) fn entry_count(elem: ElemType, count: u64) -> Option<u64> {
+    match elem {
+        ElemType::Complex64 | ElemType::Complex128 => count.checked_mul(2),
+        ElemType::Uint4 | ElemType::Int4 | ElemType::Float4E2M1 => Some(count.div_ceil(2)),
+        ElemType::Uint2 | ElemType::Int2 => Some(count.div_ceil(4)),
+        _ => Some(count),
+    }
+}
+
+/// The entries of `int32_data` that hold something of a type. Any byte is let through for a bool: it reads as true.
+pub(crate) fn int32_range(elem: ElemType) -> RangeInclusive<i64> {
+    match elem {
+        ElemType::Int8 => -0x80..=0x7f,
+        ElemType::Int16 => -0x8000..=0x7fff,
+        ElemType::Uint16 | ElemType::Float16 | ElemType::Bfloat16 => 0..=0xffff,
+        ElemType::Float6E2M3 | ElemType::Float6E3M2 => 0..=0x3f,
+        ElemType::Int32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        _ => 0..=0xff,
+    }
+}
+
+/// Code number `index` of elements narrower than a byte, which follow each other without gap from the lowest bit on.
+pub(crate) fn code_at(bytes: &[u8], bits: u32, index: usize) -> Option<u8> {
+    let position = index.checked_mul(bits as usize)?;
+    let at = position / 8;
+    let low = u16::from(*bytes.get(at)?);
+    let high = bytes.get(at + 1).map_or(0, |&byte| u16::from(byte));
+    let mask = (0xff_u16 >> 8_u32.saturating_sub(bits)) as u8;
+    Some(((low | high << 8) >> (position % 8)) as u8 & mask)
+}
+
+/// Puts codes narrower than a byte together, as raw data have them.
+pub(crate) fn pack(codes: &[u8], bits: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(codes.len().div_ceil(8).saturating_mul(bits as usize));
+    let (mut word, mut filled) = (0_u32, 0_u32);
+    for &code in codes {
+        word |= u32::from(code) << filled;
+        filled += bits;
+        while filled >= 8 {
+            bytes.push(word as u8);
+            word >>= 8;
+            filled -= 8;
+        }
+    }
+    if filled > 0 {
+        bytes.push(word as u8);
+    }
+    bytes
+}

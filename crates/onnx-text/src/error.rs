@@ -1,0 +1,58 @@
+//! Why text could not be parsed, or a model not printed.
+
+use std::fmt;
+
+use onnx_diag::Sink;
+
+/// Why a model could not be printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrintError {
+    /// Graphs or types are nested more deeply than any file can hold.
+    #[error("graphs or types are nested more than {limit} levels deep")]
+    TooDeep {
+        /// The greatest number of levels.
+        limit: u32,
+    },
+}
+
+/// Why text could not be parsed: everything that is wrong with it.
+#[derive(Clone, Debug)]
+pub struct ParseError {
+    findings: Box<Sink>,
+}
+
+impl ParseError {
+    pub(crate) fn new(findings: Sink) -> Self {
+        Self { findings: Box::new(findings) }
+    }
+
+    /// Everything that is wrong, in the order of the text.
+    #[must_use]
+    pub fn findings(&self) -> &Sink {
+        &self.findings
+    }
+
+    /// Everything that is wrong, to be merged with other findings.
+    #[must_use]
+    pub fn into_findings(self) -> Sink {
+        *self.findings
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(first) = self.findings.diagnostics().first() {
+            if let Some(position) = first.locus.position() {
+                write!(f, "{position}: ")?;
+            }
+            f.write_str(&first.message)?;
+        }
+        match self.findings.counts().errors {
+            0 | 1 => Ok(()),
+            errors => write!(f, " (and {} more)", errors - 1),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}

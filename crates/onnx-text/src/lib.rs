@@ -1,0 +1,13 @@
+//! The ONNX text syntax: parsed into the editable graph, and printed from it.
+#![forbid(unsafe_code)]
+
+mod elements;
+mod error;
+mod lexer;
+mod limits;
+mod print;
+pub mod rules;
+
+pub use error::{ParseError, PrintError};
+pub use limits::Limits;
+pub use print::{PrintOptions, Printed, print_function, print_graph, print_model, print_node};

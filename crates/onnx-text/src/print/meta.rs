@@ -1,0 +1,157 @@
+//! Annotations: `@{key: value, …}` after what they belong to.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use onnx_ir::MetadataEntry;
+use onnx_types::tensor::TensorMetadata;
+use onnx_types::{FieldMask, Symbol, UnknownField};
+
+use super::Printer;
+
+/// A list in braces that is opened by its first entry.
+pub(super) struct Entries {
+    open: &'static str,
+    any: bool,
+}
+
+impl Entries {
+    /// The entries of an annotation.
+    pub(super) const fn annotation() -> Self {
+        Self { open: " @{", any: false }
+    }
+
+    /// The entries of a record.
+    pub(super) const fn record() -> Self {
+        Self { open: "{", any: false }
+    }
+}
+
+impl Printer<'_> {
+    /// Begins an entry of a list in braces.
+    pub(super) fn key(&mut self, entries: &mut Entries, key: &str) {
+        self.out.push_str(if entries.any { ", " } else { entries.open });
+        entries.any = true;
+        self.out.push_str(key);
+        self.out.push_str(": ");
+    }
+
+    /// Ends an annotation, if there is one.
+    pub(super) fn end(&mut self, entries: &Entries) {
+        if entries.any {
+            self.out.push('}');
+        }
+    }
+
+    /// Ends a record, which is there even without entries.
+    pub(super) fn end_record(&mut self, entries: &Entries) {
+        if !entries.any {
+            self.out.push_str(entries.open);
+        }
+        self.out.push('}');
+    }
+
+    /// Writes the documentation.
+    pub(super) fn doc(&mut self, entries: &mut Entries, doc: Symbol) {
+        if !doc.is_empty() {
+            self.key(entries, "doc_string");
+            self.string(self.str(doc));
+        }
+    }
+
+    /// Writes a list of metadata as an entry, unless it is empty.
+    pub(super) fn metadata(&mut self, entries: &mut Entries, metadata: &[MetadataEntry]) {
+        if !metadata.is_empty() {
+            self.key(entries, "metadata_props");
+            self.metadata_list(metadata);
+        }
+    }
+
+    /// Writes a list of metadata.
+    pub(super) fn metadata_list(&mut self, metadata: &[MetadataEntry]) {
+        self.list('[', ']', metadata, |printer, entry| {
+            printer.string(printer.str(entry.key()));
+            printer.out.push_str(": ");
+            printer.string(printer.str(entry.value()));
+            printer.source(entry.source());
+        });
+    }
+
+    /// Writes a list of a tensor's metadata or external data.
+    pub(super) fn tensor_metadata(&mut self, metadata: &[TensorMetadata]) {
+        self.list('[', ']', metadata, |printer, entry| {
+            printer.string(&entry.key);
+            printer.out.push_str(": ");
+            printer.string(&entry.value);
+            printer.source(entry.source.as_ref());
+        });
+    }
+
+    /// Writes the bytes that a small message was read from, where they are not the usual ones.
+    pub(super) fn source(&mut self, source: Option<&Bytes>) {
+        if let Some(source) = source.filter(|_| self.exact()) {
+            self.out.push_str(" @{source: ");
+            self.hex(source);
+            self.out.push('}');
+        }
+    }
+
+    /// Writes which fields stand in the file although they hold their default.
+    pub(super) fn present(&mut self, entries: &mut Entries, mask: FieldMask) {
+        if mask == FieldMask::NONE || !self.exact() {
+            return;
+        }
+        self.key(entries, "present");
+        let mut separator = '[';
+        for number in (0..32).filter(|&number| mask.contains(number)) {
+            self.out.push(separator);
+            // Writing to a string cannot fail.
+            let _ = write!(self.out, "{number}");
+            separator = ',';
+        }
+        self.out.push(']');
+    }
+
+    /// Writes the fields that nobody knows.
+    pub(super) fn unknown(&mut self, entries: &mut Entries, unknown: &[UnknownField]) {
+        if unknown.is_empty() {
+            return;
+        }
+        if self.compat() {
+            self.lost("fields that this version of the format does not know");
+        } else if self.exact() {
+            self.key(entries, "unknown");
+            self.list('[', ']', unknown, |printer, field| printer.hex(&field.bytes));
+        }
+    }
+
+    /// Writes a list with commas between its elements.
+    pub(super) fn list<T>(
+        &mut self,
+        open: char,
+        close: char,
+        items: &[T],
+        mut write: impl FnMut(&mut Self, &T),
+    ) {
+        self.out.push(open);
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            write(self, item);
+        }
+        self.out.push(close);
+    }
+
+    /// Writes an integer.
+    #[inline]
+    pub(super) fn int(&mut self, value: i64) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "{value}");
+    }
+
+    /// Writes a list of integers.
+    pub(super) fn ints(&mut self, values: &[i64]) {
+        self.list('[', ']', values, |printer, &value| printer.int(value));
+    }
+}

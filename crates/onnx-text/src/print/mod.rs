@@ -1,0 +1,239 @@
+//! The graph to text.
+//!
+//! The printer writes into one string and keeps no other state per node. Whatever a place of the model carries beyond the
+//! plain syntax follows it as one annotation, `@{…}`, so a model without such things looks as the reference prints it.
+
+mod attr;
+mod device;
+mod graph;
+mod lexis;
+mod meta;
+mod model;
+mod node;
+mod number;
+mod tensor;
+mod ty;
+
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
+use onnx_ir::{FunctionId, GraphId, Model, NamePlan, NodeId, ValueId};
+use onnx_types::Symbol;
+use onnx_types::tensor::Tensor;
+
+use crate::error::PrintError;
+use crate::rules;
+
+/// How to print.
+#[derive(Clone, Copy)]
+pub struct PrintOptions<'a> {
+    /// Print everything, bit-level details included, so that parsing the text gives exactly the same model.
+    pub full: bool,
+    /// Print only what the reference parser accepts, and say what had to be left out. Tensors are never elided then.
+    pub compat: bool,
+    /// The largest number of elements of a tensor that is printed in full, unless `full` or `compat` asks for all of
+    /// them. Default: 64.
+    pub elide_above: u64,
+    /// Makes a digest such as `sha256:0f…` of an elided tensor. Without it, elided tensors are not read at all.
+    pub digest: Option<&'a dyn Fn(&Tensor) -> Option<String>>,
+}
+
+impl Default for PrintOptions<'_> {
+    fn default() -> Self {
+        Self { full: false, compat: false, elide_above: 64, digest: None }
+    }
+}
+
+impl PrintOptions<'_> {
+    /// Options that print everything.
+    #[must_use]
+    pub fn full() -> Self {
+        Self { full: true, ..Self::default() }
+    }
+
+    /// Options that print what the reference parser accepts.
+    #[must_use]
+    pub fn compat() -> Self {
+        Self { compat: true, ..Self::default() }
+    }
+}
+
+/// A text, and what it does not say.
+#[derive(Clone, Debug)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// What the reference's syntax could not say; empty unless [`PrintOptions::compat`] was set.
+    pub left_out: Sink,
+}
+
+/// Prints a model.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply.
+pub fn print_model(model: &Model, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
+    print(model, options, model.node_count().saturating_mul(64), Printer::model)
+}
+
+/// Prints a graph.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply.
+///
+/// # Panics
+///
+/// When the graph is not of this model.
+pub fn print_graph(model: &Model, graph: GraphId, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
+    print(model, options, model.graph(graph).node_count().saturating_mul(64), |printer| {
+        printer.graph(graph)?;
+        printer.out.push('\n');
+        Ok(())
+    })
+}
+
+/// Prints a function.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply.
+///
+/// # Panics
+///
+/// When the function is not of this model.
+pub fn print_function(
+    model: &Model,
+    function: FunctionId,
+    options: &PrintOptions<'_>,
+) -> Result<Printed, PrintError> {
+    print(model, options, 1024, |printer| printer.function(function))
+}
+
+/// Prints a node.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply.
+///
+/// # Panics
+///
+/// When the node is not of this model.
+pub fn print_node(model: &Model, node: NodeId, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
+    print(model, options, 256, |printer| {
+        printer.node(node)?;
+        printer.out.push('\n');
+        Ok(())
+    })
+}
+
+fn print<'m>(
+    model: &'m Model,
+    options: &'m PrintOptions<'m>,
+    room: usize,
+    write: impl FnOnce(&mut Printer<'m>) -> Result,
+) -> Result<Printed> {
+    let mut printer = Printer {
+        model,
+        plan: model.name_plan(),
+        options,
+        out: String::with_capacity(room),
+        indent: 0,
+        depth: 0,
+        left_out: Sink::with(Policy::new(), Caps::DEFAULT),
+        place: Vec::new(),
+    };
+    write(&mut printer)?;
+    Ok(Printed { text: printer.out, left_out: printer.left_out })
+}
+
+type Result<T = (), E = PrintError> = std::result::Result<T, E>;
+
+/// Where the printer is, for telling what was left out.
+#[derive(Clone, Copy)]
+enum Place {
+    Graph(GraphId),
+    Function(FunctionId),
+    Node(usize, NodeId),
+    Attribute(Symbol),
+    Value(ValueId),
+}
+
+struct Printer<'m> {
+    model: &'m Model,
+    plan: NamePlan,
+    options: &'m PrintOptions<'m>,
+    out: String,
+    indent: usize,
+    /// How many graphs and types are open.
+    depth: u32,
+    left_out: Sink,
+    place: Vec<Place>,
+}
+
+impl<'m> Printer<'m> {
+    /// Whether bit-level details are printed.
+    const fn exact(&self) -> bool {
+        self.options.full && !self.options.compat
+    }
+
+    /// Whether only the reference's syntax may be used.
+    const fn compat(&self) -> bool {
+        self.options.compat
+    }
+
+    fn str(&self, symbol: Symbol) -> &'m str {
+        self.model.str(symbol)
+    }
+
+    /// Begins a line.
+    fn line(&mut self) {
+        const SPACES: &str = "                                                ";
+        self.out.push('\n');
+        let mut left = self.indent.saturating_mul(3);
+        while left > 0 {
+            let some = left.min(SPACES.len());
+            self.out.push_str(SPACES.get(..some).unwrap_or_default());
+            left -= some;
+        }
+    }
+
+    /// Refuses to nest too deeply; the caller takes the level back.
+    fn deeper(&mut self) -> Result {
+        self.depth += 1;
+        if self.depth > crate::limits::PRINT_DEPTH {
+            return Err(PrintError::TooDeep { limit: crate::limits::PRINT_DEPTH });
+        }
+        Ok(())
+    }
+
+    /// Notes that the reference's syntax cannot say something.
+    #[cold]
+    fn lost(&mut self, what: &str) {
+        self.note_loss(&rules::LEFT_OUT, what);
+    }
+
+    #[cold]
+    fn note_loss(&mut self, rule: &'static Rule, what: &str) {
+        let Self { left_out, model, place, .. } = self;
+        left_out.report_with(rule, || {
+            let mut locus = Locus::model();
+            for &place in place.iter() {
+                locus = match place {
+                    Place::Graph(graph) => locus.graph(model.str(model.graph(graph).name())),
+                    Place::Function(function) => {
+                        let function = model.function(function);
+                        let names = [function.written_domain(), function.name(), function.overload()];
+                        let [domain, name, overload] = names.map(|name| model.str(name));
+                        locus.function(domain, name, overload)
+                    }
+                    Place::Node(index, node) => {
+                        let node = model.node(node);
+                        locus.node(index, model.str(node.op()), model.str(node.name()))
+                    }
+                    Place::Attribute(name) => locus.attribute(model.str(name)),
+                    Place::Value(value) => locus.value(model.str(model.value(value).name())),
+                };
+            }
+            Diagnostic::new(rule, locus, what)
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! The rules of text: what can be wrong with it, and what the reference's syntax cannot say. Codes 0xxx.
+
+use onnx_diag::{Reference, Rule, Severity};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal $slug:literal $severity:ident $reference:ident $summary:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub static $name: Rule = Rule {
+                code: $code,
+                slug: $slug,
+                severity: Severity::$severity,
+                summary: $summary,
+                spec: "Textual Syntax",
+                reference: Reference::$reference,
+                explain: "",
+            };
+        )*
+        /// All rules of this crate, by ascending code.
+        pub static ALL: &[&Rule] = &[$(&$name),*];
+    };
+}
+
+rules! {
+    /// Something else stands where the syntax asks for something.
+    UNEXPECTED_TOKEN = 1 "unexpected-token" Error Enforced
+        "The text does not follow the syntax at this place.";
+    /// A string has no end, or an escape in it is malformed.
+    MALFORMED_STRING = 2 "malformed-string" Error Partly
+        "A string has no closing quote, or a malformed escape.";
+    /// A number has no digits where it needs some.
+    MALFORMED_NUMBER = 3 "malformed-number" Error Partly
+        "A number is malformed.";
+    /// A number does not fit its place.
+    NUMBER_OUT_OF_RANGE = 4 "number-out-of-range" Error Partly
+        "A number does not fit the field or the element type that it is for.";
+    /// A literal of one kind stands where another kind is needed.
+    WRONG_LITERAL = 5 "wrong-literal" Error Enforced
+        "A literal is not of the kind that its place needs.";
+    /// A tensor has more or fewer elements than its dimensions say.
+    WRONG_ELEMENT_COUNT = 6 "wrong-element-count" Error NotEnforced
+        "A tensor has another number of elements than its dimensions say.";
+    /// A key that the place does not know.
+    UNKNOWN_KEY = 7 "unknown-key" Error Enforced
+        "There is no such key at this place.";
+    /// A name is not UTF-8.
+    NAME_NOT_UTF8 = 8 "name-not-utf8" Error NotEnforced
+        "A name or text is not UTF-8.";
+    /// The data of a tensor were left out when the text was printed.
+    ELIDED_TENSOR = 9 "elided-tensor" Error Enforced
+        "The data of a tensor were left out when the text was printed.";
+    /// Something follows the thing that was parsed.
+    TRAILING_TEXT = 10 "trailing-text" Error Partly
+        "Something follows the end of the text.";
+    /// The text is larger or nested more deeply than allowed.
+    TEXT_LIMIT = 11 "text-limit" Error NotEnforced
+        "The text exceeds a limit of the parser.";
+    /// The type annotation of an attribute does not fit its value.
+    KIND_MISMATCH = 12 "attribute-kind-mismatch" Error Enforced
+        "The declared kind of an attribute is not the kind of its value.";
+    /// A model has something that the reference's syntax cannot say.
+    LEFT_OUT = 20 "left-out-of-text" Warning NotEnforced
+        "The reference's text syntax cannot say this, so it was left out.";
+    /// A model has something that the reference's syntax can say in another form only.
+    STORED_OTHERWISE = 21 "stored-otherwise" Note NotEnforced
+        "The reference's text syntax says this in another form of the same meaning.";
+}
