@@ -1,3 +1,4 @@
 //! Tests of the workspace as a whole, and the generators of their models.
 
+pub mod conformance;
 pub mod models;

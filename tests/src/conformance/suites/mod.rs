@@ -1,0 +1,14 @@
+//! The suites, one file each.
+
+pub mod roundtrip;
+
+use super::runner::Suite;
+
+/// All suites.
+///
+/// # Errors
+///
+/// When a suite cannot be prepared.
+pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
+    Ok(vec![Box::new(roundtrip::RoundTrip::new()?)])
+}
