@@ -77,6 +77,7 @@ impl Model {
     pub fn reserve(&mut self, nodes: usize, values: usize) {
         self.nodes.reserve(nodes);
         self.values.reserve(values);
+        self.provenance.reserve(nodes);
     }
 
     /// The names of the model.

@@ -60,6 +60,13 @@ impl Provenance {
     }
 }
 
+impl Provenance {
+    /// Makes room for the origins of this many more nodes.
+    pub(crate) fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve(nodes);
+    }
+}
+
 /// The slot of a node's key.
 fn slot(node: NodeId) -> usize {
     (node.data().as_ffi() & u64::from(u32::MAX)) as usize

@@ -130,6 +130,22 @@ impl Model {
         })
     }
 
+    /// The inputs of nodes that are a value, nodes of nested graphs included: which node, and which of its inputs. The list
+    /// is a copy, so the uses can be edited while it is walked.
+    ///
+    /// # Panics
+    ///
+    /// When the value is not of this model or was erased.
+    #[must_use]
+    pub fn node_uses(&self, value: ValueId) -> Vec<(NodeId, usize)> {
+        let uses = self.values[value].uses.iter();
+        uses.filter_map(|at| match at.user {
+            User::Node(node) => Some((node, at.index as usize)),
+            User::Graph(_) => None,
+        })
+        .collect()
+    }
+
     /// The only user of a value: the node, and which of its inputs it is. `None` when there are several uses or none, or
     /// when the use is an output of a graph.
     ///

@@ -171,9 +171,8 @@ impl Model {
 
     /// Lets other values take the place of a node's outputs, and erases the node with its nested graphs.
     ///
-    /// `with` holds one value per output, in order; `None` where the output has no use. Where an output of the node is an
-    /// output of the main graph or of a function, callers know it by name, so its name goes over to the value that takes
-    /// its place if a node makes that one; see [`Model::replace_value`].
+    /// `with` holds one value per output, in order; `None` where the output has no use. Outputs of the main graph and of
+    /// functions keep their names where they can: see [`Model::replace_value`], and ask [`Model::can_replace`] before.
     ///
     /// # Errors
     ///

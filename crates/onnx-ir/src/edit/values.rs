@@ -131,31 +131,40 @@ impl Model {
         self.set_value_name(from, old);
     }
 
-    /// Lets every use of `old` use `new` instead; outputs of the main graph and of functions keep their names.
+    /// Lets every use of `old` use `new` instead; outputs of the main graph and of functions keep their names where
+    /// [`Model::can_replace`] says yes.
     ///
-    /// Callers know such an output by name. Where `old` is made by a node and is such an output, and `new` is made by a node
-    /// and is none, the two exchange their names. Where [`Model::keeps_output_names`] says no, the output gets the name of
-    /// `new`: put an `Identity` there instead, or keep the one that is there.
+    /// Callers know such an output by its name, so `old` and `new` exchange their names when `old` is one.
     ///
     /// # Panics
     ///
     /// When a value is not of this model or was erased.
     pub fn replace_value(&mut self, old: ValueId, new: ValueId) {
-        if old != new && self.is_known_output(old) && self.keeps_output_names(old, new) {
+        if old != new && self.is_known_output(old) && self.can_replace(old, new) {
             self.take_name(new, old);
         }
         self.replace_all_uses(old, new);
     }
 
-    /// Whether [`Model::replace_value`] leaves every output of the main graph and of functions with its name.
+    /// Whether `new` can stand for `old` everywhere as far as outputs of graphs are concerned.
+    ///
+    /// Always, when `old` is no output of a graph. Otherwise `new` must be made by a node of that graph, as runtimes do not
+    /// take an input, an initializer or an outer value straight to an output everywhere; it must not be an output of a
+    /// graph already; and where callers know the output by name, `old` must be made by a node, too, so that the name can go
+    /// over. Where the answer is no, an `Identity` between the two does what is wanted.
+    ///
+    /// Visibility and order are not looked at.
     ///
     /// # Panics
     ///
     /// When a value is not of this model or was erased.
     #[must_use]
-    pub fn keeps_output_names(&self, old: ValueId, new: ValueId) -> bool {
-        let made = |value: ValueId| matches!(self.values[value].def, Def::Output { .. });
-        !self.is_known_output(old) || (made(old) && made(new) && !self.is_known_output(new))
+    pub fn can_replace(&self, old: ValueId, new: ValueId) -> bool {
+        let maker = self.values[new].producer().map(|node| self.nodes[node].graph);
+        self.values[old].uses.iter().all(|at| match at.user {
+            User::Node(_) => true,
+            User::Graph(graph) => maker == Some(graph) && !self.is_graph_output(new),
+        }) && (self.values[old].producer().is_some() || !self.is_known_output(old))
     }
 
     /// Whether a value is an output of the main graph or of a function, so that callers know it by name.
