@@ -1,7 +1,0 @@
-//! `cargo xtask bench`.
-
-use crate::TaskResult;
-
-pub(crate) fn run(_args: &[String]) -> TaskResult {
-    Ok(())
-}

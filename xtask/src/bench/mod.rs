@@ -1,0 +1,58 @@
+//! `cargo xtask bench`: the criterion benches, or with `--peers` a run side by side with other tools.
+//!
+//! Absolute times say more about the machine than about the code. So everything is measured by turns with what it is
+//! compared with, in one run, and only the ratio of the medians has a bar to meet. Where both sides only compute, times
+//! are those of the processor, which other work on the machine hardly changes.
+
+mod bars;
+mod peers;
+
+use crate::TaskResult;
+
+const HELP: &str = "\
+cargo xtask bench [ARGUMENT…]          the criterion benches; the arguments go to them, such as `--quick` or a name
+cargo xtask bench --peers [--quick] [--only load|memory|weights|growth]
+                                       side by side with other tools, in an environment under target/bench
+";
+
+/// Runs the task.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    if args.iter().any(|arg| arg == "--peers") {
+        return peers::run(&options(args)?);
+    }
+    let mut command = vec!["bench", "-p", "onnx-benches", "--"];
+    command.extend(args.iter().map(String::as_str));
+    crate::workspace::run("cargo", &command)
+}
+
+/// What a run side by side is asked for.
+struct Options {
+    /// Small models and few rounds: whether it works, not how fast it is.
+    quick: bool,
+    /// The one group to run; all when empty.
+    only: String,
+}
+
+fn options(args: &[String]) -> Result<Options, String> {
+    let mut options = Options { quick: false, only: String::new() };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--peers" => {}
+            "--quick" => options.quick = true,
+            "--only" => {
+                let group = args.next().cloned().unwrap_or_default();
+                if !peers::GROUPS.iter().any(|(name, _)| *name == group) {
+                    return Err(format!("there is no group `{group}`\n\n{HELP}"));
+                }
+                options.only = group;
+            }
+            other => return Err(format!("bench --peers takes no argument `{other}`\n\n{HELP}")),
+        }
+    }
+    Ok(options)
+}

@@ -1,0 +1,88 @@
+"""Measures other tools for `cargo xtask bench --peers`, and prints the samples as a JSON object.
+
+Times are in nanoseconds, sizes in bytes. The garbage collector of Python stands still meanwhile, which is to the
+advantage of what makes many objects.
+
+    peers.py versions
+    peers.py model PATH ROUNDS IR_ROUNDS
+    peers.py open PATH
+"""
+
+import collections
+import gc
+import json
+import sys
+import time
+
+import google.protobuf
+import onnx
+import onnx_ir
+from google.protobuf.internal import api_implementation
+
+SAMPLES = collections.defaultdict(list)
+
+
+def timed(name, run, clock=time.thread_time_ns):
+    """Runs a function and records its time, by default that of the processor."""
+    gc.collect()
+    gc.disable()
+    start = clock()
+    made = run()
+    SAMPLES[name].append(clock() - start)
+    gc.enable()
+    return made
+
+
+def model(path, rounds, ir_rounds):
+    """What the protobuf library and the graph library do with a whole model, by turns."""
+    with open(path, "rb") as file:
+        data = file.read()
+    # The first round pays for memory that the process does not have yet.
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        message = onnx.ModelProto()
+        timed("parse", lambda: message.ParseFromString(data))
+        written = timed("serialize", message.SerializeToString)
+        assert written == data, "the generated file is canonical"
+        del message, written
+    for _ in range(ir_rounds):
+        loaded = timed("ir-load", lambda: onnx_ir.load(path))
+        copied = timed("ir-clone", loaded.clone)
+        del loaded, copied
+
+
+def open_file(path):
+    """Loads a file with the protobuf library, in a process that has done nothing else."""
+    before = status("VmHWM")
+    timed("open", lambda: onnx.load(path, load_external_data=False), time.perf_counter_ns)
+    SAMPLES["open-peak"].append(status("VmHWM") - before)
+
+
+def status(key):
+    """A line of /proc/self/status in bytes."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith(key + ":"):
+                return int(line.split()[1]) * 1024
+    raise LookupError(key)
+
+
+def main(command, *args):
+    if command == "versions":
+        versions = {
+            "python": sys.version.split()[0],
+            "onnx": onnx.__version__,
+            "onnx-ir": onnx_ir.__version__,
+            "protobuf": f"{google.protobuf.__version__} ({api_implementation.Type()})",
+        }
+        print(json.dumps(versions))
+        return
+    if command == "model":
+        model(args[0], int(args[1]), int(args[2]))
+    elif command == "open":
+        open_file(args[0])
+    print(json.dumps(SAMPLES))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,322 @@
+//! The run side by side: what is measured, with what it is compared, and the bars.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::Options;
+use super::bars::{Bar, Outcome, Samples, print, time};
+use crate::TaskResult;
+
+/// What is installed to compare with.
+const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0"];
+
+type Group = fn(&mut Run) -> TaskResult;
+
+/// The groups by name.
+pub(super) const GROUPS: &[(&str, Group)] =
+    &[("load", load), ("memory", memory), ("weights", weights), ("growth", growth)];
+
+/// One run.
+pub(super) struct Run {
+    folder: PathBuf,
+    python: PathBuf,
+    measure: PathBuf,
+    memory: PathBuf,
+    quick: bool,
+    outcomes: Vec<Outcome>,
+    samples: Vec<(String, Samples)>,
+}
+
+/// Runs the groups that are asked for.
+pub(super) fn run(options: &Options) -> TaskResult {
+    let mut run = prepare(options.quick)?;
+    let groups = GROUPS.iter().filter(|(name, _)| options.only.is_empty() || *name == options.only);
+    let result = groups.into_iter().try_for_each(|(name, group)| {
+        println!("measuring {name}");
+        group(&mut run)
+    });
+    let missed = print(&run.outcomes);
+    report(&run)?;
+    result?;
+    match missed {
+        0 => Ok(()),
+        // Small models and few rounds prove nothing.
+        _ if run.quick => Ok(()),
+        missed => Err(format!("{missed} bars were missed")),
+    }
+}
+
+/// Makes the environment and builds the programs.
+fn prepare(quick: bool) -> Result<Run, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let target = crate::workspace::root().join(target);
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let venv = folder.join("venv");
+    let python = venv.join("bin/python");
+    // The marker says that everything was installed, and what.
+    let marker = venv.join("installed");
+    if fs::read_to_string(&marker).is_ok_and(|text| text == PACKAGES.join(" ")) {
+        println!("using the environment in {}", venv.display());
+    } else {
+        println!("making an environment with {} in {}", PACKAGES.join(", "), venv.display());
+        output(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+        output(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+        fs::write(&marker, PACKAGES.join(" ")).map_err(|error| format!("{}: {error}", marker.display()))?;
+    }
+    crate::workspace::run("cargo", &["build", "--release", "-p", "onnx-benches", "--bins"])?;
+    let (measure, memory) = (target.join("release/measure"), target.join("release/memory"));
+    Ok(Run { folder, python, measure, memory, quick, outcomes: Vec::new(), samples: Vec::new() })
+}
+
+/// Runs a command and returns what it prints.
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Everything that was measured, for machines.
+fn report(run: &Run) -> TaskResult {
+    let versions = output(run.peers().arg("versions"))?;
+    let versions: serde_json::Value = serde_json::from_str(&versions).unwrap_or_default();
+    let bars: Vec<_> = run.outcomes.iter().map(Outcome::to_json).collect();
+    let samples: serde_json::Map<String, serde_json::Value> =
+        run.samples.iter().map(|(name, samples)| (name.clone(), json!(samples.0))).collect();
+    let report = json!({ "quick": run.quick, "versions": versions, "bars": bars, "samples": samples });
+    let path = run.folder.join("peers.json");
+    fs::write(&path, format!("{report:#}\n")).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("\nsamples and bars are in {}", path.display());
+    Ok(())
+}
+
+impl Run {
+    fn peers(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg(crate::workspace::root().join("xtask/src/bench/peers.py"));
+        command
+    }
+
+    fn measure(&self, args: &[&str]) -> Result<String, String> {
+        output(Command::new(&self.measure).args(args))
+    }
+
+    /// The path of a generated model, which is made if it is not there.
+    fn model(&self, kind: &str, size: u64) -> Result<String, String> {
+        let path = self.folder.join(format!("{kind}-{size}.onnx"));
+        let text = path.to_string_lossy().into_owned();
+        self.measure(&["generate", kind, &size.to_string(), &text])?;
+        Ok(text)
+    }
+
+    /// The models that are read and written, by kind and size, with the number of rounds.
+    fn models(&self) -> Vec<(&'static str, u64, u32)> {
+        let mut models = vec![("chain", 20_000, 5), ("transformer", 20_000, 5)];
+        if !self.quick {
+            models.extend([("chain", 200_000, 2), ("transformer", 200_000, 2)]);
+        }
+        models
+    }
+
+    fn push(&mut self, outcome: Outcome) {
+        self.outcomes.push(outcome);
+    }
+
+    /// Keeps samples for the report.
+    fn keep(&mut self, name: &str, ours: Samples, theirs: Samples) {
+        self.samples.push((format!("{name}, ours"), ours));
+        self.samples.push((format!("{name}, theirs"), theirs));
+    }
+}
+
+/// Reading, writing and copying models of many nodes.
+fn load(run: &mut Run) -> TaskResult {
+    for (kind, nodes, rounds) in run.models() {
+        let path = run.model(kind, nodes)?;
+        let (mut ours, mut theirs) = (Samples::default(), Samples::default());
+        let turns = if run.quick { 1 } else { 5 };
+        for turn in 0..turns {
+            ours.add(&run.measure(&["model", &path, &rounds.to_string()])?)?;
+            // Making objects in Python takes seconds; once or twice is enough for a ratio of such size.
+            let ir_rounds = u32::from(turn < 2);
+            let counts = [rounds.to_string(), ir_rounds.to_string()];
+            theirs.add(&output(run.peers().args(["model", &path]).args(counts))?)?;
+        }
+        let name = format!("{kind} {}k", nodes / 1000);
+        let rows = [
+            ("decode / upb parse", "decode", "parse", Bar::AtMost(3.0)),
+            ("encode / upb serialize", "encode", "serialize", Bar::AtMost(3.0)),
+            ("load file / onnx_ir.load", "load", "ir-load", Bar::AtMost(1.0 / 30.0)),
+            ("clone / onnx_ir clone", "clone", "ir-clone", Bar::AtMost(1.0 / 50.0)),
+        ];
+        for (what, our, their, bar) in rows {
+            let (our, their) = (ours.median(our)?, theirs.median(their)?);
+            run.push(Outcome::times("load", format!("{what}, {name}"), our, their, bar));
+        }
+        let rows = [("decode", Bar::AtMost(1.5)), ("encode", Bar::None)];
+        for (what, bar) in rows {
+            let (our, their) = (ours.median(what)?, ours.median(&format!("prost-{what}"))?);
+            run.push(Outcome::times("load", format!("{what} / prost, {name}"), our, their, bar));
+        }
+        run.keep(&format!("load {name}"), ours, theirs);
+    }
+    Ok(())
+}
+
+/// What models take in memory.
+fn memory(run: &mut Run) -> TaskResult {
+    for (kind, nodes, _) in run.models() {
+        let path = run.model(kind, nodes)?;
+        let mut ours = Samples::default();
+        ours.add(&output(Command::new(&run.memory).arg(&path))?)?;
+        let nodes_read = ours.median("nodes")?;
+        let name = format!("{kind} {}k", nodes / 1000);
+        for (what, bar) in [("decode", Bar::AtMost(600.0)), ("prost", Bar::None)] {
+            let live = ours.median(&format!("{what}-live"))?;
+            let sides = format!("{:.0} values", ours.median("values")?);
+            let what = format!("bytes per node after {what}, {name}");
+            run.push(Outcome { group: "memory", what, sides, value: live / nodes_read, bar });
+        }
+        let allocations = ours.median("decode-allocations")?;
+        run.push(Outcome {
+            group: "memory",
+            what: format!("allocations per node, {name}"),
+            sides: format!("prost {:.1}", ours.median("prost-allocations")? / nodes_read),
+            value: allocations / nodes_read,
+            bar: Bar::None,
+        });
+        run.keep(&format!("memory {name}"), ours, Samples::default());
+    }
+    Ok(())
+}
+
+/// Opening and writing a model with a gigabyte of weights.
+fn weights(run: &mut Run) -> TaskResult {
+    let bytes: u64 = if run.quick { 64 << 20 } else { 1 << 30 };
+    let path = run.model("weights", bytes)?;
+    let result = weights_at(run, &path, bytes);
+    // Large files go, whatever happened.
+    for file in [path.clone(), format!("{path}.ours"), format!("{path}.theirs")] {
+        let _ = fs::remove_file(file);
+    }
+    result
+}
+
+fn weights_at(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
+    const MIB: f64 = (1 << 20) as f64;
+    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
+    // The first look at the file brings it into the page cache, and counts for nobody.
+    output(Command::new("cp").args([path, "/dev/null"]))?;
+    for _ in 0..if run.quick { 2 } else { 9 } {
+        ours.add(&run.measure(&["open", path])?)?;
+    }
+    theirs.add(&output(run.peers().args(["open", path]))?)?;
+    let size = format!("{} MiB", bytes >> 20);
+    let (open, their_open) = (ours.median("open")?, theirs.median("open")?);
+    run.push(Outcome {
+        group: "weights",
+        what: format!("milliseconds to open {size}"),
+        sides: format!("{} / {}", time(open), time(their_open)),
+        value: open / 1e6,
+        bar: Bar::AtMost(10.0),
+    });
+    let (resident, peak) = (ours.median("open-rss-anon")? / MIB, ours.median("open-peak")? / MIB);
+    run.push(Outcome {
+        group: "weights",
+        what: format!("MiB resident after opening {size} (peak with the map: {peak:.0})"),
+        sides: format!("{resident:.1} / {:.0} MiB", theirs.median("open-peak")? / MIB),
+        value: resident,
+        bar: Bar::AtMost(50.0),
+    });
+    for (policy, bar) in [("fsync", Bar::AtLeast(0.7)), ("plain", Bar::AtLeast(0.7))] {
+        for _ in 0..if run.quick { 1 } else { 5 } {
+            copy(run, path, policy, &mut ours, &mut theirs)?;
+        }
+        let key = format!("copy {policy}");
+        let (our, their) = (ours.median(&key)?, theirs.median(&key)?);
+        let what = if policy == "fsync" { "both with fsync" } else { "both without fsync" };
+        run.push(Outcome {
+            group: "weights",
+            what: format!("throughput of reading and writing / cp, {what}"),
+            sides: format!("{} / {}", time(our), time(their)),
+            value: their / our,
+            bar,
+        });
+    }
+    run.keep(&format!("weights {size}"), ours, theirs);
+    Ok(())
+}
+
+/// Copies a file through our graph and with `cp`, each as a process of its own.
+fn copy(run: &Run, path: &str, policy: &str, ours: &mut Samples, theirs: &mut Samples) -> TaskResult {
+    let key = format!("copy {policy}");
+    let target = format!("{path}.ours");
+    settle(&target)?;
+    let start = Instant::now();
+    run.measure(&["copy", path, &target, policy])?;
+    ours.0.entry(key.clone()).or_default().push(start.elapsed().as_nanos() as f64);
+    let same = output(Command::new("cmp").args([path, &target]));
+    same.map_err(|error| format!("the model that was written is another one: {error}"))?;
+    settle(&target)?;
+    let target = format!("{path}.theirs");
+    settle(&target)?;
+    let start = Instant::now();
+    output(Command::new("cp").args([path, &target]))?;
+    if policy == "fsync" {
+        // With a file as its argument, `sync` is fsync.
+        output(Command::new("sync").arg(&target))?;
+    }
+    theirs.0.entry(key).or_default().push(start.elapsed().as_nanos() as f64);
+    settle(&target)
+}
+
+/// Removes a file and waits until nothing is left to be written, so that no copy pays for the one before.
+fn settle(path: &str) -> TaskResult {
+    if Path::new(path).exists() {
+        fs::remove_file(path).map_err(|error| format!("{path}: {error}"))?;
+    }
+    output(&mut Command::new("sync")).map(drop)
+}
+
+/// How times grow with the size of the model.
+fn growth(run: &mut Run) -> TaskResult {
+    let sizes: &[&str] = if run.quick { &["1000", "10000"] } else { &["10000", "100000", "1000000"] };
+    let mut ours = Samples::default();
+    let mut args = vec!["growth", "3"];
+    args.extend(sizes);
+    ours.add(&run.measure(&args)?)?;
+    let per = |name: &str, ours: &Samples, count: f64| -> Result<String, String> {
+        let ends = [sizes.first(), sizes.last()].map(|size| size.copied().unwrap_or_default());
+        let [first, last] = ends.map(|size| {
+            let parts = if count > 0.0 { count } else { size.parse().unwrap_or(1.0) };
+            Ok::<_, String>(ours.median(&format!("{name}/{size}"))? / parts)
+        });
+        Ok(format!("{} → {}", time(first?), time(last?)))
+    };
+    for name in ["prost-decode", "decode", "encode", "clone", "verify", "sort", "replace"] {
+        // Larger models miss the caches more often, which is why the bar is above one; a sort is at 1.1, a square at two.
+        let bar = if name == "prost-decode" { Bar::None } else { Bar::AtMost(1.25) };
+        let what = if name == "replace" { "replace_all_uses, by uses" } else { name };
+        let sides = per(name, &ours, 0.0)?;
+        let value = ours.exponent(name)?;
+        run.push(Outcome { group: "growth", what: format!("exponent of {what}"), sides, value, bar });
+    }
+    for name in ["insert", "erase", "insert-crowded", "insert-use", "erase-use"] {
+        let sides = per(name, &ours, EDITS)?;
+        let value = ours.exponent(name)?;
+        let what = format!("exponent of {name}, each");
+        run.push(Outcome { group: "growth", what, sides, value, bar: Bar::AtMost(0.25) });
+    }
+    run.keep("growth", ours, Samples::default());
+    Ok(())
+}
+
+/// How many edits make one sample of `measure growth`.
+const EDITS: f64 = 2000.0;
