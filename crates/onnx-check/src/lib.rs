@@ -1,1 +1,76 @@
 //! Finds everything that is wrong with an ONNX model, with the place, the reason and the way out.
+//!
+//! # Concepts
+//!
+//! [`check`] takes a [`Model`] and gives a [`Sink`] of findings. It never stops at the first one, and the same model gives
+//! the same findings in the same order every time. It takes time linear in the model and reads no weights unless
+//! [`CheckOptions::data`] asks for it.
+//!
+//! A **rule** is one defect that a model can have. [`RULES`] lists them; each says how severe it is, which section of the
+//! specification it follows, whether the reference checker enforces it, and explains itself with an example of a wrong
+//! and of a right model. A rule is an *error* where the model is invalid for the reference or cannot mean anything, a
+//! *warning* where the specification says MUST but files in the wild and the reference disagree, and a *note* where it
+//! says SHOULD. Findings that the reference would not have are marked
+//! [`beyond_reference`](onnx_diag::Diagnostic::beyond_reference); without those, "any error" is the verdict of the
+//! reference. That includes all findings in training graphs, and in functions before IR version 8: the reference does not
+//! look there.
+//!
+//! # Example
+//!
+//! ```
+//! use onnx_check::{CheckOptions, check};
+//! use onnx_ir::{Model, NewNode, OpsetImport, Position};
+//! use onnx_schema::domain;
+//!
+//! // A model of one node, `y = Rellu (x)`.
+//! let mut model = Model::new();
+//! let [graph_name, op, x, y] = ["g", "Rellu", "x", "y"].map(|name| model.intern(name));
+//! model.info_mut().ir_version = 10;
+//! model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
+//! let graph = model.main_graph();
+//! model.set_graph_name(graph, graph_name);
+//! let (x, y) = (model.new_value(x), model.new_value(y));
+//! model.push_graph_input(graph, x)?;
+//! model.add_node(Position::End(graph), NewNode::new(op).inputs([x]).outputs([y]))?;
+//! model.push_graph_output(graph, y);
+//!
+//! let findings = check(&model, &CheckOptions::default());
+//! let [found] = findings.diagnostics() else { panic!("one thing is wrong") };
+//! assert_eq!(found.rule.slug, "unknown-operator");
+//! assert_eq!(found.message, "ONNX has no operator `Rellu`");
+//! assert_eq!(found.locus.to_string(), r#"graph "g" / node #0 Rellu"#);
+//! assert_eq!(found.help.as_deref(), Some("did you mean `Relu`, which exists since version 1?"));
+//! # Ok::<(), onnx_ir::EditError>(())
+//! ```
+//!
+//! # What it is not
+//!
+//! It infers no types and shapes and opens no file. Whether bytes can be read at all is for the decoder to say, and
+//! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
+#![forbid(unsafe_code)]
+
+mod cx;
+mod imports;
+mod names;
+mod options;
+mod places;
+mod rules;
+mod run;
+#[cfg(test)]
+mod testing;
+
+use onnx_diag::Sink;
+use onnx_ir::Model;
+
+pub use options::{CheckOptions, CustomOperators};
+pub use rules::RULES;
+
+/// Finds everything that is wrong with a model.
+///
+/// # Panics
+///
+/// When the arenas of the model do not fit together: see [`Model::verify`]. No file makes such a model.
+#[must_use]
+pub fn check(model: &Model, options: &CheckOptions) -> Sink {
+    run::run(model, options)
+}

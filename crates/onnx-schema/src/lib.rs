@@ -88,7 +88,7 @@ pub use opset::{
     opset_for_ir_version, opset_versions, releases,
 };
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
-pub use suggest::{suggest_attribute, suggest_op};
+pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
 use onnx_types::Interner;

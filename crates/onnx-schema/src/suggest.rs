@@ -28,18 +28,28 @@ pub fn suggest_attribute(schema: &Schema, name: &str) -> Option<&'static str> {
     nearest(name, names.copied())
 }
 
-/// The candidate with the fewest edits, of several the first; capitals do not count as edits.
-fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+/// The candidate that `name` is most probably a misspelling of: the one with the fewest edits, of several the first;
+/// capitals do not count as edits. `None` when nothing is near, or `name` is itself a candidate.
+///
+/// ```
+/// assert_eq!(onnx_schema::nearest("inptu", ["output", "input"].into_iter()), Some("input"));
+/// ```
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
     }
     let wanted: Vec<char> = name.chars().map(|letter| letter.to_ascii_lowercase()).collect();
     // A third of the name may be wrong, and no more than three letters.
     let allowed = (wanted.len() / 3).min(3);
-    let mut best: Option<(usize, &'static str)> = None;
+    let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
         if candidate == name {
             return None;
+        }
+        if candidate.len().abs_diff(name.len()) > 4 * (allowed + wanted.len()) {
+            // No need to read a long name: a letter has at most four bytes.
+            continue;
         }
         let letters: Vec<char> = candidate.chars().map(|letter| letter.to_ascii_lowercase()).collect();
         if letters.len().abs_diff(wanted.len()) > allowed {

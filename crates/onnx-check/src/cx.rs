@@ -1,0 +1,219 @@
+//! What rules get to see: one context for each unit of the model that rules look at.
+//!
+//! A context holds the thing in question and everything about it that was found out once for all rules. All of them lead
+//! to [`Cx`], through which findings are reported.
+
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
+
+use onnx_diag::{Diagnostic, Rule, Sink};
+use onnx_ir::{Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, Value, ValueId};
+use onnx_schema::{FormalAttribute, Schema};
+use onnx_types::Symbol;
+use onnx_types::tensor::{Tensor, TensorFault};
+use slotmap::Key;
+
+use crate::imports::Imports;
+use crate::options::CheckOptions;
+use crate::places::Places;
+
+/// What all rules share. Rules about the model as a whole get it as it is.
+pub(crate) struct Cx<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) options: &'a CheckOptions,
+    pub(crate) sink: Sink,
+    places: Places<'a>,
+    /// Whether the reference does not look at what is being checked, so that none of its rules is enforced there.
+    pub(crate) is_unchecked: bool,
+    said: BTreeSet<(u16, u64, u32)>,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(model: &'a Model, options: &'a CheckOptions) -> Self {
+        Self {
+            model,
+            options,
+            sink: Sink::with(options.policy.clone(), options.caps),
+            places: Places::new(model),
+            is_unchecked: false,
+            said: BTreeSet::new(),
+        }
+    }
+
+    /// Reports a finding of `rule`; `build` runs only when the finding is kept.
+    #[cold]
+    pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+        let Self { sink, places, is_unchecked, .. } = self;
+        sink.report_with(rule, || {
+            let found = build(places);
+            if *is_unchecked { found.beyond_reference(true) } else { found }
+        });
+    }
+
+    /// Whether this is the first time that `rule` asks about a value: one finding says it all.
+    #[cold]
+    pub(crate) fn first_time_for_value(&mut self, rule: &'static Rule, value: ValueId) -> bool {
+        self.said.insert((rule.code, value.data().as_ffi(), 0))
+    }
+
+    /// Whether this is the first time that `rule` asks about a domain under these imports.
+    #[cold]
+    pub(crate) fn first_time_for_domain(
+        &mut self,
+        rule: &'static Rule,
+        imports: &Imports,
+        domain: Symbol,
+    ) -> bool {
+        self.said.insert((rule.code, imports.number.into(), domain.index()))
+    }
+}
+
+/// Gives a context the fields and methods of the [`Cx`] in it.
+macro_rules! leads_to_cx {
+    ($($context:ident)*) => {$(
+        impl<'a> Deref for $context<'_, 'a> {
+            type Target = Cx<'a>;
+
+            fn deref(&self) -> &Cx<'a> {
+                self.cx
+            }
+        }
+
+        impl<'a> DerefMut for $context<'_, 'a> {
+            fn deref_mut(&mut self) -> &mut Cx<'a> {
+                self.cx
+            }
+        }
+    )*};
+}
+
+leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx);
+
+/// A graph: the main one, a nested one, the body of a function or a training graph.
+pub(crate) struct GraphCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) id: GraphId,
+    pub(crate) graph: &'a Graph,
+}
+
+impl GraphCx<'_, '_> {
+    /// Whether the graph is the body of a function, which has no name and whose outputs have no types.
+    pub(crate) fn is_function(&self) -> bool {
+        matches!(self.graph.owner(), Owner::Function(_))
+    }
+}
+
+/// A definition of a value: a graph input, an initializer that is no input, or an output of a node. They come in the order
+/// in which readers meet them: what nodes define comes after the graphs nested in the node.
+pub(crate) struct ValueCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) id: ValueId,
+    pub(crate) value: &'a Value,
+    /// The first of the definitions of the same name that are visible here, if this is not it.
+    pub(crate) earlier: Option<ValueId>,
+}
+
+/// A node.
+pub(crate) struct NodeCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) id: NodeId,
+    pub(crate) node: &'a Node,
+    /// What the node calls.
+    pub(crate) callee: Callee,
+    /// The operator sets that the node sees.
+    pub(crate) imports: &'c Imports,
+}
+
+/// What a node calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Callee {
+    /// The node names no operator.
+    Unnamed,
+    /// The domain of the node is not imported.
+    NotImported,
+    /// An operator that ONNX defines at the imported version, deprecated or not.
+    Operator(&'static Schema),
+    /// A function of the model.
+    #[expect(dead_code, reason = "rules about calls of functions are still to come")]
+    Function(FunctionId),
+    /// One of the operators that ONNX once tried out and dropped; readers know them, but there are no facts about them.
+    Experimental,
+    /// An operator of a domain that ONNX does not define.
+    Custom,
+    /// Nothing that the imported version of a domain of ONNX has.
+    Unknown {
+        /// The imported version.
+        version: i64,
+    },
+}
+
+impl NodeCx<'_, '_> {
+    /// The signature that the node has to follow, if there is one.
+    ///
+    /// A deprecated operator has none: it must not be used, so nothing needs to be said of how.
+    pub(crate) fn schema(&self) -> Option<&'static Schema> {
+        match self.callee {
+            Callee::Operator(schema) if !schema.is_deprecated() => Some(schema),
+            _ => None,
+        }
+    }
+}
+
+/// An attribute of a node.
+pub(crate) struct AttributeCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) node: NodeId,
+    pub(crate) attribute: &'a Attribute,
+    /// The signature that the node has to follow, if there is one.
+    pub(crate) schema: Option<&'static Schema>,
+    /// What the signature says about the attribute.
+    pub(crate) formal: Option<&'static FormalAttribute>,
+}
+
+/// A tensor.
+pub(crate) struct TensorCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) tensor: &'a Tensor,
+    pub(crate) place: TensorPlace,
+    /// Everything that is wrong with its type, dimensions and amount of data.
+    pub(crate) faults: &'c [TensorFault],
+}
+
+/// Where a tensor stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TensorPlace {
+    pub(crate) holder: TensorHolder,
+    /// The position in the holder's list, where it holds one.
+    pub(crate) element: Option<usize>,
+    /// `values` or `indices`, where the tensor is part of a sparse one.
+    pub(crate) part: Option<&'static str>,
+}
+
+/// What a tensor belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TensorHolder {
+    /// An initializer.
+    Initializer(ValueId),
+    /// An attribute of a node.
+    Attribute(NodeId, Symbol),
+}
+
+impl TensorPlace {
+    pub(crate) const fn of(holder: TensorHolder) -> Self {
+        Self { holder, element: None, part: None }
+    }
+
+    pub(crate) fn locate(self, places: &Places<'_>) -> onnx_diag::Locus {
+        let mut place = match self.holder {
+            TensorHolder::Initializer(value) => places.initializer(value),
+            TensorHolder::Attribute(node, name) => places.attribute(node, name),
+        };
+        if let Some(index) = self.element {
+            place = place.element(index);
+        }
+        match self.part {
+            Some(field) => place.field(field),
+            None => place,
+        }
+    }
+}

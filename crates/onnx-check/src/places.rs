@@ -1,0 +1,220 @@
+//! Where things stand, for findings.
+
+use std::cell::{Cell, OnceCell};
+
+use onnx_diag::{Locus, Position, Step};
+use onnx_ir::{Constant, Def, GraphId, Model, NodeId, Origin, Owner, ValueId};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+/// How many names are compared in search of the one that was meant, in one run. More would let a hostile file buy much
+/// time with few bytes.
+const SUGGESTION_BUDGET: usize = 200_000;
+
+/// Finds the places of graphs, nodes and values. Nothing is computed before the first finding.
+pub(crate) struct Places<'a> {
+    model: &'a Model,
+    /// The position of every node in its graph; counted when the first node is named.
+    positions: OnceCell<SecondaryMap<NodeId, usize>>,
+    budget: Cell<usize>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(model: &'a Model) -> Self {
+        Self { model, positions: OnceCell::new(), budget: Cell::new(SUGGESTION_BUDGET) }
+    }
+
+    /// The text of a symbol.
+    pub(crate) fn str(&self, symbol: Symbol) -> &'a str {
+        self.model.str(symbol)
+    }
+
+    /// The place of a graph.
+    pub(crate) fn graph(&self, graph: GraphId) -> Locus {
+        self.locate(Vec::new(), graph)
+    }
+
+    /// The place of a node.
+    pub(crate) fn node(&self, node: NodeId) -> Locus {
+        let record = self.model.node(node);
+        self.locate(vec![self.node_step(node)], record.graph()).at(position(self.model.root_origin(node)))
+    }
+
+    /// The place of an input of a node; `value` is what stands there.
+    pub(crate) fn input(&self, node: NodeId, index: usize) -> Locus {
+        let value = self.model.node(node).input(index);
+        self.node(node).input(index, value.map_or("", |value| self.name(value)))
+    }
+
+    /// The place of an output of a node.
+    pub(crate) fn output(&self, node: NodeId, index: usize) -> Locus {
+        let value = self.model.node(node).output(index);
+        self.node(node).output(index, value.map_or("", |value| self.name(value)))
+    }
+
+    /// The place of an attribute of a node.
+    pub(crate) fn attribute(&self, node: NodeId, name: Symbol) -> Locus {
+        self.node(node).attribute(self.str(name))
+    }
+
+    /// The place where a value is defined.
+    pub(crate) fn definition(&self, value: ValueId) -> Locus {
+        let name = self.name(value);
+        match self.model.value(value).def() {
+            Def::Output { node, index } => self.output(node, index as usize),
+            Def::Input { graph, index } => {
+                self.graph(graph).input(index as usize, name).at(self.origin(value))
+            }
+            Def::Initializer(_) => self.initializer(value),
+            // The graph that the name was looked up in may be gone.
+            Def::Unresolved(graph) if self.model.get_graph(graph).is_some() => self.graph(graph).value(name),
+            Def::Unresolved(_) => Locus::model().value(name),
+        }
+    }
+
+    /// The place of an initializer, which may be the default of a graph input.
+    pub(crate) fn initializer(&self, value: ValueId) -> Locus {
+        let graph = self.graph(self.model.graph_of(value));
+        let name = self.name(value);
+        let is_sparse = self.model.value(value).initializer().is_some_and(|constant| is_sparse(constant));
+        let place = if is_sparse { graph.sparse_initializer(name) } else { graph.initializer(name) };
+        place.at(self.origin(value))
+    }
+
+    /// The name visible in `graph` that is nearest to `name`, if one is near.
+    pub(crate) fn nearest_value(&self, graph: GraphId, name: Symbol) -> Option<&'a str> {
+        let model = self.model;
+        let graphs = std::iter::successors(Some(graph), |&graph| model.parent(graph));
+        let values = graphs.flat_map(|graph| {
+            let inputs = model.graph(graph).inputs().iter().copied();
+            let outputs = model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().copied());
+            inputs.chain(model.initializers(graph)).chain(outputs.flatten())
+        });
+        let affordable = values.take_while(|_| {
+            let left = self.budget.get();
+            self.budget.set(left.saturating_sub(1));
+            left > 0
+        });
+        onnx_schema::nearest(self.str(name), affordable.map(|value| self.name(value)))
+    }
+
+    fn name(&self, value: ValueId) -> &'a str {
+        self.str(self.model.value(value).name())
+    }
+
+    fn origin(&self, value: ValueId) -> Option<Position> {
+        position(self.model.value_origin(value))
+    }
+
+    fn node_step(&self, node: NodeId) -> Step {
+        let record = self.model.node(node);
+        let positions = self.positions.get_or_init(|| self.count());
+        let index = positions.get(node).copied().unwrap_or_default();
+        let (domain, op) = (self.str(record.domain()), self.str(record.op()));
+        let op = if domain.is_empty() { op.into() } else { format!("{domain}::{op}").into() };
+        Step::Node { index, op, name: self.str(record.name()).into() }
+    }
+
+    /// Counts the nodes of all graphs.
+    fn count(&self) -> SecondaryMap<NodeId, usize> {
+        let mut positions = SecondaryMap::with_capacity(self.model.node_count());
+        let mut graphs: Vec<GraphId> = self.model.roots().chain(self.model.algorithms()).collect();
+        while let Some(graph) = graphs.pop() {
+            for (index, node) in self.model.nodes(graph).enumerate() {
+                positions.insert(node, index);
+                graphs.extend(self.model.node(node).nested_graphs());
+            }
+        }
+        positions
+    }
+
+    /// Puts the way from the model to `graph` before `steps`, which are in the order from the place to its graph.
+    fn locate(&self, mut steps: Vec<Step>, graph: GraphId) -> Locus {
+        let mut at = graph;
+        loop {
+            let record = self.model.graph(at);
+            if !matches!(record.owner(), Owner::Function(_)) {
+                steps.push(Step::Graph { name: self.str(record.name()).into() });
+            }
+            match record.owner() {
+                Owner::Node(node) => {
+                    steps.extend(self.attribute_steps(node, at));
+                    steps.push(self.node_step(node));
+                    at = self.model.node(node).graph();
+                    continue;
+                }
+                Owner::Function(function) => {
+                    let function = self.model.function(function);
+                    let [domain, name, overload] = [function.domain(), function.name(), function.overload()]
+                        .map(|name| self.str(name).into());
+                    steps.push(Step::Function { domain, name, overload });
+                }
+                Owner::Initialization | Owner::Algorithm => {
+                    let training = &self.model.info().training;
+                    let index = training
+                        .iter()
+                        .position(|step| step.initialization == Some(at) || step.algorithm == Some(at));
+                    steps.extend(index.map(|index| Step::TrainingInfo { index }));
+                }
+                Owner::Model | Owner::Detached => {}
+            }
+            break;
+        }
+        steps.reverse();
+        Locus::from_steps(steps)
+    }
+
+    /// The attribute that a nested graph stands in, innermost step first.
+    fn attribute_steps(&self, node: NodeId, graph: GraphId) -> impl Iterator<Item = Step> {
+        let mut attributes = self.model.node(node).attributes().iter();
+        let found = attributes.find_map(|attribute| {
+            let graphs = attribute.value().graphs();
+            let index = graphs.iter().position(|&nested| nested == graph)?;
+            let element = (attribute.as_graph().is_none()).then_some(Step::Element { index });
+            Some((element, Step::Attribute { name: self.str(attribute.name()).into() }))
+        });
+        found.into_iter().flat_map(|(element, attribute)| element.into_iter().chain([attribute]))
+    }
+}
+
+/// The position that an origin stands for.
+fn position(origin: Origin) -> Option<Position> {
+    match origin {
+        Origin::Byte(offset) => Some(Position::Byte(offset)),
+        Origin::Text { line, column } => Some(Position::Text { line, column, length: 0 }),
+        Origin::Unknown | Origin::Derived(_) => None,
+    }
+}
+
+fn is_sparse(constant: &Constant) -> bool {
+    matches!(constant, Constant::Sparse(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_diag::Position;
+
+    use crate::testing::Builder;
+    use crate::{CheckOptions, check};
+
+    #[test]
+    fn places_know_where_the_file_has_them() {
+        let mut m = Builder::new();
+        let first = m.node("a = Rellu (x)");
+        let second = m.node("x = Relu (a)");
+        m.at_byte(first, 100);
+        m.at_byte(second, 200);
+        let found = check(&m.model, &CheckOptions::default()).into_diagnostics();
+        let found: Vec<_> = found
+            .iter()
+            .map(|found| {
+                let labels =
+                    found.labels.iter().map(|label| (label.locus.to_string(), label.locus.position()));
+                (found.rule.slug, found.locus.position(), labels.collect::<Vec<_>>())
+            })
+            .collect();
+        let made = (r#"graph "g" / node #1 Relu / output 0 "x""#.to_owned(), Some(Position::Byte(200)));
+        let at = Some(Position::Byte(100));
+        assert_eq!(found, [("node-not-sorted", at, vec![made]), ("unknown-operator", at, vec![])]);
+    }
+}

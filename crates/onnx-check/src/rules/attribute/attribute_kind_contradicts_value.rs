@@ -1,0 +1,75 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::{AttrKind, AttrValue};
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2404,
+    slug: "attribute-kind-contradicts-value",
+    severity: Severity::Error,
+    summary: "An attribute holds a value of another kind than it says.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("attribute_kind_contradicts_value.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let (node, attribute) = (cx.node, cx.attribute);
+    let (Some(declared), Some(holds)) = (attribute.declared_kind(), attribute.value().kind()) else { return };
+    if declared == holds.code() || is_empty_list(attribute.value()) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let name = Quoted(places.str(attribute.name()));
+        let says = AttrKind::from_code(declared).map_or("of a kind that does not exist", AttrKind::name);
+        let message = format!("attribute {name} says that it is {says}, but holds {}", holds.name());
+        Diagnostic::new(&RULE, places.attribute(node, attribute.name()), message)
+            .help("set the field `type` to the kind of the value")
+    });
+}
+
+/// Whether the value is a list without entries, which looks the same as no value.
+fn is_empty_list(value: &AttrValue) -> bool {
+    match value {
+        AttrValue::Floats(list) => list.is_empty(),
+        AttrValue::Ints(list) => list.is_empty(),
+        AttrValue::Strings(list) => list.is_empty(),
+        AttrValue::Tensors(list) => list.is_empty(),
+        AttrValue::Graphs(list) => list.is_empty(),
+        AttrValue::SparseTensors(list) => list.is_empty(),
+        AttrValue::Types(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_ir::Attribute;
+    use onnx_types::FieldMask;
+
+    use super::AttrValue;
+
+    #[test]
+    fn kind_and_value_agree() {
+        let model = |m: &mut crate::testing::Builder, kind, value| {
+            m.import("d", 1);
+            m.inputs(["x"]);
+            let name = m.model.intern("k");
+            m.node_with(
+                "y = d.Frob (x)",
+                [Attribute::from_parts(name, value, Some(kind), FieldMask::NONE, None)],
+            );
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
+        for (kind, value) in [(1, AttrValue::Int(0)), (0, AttrValue::Int(0)), (99, AttrValue::Ints(vec![1]))]
+        {
+            check_model(|m| model(m, kind, value), &[("ONNX2404", place)]);
+        }
+        for (kind, value) in [(2, AttrValue::Int(0)), (2, AttrValue::None), (1, AttrValue::Ints(vec![]))] {
+            check_model(|m| model(m, kind, value), &[]);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+use onnx_schema::AttrKind;
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2405,
+    slug: "attribute-without-value",
+    severity: Severity::Error,
+    summary: "An attribute that must be a tensor, a graph or a type has no value.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("attribute_without_value.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let (Some(schema), Some(formal)) = (cx.schema, cx.formal) else { return };
+    let is_message = matches!(
+        formal.kind,
+        AttrKind::Tensor | AttrKind::SparseTensor | AttrKind::Graph | AttrKind::TypeProto
+    );
+    if !is_message || *cx.attribute.value() != AttrValue::None {
+        return;
+    }
+    let (node, name) = (cx.node, cx.attribute.name());
+    cx.report(&RULE, |places| {
+        let (op, text) = (Quoted(schema.name()), Quoted(places.str(name)));
+        Diagnostic::new(&RULE, places.attribute(node, name), format!("attribute {text} of {op} has no value"))
+            .help("give it one, or remove the attribute")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_ir::{AttrKind, AttrValue, Attribute};
+    use onnx_types::FieldMask;
+
+    #[test]
+    fn tensor_attributes_have_values() {
+        let model = |m: &mut crate::testing::Builder, value: AttrValue| {
+            let name = m.model.intern("value");
+            let kind = Some(AttrKind::Tensor.code());
+            m.node_with("y = Constant ()", [Attribute::from_parts(name, value, kind, FieldMask::NONE, None)]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Constant / attribute "value""#;
+        check_model(|m| model(m, AttrValue::None), &[("ONNX2405", place)]);
+        check_model(|m| model(m, crate::testing::scalar().into()), &[]);
+    }
+}

@@ -1,0 +1,87 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_schema::Schema;
+use onnx_types::Symbol;
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2401,
+    slug: "unknown-attribute",
+    severity: Severity::Error,
+    summary: "A node has an attribute that its operator does not have.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("unknown_attribute.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let Some(schema) = cx.schema else { return };
+    if cx.formal.is_some() || schema.allows_unchecked_attributes() {
+        return;
+    }
+    let (node, name) = (cx.node, cx.attribute.name());
+    // Names with two underscores are left to tools, for notes of their own.
+    if cx.model.str(name).starts_with("__") {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let text = places.str(name);
+        let message = format!("{} has no attribute {}", Quoted(schema.name()), Quoted(text));
+        let help = match (versions_with(schema, name), onnx_schema::suggest_attribute(schema, text)) {
+            (Some(versions), _) => {
+                format!("it has one in {versions}: import such a version, or say it the current way")
+            }
+            (None, Some(near)) => format!("did you mean {}?", Quoted(near)),
+            (None, None) => "remove it; tools keep notes of their own in metadata".to_owned(),
+        };
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help(help)
+            .note(format!("the signature is that of {schema}"))
+    });
+}
+
+/// The versions in which the operator has an attribute of this name: the newest run of them.
+fn versions_with(schema: &Schema, name: Symbol) -> Option<String> {
+    let mut runs = schema.versions().iter().rev().skip_while(|version| version.attribute(name).is_none());
+    let newest = runs.next()?;
+    let oldest = runs.take_while(|version| version.attribute(name).is_some()).last().unwrap_or(newest);
+    let first = oldest.since_version();
+    Some(match newest.until_version() {
+        Some(last) => format!("versions {first} to {last}"),
+        None => format!("version {first} and newer"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use crate::testing::{Builder, words};
+
+    fn model(m: &mut Builder, node: &str, name: &str) {
+        m.inputs(["x"]);
+        let attribute = m.attribute(name, 1);
+        m.node_with(node, [attribute]);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn attributes_belong_to_the_operator() {
+        let node = "y = Softmax (x)";
+        let place = r#"graph "g" / node #0 Softmax / attribute "axes""#;
+        check_model(|m| model(m, node, "axes"), &[("ONNX2401", place)]);
+        check_model(|m| model(m, node, "axis"), &[]);
+        check_model(|m| model(m, node, "__axes"), &[]);
+    }
+
+    #[test]
+    fn help_knows_other_versions_and_near_names() {
+        let help = |node: &str, name: &str| words(|m| model(m, node, name)).pop().unwrap().1.unwrap();
+        assert_eq!(help("y = Softmax (x)", "axes"), "did you mean `axis`?");
+        assert_eq!(
+            help("y = Squeeze (x)", "axes"),
+            "it has one in versions 1 to 12: import such a version, or say it the current way"
+        );
+        assert_eq!(help("y = Relu (x)", "colour"), "remove it; tools keep notes of their own in metadata");
+    }
+}

@@ -1,0 +1,63 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrKind;
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2402,
+    slug: "wrong-attribute-kind",
+    severity: Severity::Error,
+    summary: "An attribute is not of the kind that its operator declares.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("wrong_attribute_kind.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let (Some(schema), Some(formal)) = (cx.schema, cx.formal) else { return };
+    let (node, attribute) = (cx.node, cx.attribute);
+    // What declares one kind and holds another is wrong whatever the operator says.
+    let declared = attribute.declared_kind();
+    let holds = attribute.value().kind().map(AttrKind::code);
+    if declared.is_some() && holds.is_some() && declared != holds {
+        return;
+    }
+    if declared.unwrap_or_else(|| attribute.kind().code()) == formal.kind.code() {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let expected = AttrKind::from_code(formal.kind.code()).map_or("", AttrKind::name);
+        let name = attribute.name();
+        let found = match declared.map(AttrKind::from_code) {
+            Some(None) => "of a kind that does not exist",
+            _ => attribute.kind().name(),
+        };
+        let (op, text) = (Quoted(schema.name()), Quoted(places.str(name)));
+        let message = format!("attribute {text} of {op} must be {expected}, but is {found}");
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help(format!("write it as {expected}"))
+            .note(format!("the signature is that of {schema}"))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_ir::AttrValue;
+
+    #[test]
+    fn attributes_are_of_the_declared_kind() {
+        let model = |m: &mut crate::testing::Builder, value: AttrValue| {
+            m.inputs(["x"]);
+            let attribute = m.attribute("axis", value);
+            m.node_with("y = Softmax (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Softmax / attribute "axis""#;
+        check_model(|m| model(m, [0].into()), &[("ONNX2402", place)]);
+        check_model(|m| model(m, 0.into()), &[]);
+        let words = crate::testing::words(|m| model(m, [0].into()));
+        assert_eq!(words[0].0, "attribute `axis` of `Softmax` must be int, but is ints");
+    }
+}

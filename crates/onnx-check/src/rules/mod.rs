@@ -1,0 +1,79 @@
+//! The rules: for each one a file with its record and its function, and a page that explains it.
+//!
+//! A unit is what a rule looks at. Each has a module with the list of its rules, in alphabetical order.
+
+pub(crate) mod attribute;
+pub(crate) mod graph;
+pub(crate) mod model;
+pub(crate) mod node;
+pub(crate) mod tensor;
+pub(crate) mod value;
+
+use onnx_diag::Rule;
+
+/// A rule of a unit, with the function that looks for the defect; `F` takes the context of the unit.
+pub(crate) struct Entry<F> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) check: F,
+}
+
+/// One line of a unit's list.
+const fn entry<F: Copy>(rule: &'static Rule, check: F) -> Entry<F> {
+    Entry { rule, check }
+}
+
+const COUNT: usize = model::ENTRIES.len()
+    + graph::ENTRIES.len()
+    + value::ENTRIES.len()
+    + node::ENTRIES.len()
+    + attribute::ENTRIES.len()
+    + tensor::ENTRIES.len();
+
+/// All rules of the checker, by ascending code.
+///
+/// ```
+/// use onnx_check::RULES;
+/// use onnx_diag::find_rule;
+///
+/// let rule = find_rule(RULES, "value-defined-twice").expect("a rule of this name exists");
+/// assert_eq!(rule.id().to_string(), "ONNX2101");
+/// assert!(rule.explain.contains("## Why"));
+/// ```
+pub static RULES: [&Rule; COUNT] = {
+    let mut rules = [model::ENTRIES[0].rule; COUNT];
+    let at = fill(&mut rules, 0, model::ENTRIES);
+    let at = fill(&mut rules, at, graph::ENTRIES);
+    let at = fill(&mut rules, at, value::ENTRIES);
+    let at = fill(&mut rules, at, node::ENTRIES);
+    let at = fill(&mut rules, at, attribute::ENTRIES);
+    fill(&mut rules, at, tensor::ENTRIES);
+    sort(&mut rules);
+    rules
+};
+
+/// Copies the rules of a unit behind those that are there already and returns the next free position.
+const fn fill<F>(rules: &mut [&'static Rule; COUNT], mut at: usize, entries: &[Entry<F>]) -> usize {
+    let mut next = 0;
+    while next < entries.len() {
+        rules[at] = entries[next].rule;
+        at += 1;
+        next += 1;
+    }
+    at
+}
+
+/// Sorts by code; it runs at compile time, where the library's sort cannot.
+const fn sort(rules: &mut [&'static Rule; COUNT]) {
+    let mut sorted = 1;
+    while sorted < COUNT {
+        let mut at = sorted;
+        while at > 0 && rules[at - 1].code > rules[at].code {
+            rules.swap(at - 1, at);
+            at -= 1;
+        }
+        sorted += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

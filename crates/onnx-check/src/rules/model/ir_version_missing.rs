@@ -1,0 +1,33 @@
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2001,
+    slug: "ir-version-missing",
+    severity: Severity::Error,
+    summary: "The model does not say which version of the format it uses.",
+    spec: "IR: Versioning",
+    reference: Reference::Enforced,
+    explain: include_str!("ir_version_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    if cx.model.info().ir_version == 0 {
+        cx.report(&RULE, |_| {
+            Diagnostic::new(&RULE, Locus::model().field("ir_version"), "the model has no IR version")
+                .help("set `ir_version` to that of the tool that wrote the model")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn a_model_has_an_ir_version() {
+        check_model(|m| m.model.info_mut().ir_version = 0, &[("ONNX2001", "field ir_version")]);
+        check_model(|m| m.model.info_mut().ir_version = 3, &[]);
+    }
+}

@@ -1,0 +1,47 @@
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2002,
+    slug: "ir-version-unknown",
+    severity: Severity::Error,
+    summary: "The model uses a version of the format that does not exist.",
+    spec: "IR: Versioning",
+    reference: Reference::Partly,
+    explain: include_str!("ir_version_unknown.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    let version = cx.model.info().ir_version;
+    if version < 0 || version > onnx_schema::LATEST_IR_VERSION {
+        cx.report(&RULE, |_| {
+            let latest = onnx_schema::LATEST_IR_VERSION;
+            let place = Locus::model().field("ir_version");
+            Diagnostic::new(&RULE, place, format!("there is no IR version {version}"))
+                .help(format!("use a version from 1 to {latest}"))
+                // The reference compares with the newest version only.
+                .beyond_reference(version < 0)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn only_published_ir_versions_are_accepted() {
+        check_model(|m| m.model.info_mut().ir_version = 15, &[("ONNX2002", "field ir_version")]);
+        check_model(|m| m.model.info_mut().ir_version = 14, &[]);
+    }
+
+    #[test]
+    fn versions_are_not_negative() {
+        let negative = |m: &mut crate::testing::Builder| {
+            m.no_imports();
+            m.model.info_mut().ir_version = -1;
+        };
+        check_model(negative, &[("ONNX2002", "field ir_version")]);
+    }
+}

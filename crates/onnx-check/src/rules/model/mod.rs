@@ -1,0 +1,17 @@
+//! Rules about what the model says of itself.
+
+mod ir_version_missing;
+mod ir_version_unknown;
+mod opset_import_missing;
+mod opset_import_too_early;
+
+use super::{Entry, entry};
+use crate::cx::Cx;
+
+/// The rules of this unit, in alphabetical order.
+pub(crate) static ENTRIES: &[Entry<fn(&mut Cx<'_>)>] = &[
+    entry(&ir_version_missing::RULE, ir_version_missing::check),
+    entry(&ir_version_unknown::RULE, ir_version_unknown::check),
+    entry(&opset_import_missing::RULE, opset_import_missing::check),
+    entry(&opset_import_too_early::RULE, opset_import_too_early::check),
+];

@@ -1,0 +1,46 @@
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2003,
+    slug: "opset-import-missing",
+    severity: Severity::Error,
+    summary: "The model imports no operator set.",
+    spec: "IR: Operator Sets",
+    reference: Reference::Enforced,
+    explain: include_str!("opset_import_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    let info = cx.model.info();
+    if info.ir_version >= 3 && info.opset_imports.is_empty() {
+        cx.report(&RULE, |_| {
+            Diagnostic::new(&RULE, Locus::model().field("opset_import"), "the model imports no operator set")
+                .help("add an opset import: the domain and the version that its operators were written for")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn a_model_imports_operator_sets() {
+        let nothing = |m: &mut crate::testing::Builder| {
+            m.no_imports();
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        };
+        check_model(nothing, &[("ONNX2003", "field opset_import")]);
+        check_model(
+            |m| {
+                nothing(m);
+                m.import("", 18);
+            },
+            &[],
+        );
+    }
+}

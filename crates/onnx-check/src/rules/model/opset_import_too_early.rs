@@ -1,0 +1,43 @@
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2004,
+    slug: "opset-import-too-early",
+    severity: Severity::Error,
+    summary: "The model is older than opset imports, and has some.",
+    spec: "IR: Operator Sets",
+    reference: Reference::Enforced,
+    explain: include_str!("opset_import_too_early.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    let info = cx.model.info();
+    if info.ir_version < 3 && info.ir_version != 0 && !info.opset_imports.is_empty() {
+        cx.report(&RULE, |_| {
+            let place = Locus::model().field("opset_import");
+            let message = format!("a model of IR version {} cannot import operator sets", info.ir_version);
+            Diagnostic::new(&RULE, place, message)
+                .help("set `ir_version` to 3 or newer, or remove the imports")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn imports_came_with_ir_version_3() {
+        check_model(|m| m.model.info_mut().ir_version = 2, &[("ONNX2004", "field opset_import")]);
+        let old = |m: &mut crate::testing::Builder| {
+            m.no_imports();
+            m.model.info_mut().ir_version = 2;
+            m.inputs(["x"]);
+            m.node("y = Ceil (x)");
+            m.outputs(["y"]);
+        };
+        check_model(old, &[]);
+    }
+}

@@ -1,0 +1,42 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_schema::domain;
+
+use crate::cx::{Callee, NodeCx};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2302,
+    slug: "default-domain-spelled-out",
+    severity: Severity::Error,
+    summary: "A node spells the default domain as `ai.onnx`.",
+    spec: "IR: Operators",
+    reference: Reference::Enforced,
+    explain: include_str!("default_domain_spelled_out.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    if cx.node.written_domain() == domain::AI_ONNX {
+        let (id, is_experimental) = (cx.id, matches!(cx.callee, Callee::Experimental));
+        cx.report(&RULE, |places| {
+            let message = "the domain of the node is written `ai.onnx`, which readers do not find";
+            Diagnostic::new(&RULE, places.node(id), message)
+                .help("write the domain of the node as the empty string")
+                .beyond_reference(is_experimental)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn nodes_leave_the_default_domain_empty() {
+        let model = |m: &mut crate::testing::Builder, node: &str| {
+            m.inputs(["x"]);
+            m.node(node);
+            m.outputs(["y"]);
+        };
+        check_model(|m| model(m, "y = ai.onnx.Relu (x)"), &[("ONNX2302", r#"graph "g" / node #0 Relu"#)]);
+        check_model(|m| model(m, "y = Relu (x)"), &[]);
+    }
+}

@@ -1,0 +1,70 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::{Callee, NodeCx};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2304,
+    slug: "deprecated-operator",
+    severity: Severity::Error,
+    summary: "A node calls an operator that the imported operator set has withdrawn.",
+    spec: "Versioning: Operator deprecation",
+    reference: Reference::Enforced,
+    explain: include_str!("deprecated_operator.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Callee::Operator(schema) = cx.callee else { return };
+    if !schema.is_deprecated() {
+        return;
+    }
+    let id = cx.id;
+    cx.report(&RULE, |places| {
+        let since = schema.since_version();
+        let replacement =
+            REPLACEMENTS.iter().find(|(name, _)| *name == schema.name()).map(|&(_, use_this)| use_this);
+        let help = match (schema.until_version(), replacement) {
+            (Some(until), _) => {
+                format!("import version {} or newer, which has it again", until.saturating_add(1))
+            }
+            (None, Some(replacement)) => format!("use {} instead", Quoted(replacement)),
+            (None, None) => format!("import a version before {since}"),
+        };
+        let message = format!("operator {} is deprecated since version {since}", Quoted(schema.name()));
+        Diagnostic::new(&RULE, places.node(id), message).help(help)
+    });
+}
+
+/// What to use instead of operators that were withdrawn for good.
+const REPLACEMENTS: [(&str, &str); 4] = [
+    ("Scatter", "ScatterElements"),
+    ("TreeEnsembleClassifier", "TreeEnsemble"),
+    ("TreeEnsembleRegressor", "TreeEnsemble"),
+    ("Upsample", "Resize"),
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn withdrawn_operators_are_not_used() {
+        let model = |m: &mut crate::testing::Builder, node: &str| {
+            m.inputs(["x", "scales"]);
+            m.node(node);
+            m.outputs(["y"]);
+        };
+        check_model(
+            |m| model(m, "y = Upsample (x, scales)"),
+            &[("ONNX2304", r#"graph "g" / node #0 Upsample"#)],
+        );
+        check_model(|m| model(m, "y = Resize (x, , scales)"), &[]);
+    }
+
+    #[test]
+    fn every_withdrawn_operator_has_a_way_out() {
+        let withdrawn = onnx_schema::all().iter().filter(|schema| schema.is_deprecated());
+        for schema in withdrawn.filter(|schema| schema.until_version().is_none()) {
+            assert!(super::REPLACEMENTS.iter().any(|(name, _)| *name == schema.name()), "{schema}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::{Callee, NodeCx};
+use crate::run::is_function_body;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2301,
+    slug: "domain-not-imported",
+    severity: Severity::Error,
+    summary: "A node is of a domain whose operator set is not imported.",
+    spec: "IR: Operator Sets",
+    reference: Reference::Enforced,
+    explain: include_str!("domain_not_imported.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let written = cx.node.written_domain();
+    let missing = match cx.callee {
+        Callee::NotImported => true,
+        Callee::Unnamed | Callee::Experimental => false,
+        // In a function the reference does not take `ai.onnx` for the empty name.
+        _ => {
+            written.is_empty()
+                && cx.imports.exact(written).is_none()
+                && is_function_body(cx.model, cx.node.graph())
+        }
+    };
+    if !missing || is_said_by_model(cx) || !cx.cx.first_time_for_domain(&RULE, cx.imports, written) {
+        return;
+    }
+    let (id, is_alias) = (cx.id, !matches!(cx.callee, Callee::NotImported));
+    cx.report(&RULE, |places| {
+        let domain = places.str(written);
+        let message = match (is_alias, domain) {
+            (true, _) => {
+                "the function imports the ONNX operators as `ai.onnx`, which readers do not accept".to_owned()
+            }
+            (_, "") => "the ONNX operators are not imported".to_owned(),
+            _ => format!("domain {} is not imported", Quoted(domain)),
+        };
+        let help = match (is_alias, domain) {
+            (true, _) => "write the domain of the import as the empty string",
+            _ => "add an opset import with the version that the operators were written for",
+        };
+        Diagnostic::new(&RULE, places.node(id), message)
+            .help(help)
+            .note("this is said once for all nodes of the domain")
+    });
+}
+
+/// Whether the model imports nothing at all, which is a defect of its own.
+fn is_said_by_model(cx: &NodeCx<'_, '_>) -> bool {
+    cx.imports.is_empty() && cx.imports.number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn domains_are_imported() {
+        let model = |m: &mut crate::testing::Builder| {
+            m.inputs(["x"]);
+            m.node("y = com.example.Frob (x)");
+            m.node("z = com.example.Frob (y)");
+            m.outputs(["z"]);
+        };
+        check_model(model, &[("ONNX2301", r#"graph "g" / node #0 com.example::Frob"#)]);
+        check_model(
+            |m| {
+                model(m);
+                m.import("com.example", 1);
+            },
+            &[],
+        );
+    }
+
+    #[test]
+    fn functions_import_for_themselves() {
+        let model = |m: &mut crate::testing::Builder, import| {
+            m.import("d", 1);
+            m.function("d", "f", import, |m| {
+                m.inputs(["x"]);
+                m.node("y = Relu (x)");
+                m.outputs(["y"]);
+            });
+        };
+        let place = r#"function "f" of domain "d" / node #0 Relu"#;
+        check_model(|m| model(m, None), &[("ONNX2301", place)]);
+        check_model(|m| model(m, Some("ai.onnx")), &[("ONNX2301", place)]);
+        check_model(|m| model(m, Some("")), &[]);
+    }
+
+    #[test]
+    fn either_name_of_the_default_domain_serves_a_model() {
+        check_model(
+            |m| {
+                m.no_imports();
+                m.import("ai.onnx", 18);
+                m.inputs(["x"]);
+                m.node("y = Relu (x)");
+                m.outputs(["y"]);
+            },
+            &[],
+        );
+    }
+}

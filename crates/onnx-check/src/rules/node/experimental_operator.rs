@@ -1,0 +1,52 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::{Callee, NodeCx};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2305,
+    slug: "experimental-operator",
+    severity: Severity::Warning,
+    summary: "A node calls an operator that ONNX tried out once and dropped.",
+    spec: "Versioning: Operator deprecation",
+    reference: Reference::NotEnforced,
+    explain: include_str!("experimental_operator.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    if matches!(cx.callee, Callee::Experimental) {
+        let (id, op) = (cx.id, cx.node.op());
+        cx.report(&RULE, |places| {
+            let message = format!("operator {} was only ever experimental", Quoted(places.str(op)));
+            Diagnostic::new(&RULE, places.node(id), message)
+                .help("replace it by current operators, or export the model again with a newer tool")
+                .note("readers accept the name and check nothing of the node")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn dropped_experiments_are_told_from_operators() {
+        let model = |m: &mut crate::testing::Builder, node: &str| {
+            m.inputs(["x"]);
+            m.node(node);
+            m.outputs(["y"]);
+        };
+        check_model(
+            |m| model(m, "y = ParametricSoftplus (x)"),
+            &[("ONNX2305", r#"graph "g" / node #0 ParametricSoftplus"#)],
+        );
+        check_model(|m| model(m, "y = Softplus (x)"), &[]);
+        // Only the default domain had the experiments.
+        check_model(
+            |m| {
+                m.import("d", 1);
+                model(m, "y = d.Crop (x)");
+            },
+            &[],
+        );
+    }
+}

@@ -1,0 +1,111 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::{Def, Model, NodeId};
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2312,
+    slug: "node-not-sorted",
+    severity: Severity::Error,
+    summary: "A node uses a value before the node that makes it.",
+    spec: "IR: Graphs",
+    reference: Reference::Enforced,
+    explain: include_str!("node_not_sorted.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    for (index, input) in cx.node.inputs().enumerate() {
+        let Some(value) = input else { continue };
+        let Def::Output { node: producer, .. } = cx.model.value(value).def() else { continue };
+        let Some(user) = ancestor_beside(cx.model, cx.id, producer) else { continue };
+        if cx.model.is_before(producer, user) {
+            continue;
+        }
+        let (id, name) = (cx.id, cx.model.value(value).name());
+        cx.report(&RULE, |places| {
+            let name = Quoted(places.str(name));
+            let message = if producer == user {
+                format!("value {name} is made by the node that uses it")
+            } else {
+                format!("value {name} is used before it is made")
+            };
+            Diagnostic::new(&RULE, places.input(id, index), message)
+                .label(places.definition(value), "made here")
+                .help("sort the nodes so that each comes after those whose values it uses; where that fails, they form a cycle")
+        });
+    }
+}
+
+/// The node that stands in the same graph as `producer` and is `user` or holds it; `None` where their graphs are not one
+/// in the other, so that order says nothing.
+#[inline]
+fn ancestor_beside(model: &Model, user: NodeId, producer: NodeId) -> Option<NodeId> {
+    let graph = model.node(producer).graph();
+    if model.node(user).graph() == graph { Some(user) } else { model.ancestor_in(user, graph) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn nodes_come_after_those_whose_values_they_use() {
+        let model = |m: &mut crate::testing::Builder, nodes: [&str; 2]| {
+            m.inputs(["x"]);
+            for node in nodes {
+                m.node(node);
+            }
+            m.outputs(["z"]);
+        };
+        let nodes = ["z = Sqrt (y)", "y = Relu (x)"];
+        check_model(|m| model(m, nodes), &[("ONNX2312", r#"graph "g" / node #0 Sqrt / input 0 "y""#)]);
+        check_model(|m| model(m, [nodes[1], nodes[0]]), &[]);
+    }
+
+    #[test]
+    fn a_node_does_not_use_its_own_output() {
+        check_model(
+            |m| {
+                m.inputs(["x"]);
+                m.node("y = Add (x, y)");
+                m.outputs(["y"]);
+            },
+            &[("ONNX2312", r#"graph "g" / node #0 Add / input 1 "y""#)],
+        );
+    }
+
+    #[test]
+    fn nested_graphs_see_what_was_made_before_their_node() {
+        let branches = |m: &mut crate::testing::Builder| {
+            let branches = ["then_branch", "else_branch"].map(|name| {
+                let graph = m.nested("b", |m| {
+                    m.node(&format!("{name} = Relu (z)"));
+                    m.outputs([name]);
+                });
+                m.attribute(name, graph)
+            });
+            m.node_with("y = If (c)", branches);
+        };
+        let place = |name| {
+            format!(r#"graph "g" / node #0 If / attribute "{name}" / graph "b" / node #0 Relu / input 0 "z""#)
+        };
+        check_model(
+            |m| {
+                m.inputs(["c", "x"]);
+                branches(m);
+                m.node("z = Relu (x)");
+                m.outputs(["y"]);
+            },
+            &[("ONNX2312", &place("then_branch")), ("ONNX2312", &place("else_branch"))],
+        );
+        check_model(
+            |m| {
+                m.inputs(["c", "x"]);
+                m.node("z = Relu (x)");
+                branches(m);
+                m.outputs(["y"]);
+            },
+            &[],
+        );
+    }
+}

@@ -1,0 +1,41 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2307,
+    slug: "node-without-values",
+    severity: Severity::Error,
+    summary: "A node has neither inputs nor outputs.",
+    spec: "IR: Graphs",
+    reference: Reference::Enforced,
+    explain: include_str!("node_without_values.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    if cx.node.input_count() == 0 && cx.node.outputs().is_empty() {
+        let id = cx.id;
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, places.node(id), "the node has neither inputs nor outputs")
+                .help("name its outputs, or remove the node")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn nodes_take_or_give_something() {
+        let model = |m: &mut crate::testing::Builder, node: &str| {
+            m.import("com.example", 1);
+            m.node(node);
+        };
+        check_model(
+            |m| model(m, "com.example.Frob ()"),
+            &[("ONNX2307", r#"graph "g" / node #0 com.example::Frob"#)],
+        );
+        check_model(|m| model(m, "y = com.example.Frob ()"), &[]);
+    }
+}

@@ -1,0 +1,38 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::{Callee, NodeCx};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2306,
+    slug: "operator-missing",
+    severity: Severity::Error,
+    summary: "A node does not say which operator it calls.",
+    spec: "IR: Nodes",
+    reference: Reference::Enforced,
+    explain: include_str!("operator_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    if matches!(cx.callee, Callee::Unnamed) {
+        let id = cx.id;
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, places.node(id), "the node names no operator").help("set `op_type`")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn nodes_call_something() {
+        let model = |m: &mut crate::testing::Builder, node: &str| {
+            m.inputs(["x"]);
+            m.node(node);
+            m.outputs(["y"]);
+        };
+        check_model(|m| model(m, "y = (x)"), &[("ONNX2306", r#"graph "g" / node #0"#)]);
+        check_model(|m| model(m, "y = Relu (x)"), &[]);
+    }
+}

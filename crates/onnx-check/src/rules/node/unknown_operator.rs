@@ -1,0 +1,173 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_schema::{Schema, domain, domains_of, latest_opset};
+use onnx_types::Symbol;
+
+use crate::cx::{Callee, NodeCx};
+use crate::options::CustomOperators;
+use crate::places::Places;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2303,
+    slug: "unknown-operator",
+    severity: Severity::Error,
+    summary: "A node calls an operator that its imported operator set does not have.",
+    spec: "IR: Operators",
+    reference: Reference::Partly,
+    explain: include_str!("unknown_operator.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let (id, op, domain) = (cx.id, cx.node.op(), cx.node.domain());
+    match cx.callee {
+        Callee::Unknown { version } => cx.report(&RULE, |places| {
+            let (message, help) = explain(places, domain, op, version);
+            let found = Diagnostic::new(&RULE, places.node(id), message).help(help);
+            let found = match latest_opset(domain) {
+                Some(latest) if latest < version => found.note(format!(
+                    "operators are known here up to version {latest}, and {version} is imported"
+                )),
+                _ => found,
+            };
+            // The reference does not insist on the operators of the preview domains.
+            found.beyond_reference(!matches!(domain, domain::ONNX | domain::ML | domain::TRAINING))
+        }),
+        Callee::Custom if cx.options.custom_operators == CustomOperators::Refuse => {
+            cx.report(&RULE, |places| {
+                let (op, domain) = (Quoted(places.str(op)), Quoted(places.str(domain)));
+                Diagnostic::new(
+                    &RULE,
+                    places.node(id),
+                    format!("nothing is known of operator {op} of domain {domain}"),
+                )
+                .help("add a function of this domain and name to the model, or accept custom operators")
+            })
+        }
+        _ => {}
+    }
+}
+
+/// What to say about an operator that the imported version of a domain of ONNX does not have.
+fn explain(places: &Places<'_>, domain: Symbol, op: Symbol, version: i64) -> (String, String) {
+    let name = places.str(op);
+    let has_no = match places.str(domain) {
+        "" => format!("ONNX has no operator {}", Quoted(name)),
+        domain => format!("domain {} has no operator {}", Quoted(domain), Quoted(name)),
+    };
+    if let Some(first) = onnx_schema::versions(domain, op).first() {
+        let set = if domain.is_empty() {
+            "the ONNX operators".to_owned()
+        } else {
+            format!("{}", Quoted(places.str(domain)))
+        };
+        let message = format!("version {version} of {set} has no {}", Quoted(name));
+        return (
+            message,
+            format!("it exists since version {}: import that or a newer one", first.since_version()),
+        );
+    }
+    if let Some(other) = domains_of(op).next() {
+        let help = match places.str(other) {
+            "" => "the default domain has it: leave the domain of the node empty".to_owned(),
+            other => format!("domain {} has it: set the domain of the node", Quoted(other)),
+        };
+        return (has_no, help);
+    }
+    (
+        has_no,
+        suggest(domain, name, version).unwrap_or_else(|| {
+            "use an operator of this domain, or add a function of this name to the model".to_owned()
+        }),
+    )
+}
+
+/// Names the operator of the domain whose name is nearest, with the versions that have it.
+fn suggest(domain: Symbol, name: &str, version: i64) -> Option<String> {
+    let operators =
+        || onnx_schema::operators().filter_map(<[Schema]>::first).filter(|first| first.domain() == domain);
+    let near = onnx_schema::nearest(name, operators().map(Schema::name))?;
+    let since = operators().find(|first| first.name() == near)?.since_version();
+    let mut help = format!("did you mean {}, which exists since version {since}?", Quoted(near));
+    if since > version {
+        help.push_str(&format!(" Version {version} is imported"));
+    }
+    Some(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use crate::testing::{Builder, check_with, words};
+
+    fn model(m: &mut Builder, node: &str) {
+        m.inputs(["x"]);
+        m.node(node);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn operators_exist() {
+        check_model(|m| model(m, "y = Rellu (x)"), &[("ONNX2303", r#"graph "g" / node #0 Rellu"#)]);
+        check_model(|m| model(m, "y = Relu (x)"), &[]);
+    }
+
+    #[test]
+    fn help_leads_to_the_operator() {
+        let check = |node: &str, message: &str, help: &str| {
+            let expected = (message.to_owned(), Some(help.to_owned()));
+            let build = |m: &mut Builder| {
+                m.import("ai.onnx.ml", 3);
+                model(m, node);
+            };
+            assert_eq!(words(build), [expected], "{node}");
+        };
+        check(
+            "y = Gelu (x)",
+            "version 18 of the ONNX operators has no `Gelu`",
+            "it exists since version 20: import that or a newer one",
+        );
+        check(
+            "y = Rellu (x)",
+            "ONNX has no operator `Rellu`",
+            "did you mean `Relu`, which exists since version 1?",
+        );
+        check(
+            "y = Gellu (x)",
+            "ONNX has no operator `Gellu`",
+            "did you mean `Gelu`, which exists since version 20? Version 18 is imported",
+        );
+        check(
+            "y = Binarizer (x)",
+            "ONNX has no operator `Binarizer`",
+            "domain `ai.onnx.ml` has it: set the domain of the node",
+        );
+        check(
+            "y = ai.onnx.ml.Frob (x)",
+            "domain `ai.onnx.ml` has no operator `Frob`",
+            "use an operator of this domain, or add a function of this name to the model",
+        );
+    }
+
+    #[test]
+    fn functions_and_custom_domains_are_no_business_of_onnx() {
+        let call = |m: &mut Builder| {
+            m.import("d", 1);
+            model(m, "y = d.f (x)");
+        };
+        check_model(call, &[]);
+        let strict = crate::CheckOptions {
+            custom_operators: crate::CustomOperators::Refuse,
+            ..crate::CheckOptions::default()
+        };
+        check_with(&strict, call, &[("ONNX2303", r#"graph "g" / node #0 d::f"#)]);
+        let define = |m: &mut Builder| {
+            call(m);
+            m.function("d", "f", Some(""), |m| {
+                m.inputs(["a"]);
+                m.node("b = Relu (a)");
+                m.outputs(["b"]);
+            });
+        };
+        check_with(&strict, define, &[]);
+    }
+}

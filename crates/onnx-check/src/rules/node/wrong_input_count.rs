@@ -1,0 +1,116 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_schema::FormalOption;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2308,
+    slug: "wrong-input-count",
+    severity: Severity::Error,
+    summary: "A node has more or fewer inputs than its operator takes, or leaves out one that is needed.",
+    spec: "IR: Nodes",
+    reference: Reference::Enforced,
+    explain: include_str!("wrong_input_count.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    let (id, count) = (cx.id, cx.node.input_count());
+    if !schema.allows_inputs(count) {
+        cx.report(&RULE, |places| {
+            let counts =
+                Counts { min: schema.min_inputs(), max: schema.max_inputs(), only: schema.input_counts() };
+            let message = format!("{} takes {}, but has {count}", Quoted(schema.name()), counts.say("input"));
+            let help = match schema.input_for(count) {
+                Some(next) if count < schema.min_inputs() => {
+                    format!("add input {count}, {}", Quoted(next.name))
+                }
+                _ => "remove those that are too many, or import the version of the operator that takes them"
+                    .to_owned(),
+            };
+            Diagnostic::new(&RULE, places.node(id), message)
+                .help(help)
+                .note(format!("the signature is that of {schema}"))
+        });
+    }
+    for (index, input) in cx.node.inputs().enumerate() {
+        if input.is_none()
+            && let Some(formal) =
+                schema.input_for(index).filter(|formal| formal.option == FormalOption::Single)
+        {
+            cx.report(&RULE, |places| {
+                let message = format!("{} needs its input {}", Quoted(schema.name()), Quoted(formal.name));
+                Diagnostic::new(&RULE, places.input(id, index), message)
+                    .help("name the value that goes there")
+            });
+        }
+    }
+}
+
+/// The numbers of inputs or outputs that an operator allows.
+pub(super) struct Counts {
+    pub(super) min: usize,
+    pub(super) max: Option<usize>,
+    /// The only ones, where not all between the bounds are allowed.
+    pub(super) only: &'static [u16],
+}
+
+impl Counts {
+    /// Says them in words, with the noun for one of the things counted.
+    pub(super) fn say(&self, noun: &str) -> String {
+        let s = |count: usize| if count == 1 { "" } else { "s" };
+        if !self.only.is_empty() {
+            let counts: Vec<String> = self.only.iter().map(ToString::to_string).collect();
+            return format!("{} {noun}s", counts.join(" or "));
+        }
+        match (self.min, self.max) {
+            (min, Some(max)) if min == max => format!("{min} {noun}{}", s(min)),
+            (min, Some(max)) => format!("{min} to {max} {noun}s"),
+            (min, None) => format!("{min} {noun}{} or more", s(min)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use crate::testing::{Builder, words};
+
+    fn model(m: &mut Builder, node: &str) {
+        m.inputs(["x", "w"]);
+        m.node(node);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn nodes_have_the_inputs_that_operators_take() {
+        check_model(|m| model(m, "y = MatMul (x)"), &[("ONNX2308", r#"graph "g" / node #0 MatMul"#)]);
+        check_model(|m| model(m, "y = MatMul (x, w)"), &[]);
+    }
+
+    #[test]
+    fn only_optional_inputs_are_left_out() {
+        check_model(
+            |m| model(m, "y = MatMul (, w)"),
+            &[("ONNX2308", r#"graph "g" / node #0 MatMul / input 0"#)],
+        );
+        check_model(|m| model(m, "y = Clip (x, , w)"), &[]);
+        check_model(|m| model(m, "y = Clip (x, w, , )"), &[("ONNX2308", r#"graph "g" / node #0 Clip"#)]);
+    }
+
+    #[test]
+    fn messages_count() {
+        let check = |node: &str, message: &str, help: &str| {
+            assert_eq!(words(|m| model(m, node)), [(message.to_owned(), Some(help.to_owned()))]);
+        };
+        check("y = MatMul (x)", "`MatMul` takes 2 inputs, but has 1", "add input 1, `B`");
+        check("y = Sum ()", "`Sum` takes 1 input or more, but has 0", "add input 0, `data_0`");
+        check("y = MatMul (, w)", "`MatMul` needs its input `A`", "name the value that goes there");
+        check(
+            "y = Clip (x, w, w, w)",
+            "`Clip` takes 1 to 3 inputs, but has 4",
+            "remove those that are too many, or import the version of the operator that takes them",
+        );
+    }
+}

@@ -1,0 +1,84 @@
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_schema::FormalOption;
+
+use super::wrong_input_count::Counts;
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2309,
+    slug: "wrong-output-count",
+    severity: Severity::Error,
+    summary: "A node has more or fewer outputs than its operator gives, or leaves out one that is needed.",
+    spec: "IR: Nodes",
+    reference: Reference::Enforced,
+    explain: include_str!("wrong_output_count.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    let (id, count) = (cx.id, cx.node.outputs().len());
+    if !schema.allows_outputs(count) {
+        cx.report(&RULE, |places| {
+            let counts =
+                Counts { min: schema.min_outputs(), max: schema.max_outputs(), only: schema.output_counts() };
+            let message =
+                format!("{} gives {}, but has {count}", Quoted(schema.name()), counts.say("output"));
+            let help = match schema.output_for(count) {
+                Some(next) if count < schema.min_outputs() => {
+                    format!("add output {count}, {}", Quoted(next.name))
+                }
+                _ => "remove those that are too many, or import the version of the operator that gives them"
+                    .to_owned(),
+            };
+            Diagnostic::new(&RULE, places.node(id), message)
+                .help(help)
+                .note(format!("the signature is that of {schema}"))
+        });
+    }
+    for (index, output) in cx.node.outputs().iter().enumerate() {
+        if output.is_none()
+            && let Some(formal) =
+                schema.output_for(index).filter(|formal| formal.option == FormalOption::Single)
+        {
+            cx.report(&RULE, |places| {
+                let message = format!("{} needs its output {}", Quoted(schema.name()), Quoted(formal.name));
+                Diagnostic::new(&RULE, places.output(id, index), message).help("give it a name")
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use crate::testing::{Builder, words};
+
+    fn model(m: &mut Builder, node: &str) {
+        m.inputs(["x", "k"]);
+        m.node(node);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn nodes_have_the_outputs_that_operators_give() {
+        check_model(|m| model(m, "y, z = Relu (x)"), &[("ONNX2309", r#"graph "g" / node #0 Relu"#)]);
+        check_model(|m| model(m, "y = Relu (x)"), &[]);
+        check_model(
+            |m| model(m, ", y = TopK (x, k)"),
+            &[("ONNX2309", r#"graph "g" / node #0 TopK / output 0"#)],
+        );
+        check_model(|m| model(m, "y, mask = Dropout (x)"), &[]);
+    }
+
+    #[test]
+    fn some_operators_give_only_certain_numbers() {
+        let build = |m: &mut Builder| {
+            m.inputs(["x", "a", "b", "c", "d"]);
+            m.node("y, z = BatchNormalization (x, a, b, c, d)");
+            m.outputs(["y"]);
+        };
+        let message = "`BatchNormalization` gives 1 or 3 outputs, but has 2";
+        assert_eq!(words(build).first().unwrap().0, message);
+    }
+}

@@ -1,0 +1,52 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::UnknownField;
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2506,
+    slug: "data-beside-external",
+    severity: Severity::Error,
+    summary: "A tensor has its elements in another file, and others in its own fields.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::Enforced,
+    explain: include_str!("data_beside_external.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    let kept = cx.tensor.extra().map_or(&[][..], |extra| &extra.unknown);
+    if cx.tensor.is_external() && kept.iter().any(holds_elements) {
+        cx.cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places), "the tensor has elements here and in another file")
+                .help("remove the ones here, or set `data_location` to `DEFAULT`")
+        });
+    }
+}
+
+/// Whether a record that was kept beside the tensor is a data field that is not empty.
+fn holds_elements(record: &UnknownField) -> bool {
+    // The number and the wire type of these fields take one byte; a length of zero takes one more.
+    let is_empty = matches!(record.bytes.as_ref(), [tag, 0] if tag & 7 == 2);
+    matches!(record.number, 4..=7 | 9..=11) && !is_empty
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use bytes::Bytes;
+    use onnx_types::tensor::{ExternalData, Tensor};
+    use onnx_types::{ElemType, UnknownField};
+
+    #[test]
+    fn elements_stand_in_one_place() {
+        let model = |m: &mut crate::testing::Builder, raw: &'static [u8]| {
+            let mut tensor = Tensor::external(ElemType::Float, [1], ExternalData::new("w.bin")).unwrap();
+            tensor.extra_mut().unknown.push(UnknownField { number: 9, bytes: Bytes::from_static(raw) });
+            m.initializer("w", tensor);
+        };
+        check_model(|m| model(m, b"\x4a\x04abcd"), &[("ONNX2506", r#"graph "g" / initializer "w""#)]);
+        check_model(|m| model(m, b"\x4a\x00"), &[]);
+    }
+}

@@ -1,0 +1,57 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::tensor::{ExternalFault, TensorFault};
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2505,
+    slug: "external-data-unclear",
+    severity: Severity::Error,
+    summary: "The entries that say where the elements of a tensor stand are missing, repeated or no numbers.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::Partly,
+    explain: include_str!("external_data_unclear.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    for fault in cx.faults {
+        let TensorFault::External(fault) = fault else { continue };
+        cx.cx.report(&RULE, |places| {
+            let help = match fault {
+                ExternalFault::NoLocation => "set `location` to the path of the file, relative to the model",
+                ExternalFault::Duplicate { .. } => "keep one of them; readers disagree on which one counts",
+                _ => "write it as a decimal number of bytes",
+            };
+            Diagnostic::new(&RULE, place.locate(places).field("external_data"), fault.to_string())
+                .help(help)
+                .beyond_reference(!matches!(fault, ExternalFault::NoLocation))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_types::tensor::{ExternalData, Payload, Tensor, TensorDims, TensorMetadata};
+
+    #[test]
+    fn external_data_can_be_found() {
+        let model = |m: &mut crate::testing::Builder, entries: &[(&'static str, &'static str)]| {
+            let entries = entries.iter().map(|&(key, value)| TensorMetadata::new(key, value)).collect();
+            let payload = Payload::External(ExternalData::from_entries(entries));
+            m.initializer("w", Tensor::from_parts(1, TensorDims::from_slice(&[1]), payload));
+        };
+        let place = r#"graph "g" / initializer "w" / field external_data"#;
+        for entries in [
+            &[][..],
+            &[("location", "")],
+            &[("location", "w.bin"), ("offset", "0x10")],
+            &[("location", "w.bin"), ("length", "4"), ("length", "4")],
+        ] {
+            check_model(|m| model(m, entries), &[("ONNX2505", place)]);
+        }
+        check_model(|m| model(m, &[("location", "w.bin"), ("offset", "16"), ("length", "4")]), &[]);
+    }
+}

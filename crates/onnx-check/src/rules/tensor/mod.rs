@@ -1,0 +1,23 @@
+//! Rules about a tensor.
+
+mod data_beside_external;
+mod external_data_unclear;
+mod negative_tensor_dimension;
+mod tensor_data_in_wrong_field;
+mod tensor_data_size;
+mod tensor_element_invalid;
+mod tensor_type_unknown;
+
+use super::{Entry, entry};
+use crate::cx::TensorCx;
+
+/// The rules of this unit, in alphabetical order.
+pub(crate) static ENTRIES: &[Entry<fn(&mut TensorCx<'_, '_>)>] = &[
+    entry(&data_beside_external::RULE, data_beside_external::check),
+    entry(&external_data_unclear::RULE, external_data_unclear::check),
+    entry(&negative_tensor_dimension::RULE, negative_tensor_dimension::check),
+    entry(&tensor_data_in_wrong_field::RULE, tensor_data_in_wrong_field::check),
+    entry(&tensor_data_size::RULE, tensor_data_size::check),
+    entry(&tensor_element_invalid::RULE, tensor_element_invalid::check),
+    entry(&tensor_type_unknown::RULE, tensor_type_unknown::check),
+];

@@ -1,0 +1,48 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::tensor::TensorFault;
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2502,
+    slug: "negative-tensor-dimension",
+    severity: Severity::Error,
+    summary: "A tensor has a negative dimension.",
+    spec: "IR: Tensor Definition",
+    reference: Reference::Partly,
+    explain: include_str!("negative_tensor_dimension.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let (place, is_external) = (cx.place, cx.tensor.is_external());
+    for fault in cx.faults {
+        let TensorFault::NegativeDim { axis, .. } = *fault else { continue };
+        cx.cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places).dimension(axis), fault.to_string())
+                .help("write the size; a tensor with elements has no open dimensions")
+                .beyond_reference(is_external)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_types::tensor::{Payload, Tensor, TensorDims};
+
+    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
+    }
+
+    #[test]
+    fn sizes_are_not_negative() {
+        let place = r#"graph "g" / initializer "w" / dimension 1"#;
+        check_model(
+            |m| model(m, 1, &[1, -1], Payload::Raw(b"1234".as_slice().into())),
+            &[("ONNX2502", place)],
+        );
+        check_model(|m| model(m, 1, &[1, 1], Payload::Raw(b"1234".as_slice().into())), &[]);
+        check_model(|m| model(m, 1, &[1, 0], Payload::None), &[]);
+    }
+}

@@ -1,0 +1,51 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::ElemType;
+use onnx_types::tensor::TensorFault;
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2504,
+    slug: "tensor-data-in-wrong-field",
+    severity: Severity::Error,
+    summary: "The elements of a tensor stand in a field that cannot hold their type.",
+    spec: "IR: Tensor Definition",
+    reference: Reference::Enforced,
+    explain: include_str!("tensor_data_in_wrong_field.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    let is_external = cx.tensor.is_external();
+    for fault in cx.faults {
+        let TensorFault::WrongField { elem, .. } = *fault else { continue };
+        cx.cx.report(&RULE, |places| {
+            let help = format!("write the elements as `raw_data`, or in the field for {elem}");
+            let help =
+                if elem == ElemType::String { "write strings as `string_data`".to_owned() } else { help };
+            Diagnostic::new(&RULE, place.locate(places), fault.to_string())
+                .help(help)
+                .beyond_reference(is_external)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_types::tensor::{Payload, Tensor, TensorDims};
+
+    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
+    }
+
+    #[test]
+    fn fields_hold_the_types_they_are_for() {
+        let place = r#"graph "g" / initializer "w""#;
+        let floats = || Payload::Floats(b"1234".as_slice().into());
+        check_model(|m| model(m, 7, &[1], floats()), &[("ONNX2504", place)]);
+        check_model(|m| model(m, 1, &[1], floats()), &[]);
+        check_model(|m| model(m, 8, &[1], Payload::Raw(b"1".as_slice().into())), &[("ONNX2504", place)]);
+    }
+}

@@ -1,0 +1,83 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::ElemType;
+use onnx_types::tensor::{Tensor, TensorFault};
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2503,
+    slug: "tensor-data-size",
+    severity: Severity::Error,
+    summary: "A tensor has more or less data than its dimensions say.",
+    spec: "IR: Tensor Definition",
+    reference: Reference::Partly,
+    explain: include_str!("tensor_data_size.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let (place, tensor) = (cx.place, cx.tensor);
+    for fault in cx.faults {
+        let accepted = match *fault {
+            TensorFault::TooManyElements | TensorFault::NoData { .. } => tensor.is_external(),
+            TensorFault::WrongLength { expected, found, .. } => {
+                tensor.is_external() || accepts(expected, found)
+            }
+            TensorFault::WrongCount { expected, found, .. } => {
+                accepts(least_entries(tensor).unwrap_or(expected), found)
+            }
+            _ => continue,
+        };
+        cx.cx.report(&RULE, |places| {
+            let dims = format!("the dimensions are {:?}", &tensor.dims().get(..8).unwrap_or(tensor.dims()));
+            Diagnostic::new(&RULE, place.locate(places), fault.to_string())
+                .help("make dimensions, element type and data agree; the file may have been cut or patched")
+                .note(dims)
+                .beyond_reference(accepted)
+        });
+    }
+}
+
+/// Whether the reference accepts this much data: it takes what is too much, unless there should be none.
+const fn accepts(least: u64, found: u64) -> bool {
+    least > 0 && found >= least
+}
+
+/// How many entries the reference asks for where elements share an entry: it takes an entry for twice as many 4-bit, and
+/// four times as many 2-bit elements as the specification does.
+fn least_entries(tensor: &Tensor) -> Option<u64> {
+    let shared = match tensor.elem() {
+        ElemType::Uint4 | ElemType::Int4 | ElemType::Float4E2M1 => 8,
+        ElemType::Uint2 | ElemType::Int2 => 16,
+        _ => return None,
+    };
+    Some(tensor.element_count()?.div_ceil(shared))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_types::tensor::{Payload, Tensor, TensorDims};
+
+    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+        m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
+    }
+
+    #[test]
+    fn data_are_as_many_as_the_dimensions_say() {
+        let place = r#"graph "g" / initializer "w""#;
+        let raw = |bytes: &'static [u8]| Payload::Raw(bytes.into());
+        for (dims, payload) in [
+            (&[2][..], raw(b"1234")),
+            (&[], raw(b"12345")),
+            (&[0], raw(b"1234")),
+            (&[1], Payload::None),
+            (&[2], Payload::Floats(b"1234".as_slice().into())),
+            (&[i64::MAX, 3], raw(b"1234")),
+        ] {
+            check_model(|m| model(m, 1, dims, payload), &[("ONNX2503", place)]);
+        }
+        check_model(|m| model(m, 1, &[1], raw(b"1234")), &[]);
+        check_model(|m| model(m, 1, &[0], Payload::None), &[]);
+    }
+}

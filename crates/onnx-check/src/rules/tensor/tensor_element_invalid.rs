@@ -1,0 +1,69 @@
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::ElemType;
+use onnx_types::tensor::{NoData, TensorFault};
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2507,
+    slug: "tensor-element-invalid",
+    severity: Severity::Warning,
+    summary: "An element of a tensor is no value of the element type.",
+    spec: "IR: Tensor Element Types",
+    reference: Reference::Partly,
+    explain: include_str!("tensor_element_invalid.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    if !cx.options.data || cx.tensor.is_external() || !cx.faults.is_empty() {
+        return;
+    }
+    let (place, elem) = (cx.place, cx.tensor.elem());
+    for fault in cx.tensor.content_faults(&NoData, MOST).unwrap_or_default() {
+        cx.cx.report(&RULE, |places| {
+            let place = place.locate(places);
+            let place = match index_of(&fault) {
+                Some(index) => place.element(index),
+                None => place,
+            };
+            Diagnostic::new(&RULE, place, fault.to_string())
+                .help("write the tensor again with a tool that checks its values")
+                .beyond_reference(!matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2))
+        });
+    }
+}
+
+/// How many bad elements of one tensor are told.
+const MOST: usize = 10;
+
+fn index_of(fault: &TensorFault) -> Option<usize> {
+    match *fault {
+        TensorFault::OutOfRange { index, .. }
+        | TensorFault::NotBool { index, .. }
+        | TensorFault::NotUtf8 { index, .. } => usize::try_from(index).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    use onnx_types::tensor::Tensor;
+
+    use crate::CheckOptions;
+    use crate::testing::check_with;
+
+    #[test]
+    fn elements_are_values_of_their_type() {
+        let model = |m: &mut crate::testing::Builder, bytes: &'static [u8]| {
+            m.initializer("w", Tensor::from_raw(super::ElemType::Bool, [3], bytes).unwrap());
+        };
+        let data = CheckOptions { data: true, ..CheckOptions::default() };
+        let place = r#"graph "g" / initializer "w" / element 1"#;
+        check_with(&data, |m| model(m, &[0, 2, 1]), &[("ONNX2507", place)]);
+        check_with(&data, |m| model(m, &[0, 1, 1]), &[]);
+        // Nobody asked to read the elements.
+        check_model(|m| model(m, &[0, 2, 1]), &[]);
+    }
+}

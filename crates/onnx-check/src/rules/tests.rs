@@ -1,0 +1,71 @@
+//! What holds for every rule.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::RULES;
+
+/// The names, without ending, of the files of rules that have this ending.
+fn files(ending: &str) -> BTreeSet<String> {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let units = rules.read_dir().unwrap().map(|unit| unit.unwrap().path()).filter(|unit| unit.is_dir());
+    let files = units.flat_map(|unit| unit.read_dir().unwrap().map(|file| file.unwrap().path()));
+    let files: Vec<PathBuf> = files.filter(|file| file.extension().unwrap() == ending).collect();
+    let stems = files.iter().map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned());
+    let stems: BTreeSet<_> = stems.filter(|stem| stem != "mod").collect();
+    stems
+}
+
+#[test]
+fn every_rule_has_a_file_and_a_page_with_its_name() {
+    let slugs: BTreeSet<_> = RULES.iter().map(|rule| rule.slug.replace('-', "_")).collect();
+    assert_eq!(slugs.len(), RULES.len(), "two rules have one slug");
+    assert_eq!(files("rs"), slugs);
+    assert_eq!(files("md"), slugs);
+}
+
+#[test]
+fn codes_ascend_in_the_range_of_the_checker() {
+    assert!(RULES.is_sorted_by(|a, b| a.code < b.code));
+    assert!(RULES.iter().all(|rule| (2000..3000).contains(&rule.code)));
+}
+
+#[test]
+fn records_are_filled_in() {
+    for rule in RULES {
+        let is_kebab = rule.slug.split('-').all(|word| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        });
+        assert!(is_kebab, "{}", rule.slug);
+        assert!(rule.summary.ends_with('.'), "{}", rule.slug);
+        assert!(!rule.spec.is_empty(), "{}", rule.slug);
+    }
+}
+
+#[test]
+fn pages_have_the_five_headings_and_mark_the_defect() {
+    for rule in RULES {
+        let lines = || rule.explain.lines();
+        let headings: Vec<_> = lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(headings, ["What", "Why", "Wrong", "Right", "Spec"], "{}", rule.slug);
+        assert_eq!(lines().next(), Some(format!("# {}", rule.slug).as_str()));
+        let marks: Vec<_> = lines().filter_map(|line| line.split_once("# error: ")).collect();
+        let id = rule.id().to_string();
+        assert!(!marks.is_empty() && marks.iter().all(|&(_, code)| code == id), "{}", rule.slug);
+        let fences = lines().filter(|line| line.starts_with("```")).count();
+        assert_eq!(fences, 4, "{}: one example of each kind", rule.slug);
+    }
+}
+
+#[test]
+fn lists_are_alphabetical() {
+    fn check<F>(unit: &str, entries: &[super::Entry<F>]) {
+        assert!(entries.is_sorted_by(|a, b| a.rule.slug < b.rule.slug), "{unit}");
+    }
+    check("attribute", super::attribute::ENTRIES);
+    check("graph", super::graph::ENTRIES);
+    check("model", super::model::ENTRIES);
+    check("node", super::node::ENTRIES);
+    check("tensor", super::tensor::ENTRIES);
+    check("value", super::value::ENTRIES);
+}

@@ -1,0 +1,295 @@
+//! The one traversal that serves all rules.
+//!
+//! Graphs are walked as the reference does: the inputs and initializers of a graph first, then its nodes in order, each
+//! with the graphs nested in it before its outputs. What there is to do stands on a stack, so nesting takes heap and no
+//! stack, and whatever a rule could need about a node is looked up once.
+
+use onnx_diag::Sink;
+use onnx_ir::{
+    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, Owner, SparseTensor, ValueId,
+};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Interner, Symbol};
+
+use crate::cx::{AttributeCx, Callee, Cx, GraphCx, NodeCx, TensorCx, TensorHolder, TensorPlace, ValueCx};
+use crate::imports::Imports;
+use crate::names::{Mark, Names};
+use crate::options::CheckOptions;
+use crate::rules::{attribute, graph, model as model_rules, node, tensor, value};
+
+/// The first IR version in which models have functions; in older ones the reference does not look at them.
+const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
+
+/// The first IR version in which models import operator sets.
+const FIRST_IR_WITH_IMPORTS: i64 = 3;
+
+/// Finds everything that is wrong with a model, as far as the rules go.
+pub(crate) fn run(model: &Model, options: &CheckOptions) -> Sink {
+    let mut run = Run {
+        cx: Cx::new(model, options),
+        names: Names::new(model.names().len()),
+        legacy: legacy_operators(model.names()),
+        has_functions: !model.functions().is_empty(),
+        tasks: Vec::new(),
+    };
+    run.model();
+    run.cx.sink
+}
+
+struct Run<'a> {
+    cx: Cx<'a>,
+    names: Names,
+    /// The symbols that the dropped experimental operators have in this model.
+    legacy: Vec<Symbol>,
+    has_functions: bool,
+    tasks: Vec<Task>,
+}
+
+#[derive(Clone, Copy)]
+enum Task {
+    /// Begins a graph.
+    Enter(GraphId),
+    /// Goes on with this node and those after it.
+    Nodes(NodeId),
+    /// Goes on after the graphs nested in a node; restores whether the reference looks.
+    After { node: NodeId, was_unchecked: bool },
+    /// Ends a graph.
+    Leave(Mark),
+}
+
+impl<'a> Run<'a> {
+    fn model(&mut self) {
+        for entry in model_rules::ENTRIES {
+            (entry.check)(&mut self.cx);
+        }
+        let model = self.cx.model;
+        let info = model.info();
+        let imports = if info.opset_imports.is_empty() && info.ir_version < FIRST_IR_WITH_IMPORTS {
+            Imports::implied()
+        } else {
+            Imports::new(&info.opset_imports, 0)
+        };
+        // Training algorithms see the names of the main graph, so they are walked before it ends.
+        self.graph(model.main_graph(), &imports, model.algorithms());
+        self.cx.is_unchecked = true;
+        for initialization in info.training.iter().filter_map(|step| step.initialization) {
+            if model.get_graph(initialization).is_some() {
+                self.graph(initialization, &imports, std::iter::empty());
+            }
+        }
+        self.cx.is_unchecked = info.ir_version < FIRST_IR_WITH_FUNCTIONS;
+        for (index, &function) in model.functions().iter().enumerate() {
+            self.function(function, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
+        }
+    }
+
+    fn function(&mut self, function: FunctionId, number: u32) {
+        let record = self.cx.model.function(function);
+        let imports = Imports::new(&record.opset_imports, number);
+        self.graph(record.body(), &imports, std::iter::empty());
+    }
+
+    /// Walks an outermost graph with everything nested in it, then `inside`, to which its names are visible.
+    fn graph(&mut self, root: GraphId, imports: &Imports, inside: impl Iterator<Item = GraphId>) {
+        let mark = self.names.enter();
+        self.begin(root);
+        self.work(imports);
+        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
+        for graph in inside {
+            self.tasks.push(Task::Enter(graph));
+            self.work(imports);
+        }
+        self.cx.is_unchecked = was_unchecked;
+        self.names.leave(mark);
+    }
+
+    fn work(&mut self, imports: &Imports) {
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Enter(graph) => {
+                    let mark = self.names.enter();
+                    self.tasks.push(Task::Leave(mark));
+                    self.begin(graph);
+                }
+                Task::Leave(mark) => self.names.leave(mark),
+                Task::After { node, was_unchecked } => {
+                    self.cx.is_unchecked = was_unchecked;
+                    self.outputs(node);
+                    self.nodes(self.cx.model.node(node).next(), imports);
+                }
+                Task::Nodes(node) => self.nodes(Some(node), imports),
+            }
+        }
+    }
+
+    /// Everything about a graph but its nodes, which become a task.
+    fn begin(&mut self, id: GraphId) {
+        let model = self.cx.model;
+        let record = model.graph(id);
+        for entry in graph::ENTRIES {
+            (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
+        }
+        for &input in record.inputs() {
+            self.value(input);
+        }
+        for initializer in model.initializers(id) {
+            let record = model.value(initializer);
+            // The name of an initializer that is the default of an input is bound by the input.
+            if record.constant().is_some() {
+                self.value(initializer);
+            }
+            match record.initializer().map(AsRef::as_ref) {
+                Some(Constant::Dense(tensor)) => {
+                    self.tensor(tensor, TensorPlace::of(TensorHolder::Initializer(initializer)));
+                }
+                Some(Constant::Sparse(sparse)) => {
+                    self.sparse(sparse, TensorPlace::of(TensorHolder::Initializer(initializer)));
+                }
+                None => {}
+            }
+        }
+        self.tasks.extend(record.first().map(Task::Nodes));
+    }
+
+    /// Walks nodes from `at` on, as far as the next one that has nested graphs.
+    fn nodes(&mut self, mut at: Option<NodeId>, imports: &Imports) {
+        let model = self.cx.model;
+        while let Some(id) = at {
+            let was_unchecked = self.cx.is_unchecked;
+            if self.node(id, imports) {
+                self.tasks.push(Task::After { node: id, was_unchecked });
+                let first = self.tasks.len();
+                self.tasks.extend(model.node(id).nested_graphs().map(Task::Enter));
+                if let Some(nested) = self.tasks.get_mut(first..) {
+                    nested.reverse();
+                }
+                return;
+            }
+            self.cx.is_unchecked = was_unchecked;
+            self.outputs(id);
+            at = model.node(id).next();
+        }
+    }
+
+    /// Everything about a node but its outputs; says whether graphs are nested in it.
+    fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
+        let record = self.cx.model.node(id);
+        let callee = self.callee(id, imports);
+        let mut cx = NodeCx { cx: &mut self.cx, id, node: record, callee, imports };
+        for entry in node::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+        let schema = cx.schema();
+        // Of such a node the reference does not look at the attributes, nor at the graphs in them.
+        self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
+        let mut has_graphs = false;
+        for attribute in record.attributes() {
+            let formal = schema.and_then(|schema| schema.attribute(attribute.name()));
+            let mut cx = AttributeCx { cx: &mut self.cx, node: id, attribute, schema, formal };
+            for entry in attribute::ENTRIES {
+                (entry.check)(&mut cx);
+            }
+            has_graphs |= !attribute.value().graphs().is_empty();
+            self.tensors_of(id, attribute);
+        }
+        has_graphs
+    }
+
+    /// Finds out what a node calls.
+    fn callee(&self, id: NodeId, imports: &Imports) -> Callee {
+        let model = self.cx.model;
+        let node = model.node(id);
+        let (domain, op) = (node.domain(), node.op());
+        if op.is_empty() {
+            return Callee::Unnamed;
+        }
+        if domain.is_empty() && self.legacy.contains(&op) {
+            return Callee::Experimental;
+        }
+        let Some(version) = imports.version(domain) else { return Callee::NotImported };
+        if let Some(schema) = onnx_schema::lookup(domain, op, version) {
+            return Callee::Operator(schema);
+        }
+        // Only what is no operator of ONNX is looked up among the functions, which takes a hash.
+        if let Some(function) = self.has_functions.then(|| model.callee(id)).flatten() {
+            return Callee::Function(function);
+        }
+        if onnx_schema::opset_versions(domain).is_none() {
+            Callee::Custom
+        } else {
+            Callee::Unknown { version }
+        }
+    }
+
+    fn outputs(&mut self, node: NodeId) {
+        for &output in self.cx.model.node(node).outputs().iter().flatten() {
+            self.value(output);
+        }
+    }
+
+    fn value(&mut self, id: ValueId) {
+        let record = self.cx.model.value(id);
+        let earlier = self.names.bind(record.name(), id);
+        let mut cx = ValueCx { cx: &mut self.cx, id, value: record, earlier };
+        for entry in value::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+    }
+
+    fn tensors_of(&mut self, node: NodeId, attribute: &'a Attribute) {
+        let place = TensorPlace::of(TensorHolder::Attribute(node, attribute.name()));
+        let at = |index| TensorPlace { element: Some(index), ..place };
+        match attribute.value() {
+            AttrValue::Tensor(tensor) => self.tensor(tensor, place),
+            AttrValue::Tensors(tensors) => {
+                tensors.iter().enumerate().for_each(|(index, tensor)| self.tensor(tensor, at(index)));
+            }
+            AttrValue::SparseTensor(sparse) => self.sparse(sparse, place),
+            AttrValue::SparseTensors(tensors) => {
+                tensors.iter().enumerate().for_each(|(index, sparse)| self.sparse(sparse, at(index)));
+            }
+            _ => {}
+        }
+    }
+
+    fn sparse(&mut self, sparse: &'a SparseTensor, place: TensorPlace) {
+        for (part, tensor) in [("values", &sparse.values), ("indices", &sparse.indices)] {
+            if let Some(tensor) = tensor {
+                self.tensor(tensor, TensorPlace { part: Some(part), ..place });
+            }
+        }
+    }
+
+    fn tensor(&mut self, tensor: &'a Tensor, place: TensorPlace) {
+        let faults = tensor.faults();
+        let mut cx = TensorCx { cx: &mut self.cx, tensor, place, faults: &faults };
+        for entry in tensor::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+    }
+}
+
+/// Operators that ONNX tried out before it had a process for that, and dropped. There never was a schema that readers kept,
+/// yet they accept nodes of these names.
+const LEGACY_OPERATORS: [&str; 11] = [
+    "ATen",
+    "Affine",
+    "ConstantFill",
+    "Crop",
+    "DynamicSlice",
+    "GRUUnit",
+    "GivenTensorFill",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "Scale",
+    "ScaledTanh",
+];
+
+fn legacy_operators(names: &Interner) -> Vec<Symbol> {
+    LEGACY_OPERATORS.iter().filter_map(|name| names.get(name)).collect()
+}
+
+/// Whether `graph` is directly the body of a function, where the reference tells the names of the default domain apart.
+pub(crate) fn is_function_body(model: &Model, graph: GraphId) -> bool {
+    matches!(model.graph(graph).owner(), Owner::Function(_))
+}

@@ -1,0 +1,270 @@
+//! Builds the models of the tests the way decoders do, and compares findings with expectations.
+//!
+//! Each test states the examples of its rule's page. They are built here line by line, until the text format can read the
+//! page itself.
+
+use std::collections::BTreeMap;
+
+use onnx_ir::{
+    AttrKind, AttrValue, Attribute, Constant, Def, GraphId, LoadedNode, LoadedOutput, Model, NodeId,
+    OpsetImport, Origin, Owner, TrainingInfo, ValueId,
+};
+use onnx_types::tensor::Tensor;
+
+use crate::{CheckOptions, check};
+
+/// Checks the model that `build` makes of an empty one, and compares code and place of every finding.
+#[track_caller]
+pub(crate) fn check_model(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
+    check_with(&CheckOptions::default(), build, expected);
+}
+
+/// Like [`check_model`], with options.
+#[track_caller]
+pub(crate) fn check_with(
+    options: &CheckOptions,
+    build: impl FnOnce(&mut Builder),
+    expected: &[(&str, &str)],
+) {
+    let mut builder = Builder::new();
+    build(&mut builder);
+    assert_eq!(builder.model.verify(), Ok(()));
+    let sink = check(&builder.model, options);
+    let found: Vec<_> = sink
+        .diagnostics()
+        .iter()
+        .map(|found| (found.rule.id().to_string(), found.locus.to_string()))
+        .collect();
+    let found: Vec<_> = found.iter().map(|(code, place)| (code.as_str(), place.as_str())).collect();
+    assert_eq!(found, expected, "{:#?}", sink.diagnostics());
+}
+
+/// What the findings about the model that `build` makes say: the message, and the help where there is one.
+pub(crate) fn words(build: impl FnOnce(&mut Builder)) -> Vec<(String, Option<String>)> {
+    let mut builder = Builder::new();
+    build(&mut builder);
+    let sink = check(&builder.model, &CheckOptions::default());
+    sink.into_diagnostics().into_iter().map(|found| (found.message, found.help)).collect()
+}
+
+/// Makes a model by names, which mean what they mean in a file.
+///
+/// It starts with IR version 10, version 18 of the ONNX operators and an empty graph `g`.
+pub(crate) struct Builder {
+    pub(crate) model: Model,
+    /// The open graphs with their names, the outermost first.
+    scopes: Vec<(GraphId, BTreeMap<String, ValueId>)>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        let mut model = Model::new();
+        let main = model.main_graph();
+        let name = model.intern("g");
+        model.set_graph_name(main, name);
+        let mut builder = Self { model, scopes: vec![(main, BTreeMap::new())] };
+        builder.model.info_mut().ir_version = 10;
+        builder.import("", 18);
+        builder
+    }
+
+    /// Adds an opset import to the model.
+    pub(crate) fn import(&mut self, domain: &str, version: i64) {
+        let domain = self.model.intern(domain);
+        self.model.info_mut().opset_imports.push(OpsetImport::new(domain, version));
+    }
+
+    /// Removes the opset imports of the model.
+    pub(crate) fn no_imports(&mut self) {
+        self.model.info_mut().opset_imports.clear();
+    }
+
+    pub(crate) fn graph(&self) -> GraphId {
+        self.scopes.last().unwrap().0
+    }
+
+    /// Adds graph inputs.
+    pub(crate) fn inputs<const N: usize>(&mut self, names: [&str; N]) {
+        for name in names {
+            let graph = self.graph();
+            let value = self.define(name);
+            self.model.load_graph_input(graph, value);
+        }
+    }
+
+    /// Adds graph outputs; call it when all nodes are there.
+    pub(crate) fn outputs<const N: usize>(&mut self, names: [&str; N]) {
+        for name in names {
+            let graph = self.graph();
+            let value = self.used(name);
+            self.model.push_graph_output(graph, value);
+        }
+    }
+
+    /// Adds an initializer.
+    pub(crate) fn initializer(&mut self, name: &str, constant: impl Into<Constant>) {
+        let graph = self.graph();
+        let input = self.here(name).filter(|&value| {
+            let record = self.model.value(value);
+            matches!(record.def(), Def::Input { .. }) && record.initializer().is_none()
+        });
+        let value = input.unwrap_or_else(|| self.define(name));
+        self.model.load_initializer(graph, value, constant.into());
+    }
+
+    /// Adds a node without attributes, written `y, z = domain.Op (a, b)`.
+    pub(crate) fn node(&mut self, text: &str) -> NodeId {
+        self.node_with(text, [])
+    }
+
+    /// Adds a node with attributes.
+    pub(crate) fn node_with(
+        &mut self,
+        text: &str,
+        attributes: impl IntoIterator<Item = Attribute>,
+    ) -> NodeId {
+        let (outputs, call) = text.split_once(" = ").unwrap_or(("", text));
+        let (op, inputs) = call.split_once('(').unwrap();
+        let (domain, op) = op.trim().rsplit_once('.').unwrap_or(("", op.trim()));
+        let inputs: Vec<_> = names(inputs.trim_end_matches(')'))
+            .into_iter()
+            .map(|name| (!name.is_empty()).then(|| self.used(name)))
+            .collect();
+        let outputs = names(outputs);
+        let graph = self.graph();
+        let loaded: Vec<_> = outputs.iter().map(|name| self.output(name)).collect();
+        let node = LoadedNode {
+            op: self.model.intern(op),
+            domain: self.model.intern(domain),
+            attributes: attributes.into_iter().collect(),
+            ..LoadedNode::default()
+        };
+        let node = self.model.load_node(graph, node, &inputs, &loaded);
+        for (index, name) in outputs.iter().enumerate() {
+            if let (LoadedOutput::New(_), Some(value)) = (loaded[index], self.model.node(node).output(index))
+            {
+                self.bind(name, value);
+            }
+        }
+        node
+    }
+
+    /// Says where in its file a node stands.
+    pub(crate) fn at_byte(&mut self, node: NodeId, offset: u64) {
+        self.model.set_node_origin(node, Origin::Byte(offset));
+    }
+
+    /// An attribute.
+    pub(crate) fn attribute(&mut self, name: &str, value: impl Into<AttrValue>) -> Attribute {
+        Attribute::new(self.model.intern(name), value)
+    }
+
+    /// An attribute that refers to one of the function around it.
+    pub(crate) fn reference(&mut self, name: &str, target: &str, kind: AttrKind) -> Attribute {
+        let [name, target] = [name, target].map(|name| self.model.intern(name));
+        Attribute::reference(name, target, kind)
+    }
+
+    /// Makes a nested graph, to be given to an attribute.
+    pub(crate) fn nested(&mut self, name: &str, build: impl FnOnce(&mut Self)) -> GraphId {
+        let name = self.model.intern(name);
+        let graph = self.model.new_graph(name);
+        self.inside(graph, build);
+        graph
+    }
+
+    /// Adds a function that imports version 18 of the ONNX operators, or nothing.
+    pub(crate) fn function(
+        &mut self,
+        domain: &str,
+        name: &str,
+        import: Option<&str>,
+        build: impl FnOnce(&mut Self),
+    ) {
+        let [domain, name] = [domain, name].map(|name| self.model.intern(name));
+        let empty = self.model.intern("");
+        let function = self.model.add_function(domain, name, empty);
+        let import = import.map(|domain| OpsetImport::new(self.model.intern(domain), 18));
+        let record = self.model.function_mut(function);
+        record.opset_imports.extend(import);
+        let body = record.body();
+        let outer = std::mem::take(&mut self.scopes);
+        self.inside(body, build);
+        self.scopes = outer;
+    }
+
+    /// Adds a training algorithm, which sees the names of the main graph.
+    pub(crate) fn algorithm(&mut self, build: impl FnOnce(&mut Self)) {
+        let graph = self.model.new_training_graph(Owner::Algorithm);
+        let name = self.model.intern("step");
+        self.model.set_graph_name(graph, name);
+        self.inside(graph, build);
+        self.model
+            .info_mut()
+            .training
+            .push(TrainingInfo { algorithm: Some(graph), ..TrainingInfo::default() });
+    }
+
+    fn inside(&mut self, graph: GraphId, build: impl FnOnce(&mut Self)) {
+        self.scopes.push((graph, BTreeMap::new()));
+        build(self);
+        let (graph, names) = self.scopes.pop().unwrap();
+        // Names that nobody defined inside are looked up outside.
+        for (name, value) in names {
+            if self.model.value(value).def() == Def::Unresolved(graph)
+                && let Some((outer, names)) = self.scopes.last_mut()
+            {
+                self.model.load_unresolved(*outer, value);
+                names.insert(name, value);
+            }
+        }
+    }
+
+    fn here(&self, name: &str) -> Option<ValueId> {
+        self.scopes.last().unwrap().1.get(name).copied()
+    }
+
+    fn find(&self, name: &str) -> Option<ValueId> {
+        self.scopes.iter().rev().find_map(|(_, names)| names.get(name)).copied()
+    }
+
+    /// Binds a name to a new value, which shares it if it is bound already.
+    fn bind(&mut self, name: &str, value: ValueId) {
+        if self.find(name).is_some() {
+            self.model.set_name_as_read(value);
+        }
+        self.scopes.last_mut().unwrap().1.insert(name.to_owned(), value);
+    }
+
+    fn define(&mut self, name: &str) -> ValueId {
+        let symbol = self.model.intern(name);
+        let value = self.model.new_value_in(self.graph(), symbol);
+        self.bind(name, value);
+        value
+    }
+
+    fn used(&mut self, name: &str) -> ValueId {
+        self.find(name).unwrap_or_else(|| self.define(name))
+    }
+
+    fn output(&mut self, name: &str) -> LoadedOutput {
+        match self.here(name) {
+            _ if name.is_empty() => LoadedOutput::Absent,
+            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
+                LoadedOutput::Unresolved(value)
+            }
+            _ => LoadedOutput::New(self.model.intern(name)),
+        }
+    }
+}
+
+/// The names in a list with commas; empty ones stand for what is left out.
+fn names(list: &str) -> Vec<&str> {
+    let list = list.trim();
+    if list.is_empty() { Vec::new() } else { list.split(',').map(str::trim).collect() }
+}
+
+/// A tensor of one float.
+pub(crate) fn scalar() -> Tensor {
+    Tensor::scalar(1.0_f32)
+}
