@@ -1,0 +1,256 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::format::Format;
+use crate::size;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const AFTER: &str = "\
+Exit codes: 0 fine, 1 the model has errors, 2 something could not be done.
+
+Examples:
+  onnx check model.onnx                  what is wrong with it?
+  onnx info model.onnx                   what is in it?
+  onnx convert model.onnx model.json     the same in another format
+  onnx explain value-defined-twice       what does this finding mean?";
+
+/// Look at ONNX models, check them, and convert between their formats.
+#[derive(Debug, Parser)]
+#[command(name = "onnx", version, styles = STYLES, after_help = AFTER)]
+#[command(propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colours; `auto` means on terminals, unless NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On terminals, unless the environment says otherwise.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find everything that is wrong with models.
+    Check(CheckArgs),
+    /// Show what is in a model: versions, inputs and outputs, operators, weights.
+    Info(InfoArgs),
+    /// Convert between formats, and move weights out of the model or into it.
+    Convert(ConvertArgs),
+    /// Prove that the graph of a model holds together once it is loaded.
+    Verify(VerifyArgs),
+    /// Explain a finding: what it means, why it matters, how to repair it.
+    Explain(ExplainArgs),
+    /// Print a completion script for a shell.
+    Completions(CompletionsArgs),
+}
+
+/// How to read models.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// The format of the input; without this, the extension decides, and what has none is `onnx`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) from: Option<Format>,
+    /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
+    #[arg(long)]
+    pub(crate) no_map: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  onnx check model.onnx
+  onnx check models/ --deny warnings            every *.onnx file under models/; warnings are errors
+  onnx check model.onnx --allow ONNX2101        without the findings of one rule
+  onnx check model.onnx --format json | jq '.diagnostics[].path'
+  onnx check models/ --format sarif > findings.sarif";
+
+/// Arguments of `onnx check`.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct CheckArgs {
+    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to write the findings.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// Treat as errors: `warnings`, `notes` (and warnings), or a rule by code or name.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// Do not report a rule, given by code or name.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Show at most so many findings of a file (0: all); they are counted all the same.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Look at the elements of tensors in the model as well, which reads all weights.
+    #[arg(long)]
+    pub(crate) data: bool,
+    /// Report operators of domains that ONNX does not define and that are no functions of the model.
+    #[arg(long)]
+    pub(crate) refuse_custom: bool,
+    /// One line for each finding.
+    #[arg(long)]
+    pub(crate) concise: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+}
+
+const INFO_EXAMPLES: &str = "\
+Weights are not read, so this is quick for models of any size.
+
+Examples:
+  onnx info model.onnx
+  onnx info --all model.onnx                    without cutting long lists
+  onnx info --json model.onnx | jq '.operators[].name'
+  onnx info --json models/*.onnx                one line of JSON for each model";
+
+/// Arguments of `onnx info`.
+#[derive(Debug, Args)]
+#[command(after_help = INFO_EXAMPLES)]
+pub(crate) struct InfoArgs {
+    /// Models; `-` is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write one JSON object for each model, each on a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not cut long lists.
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Extensions say what the formats are: .onnx and .pb (binary), .textproto and .pbtxt, .json.
+The output is written whole or not at all. Findings of reading go to standard error.
+
+Examples:
+  onnx convert model.onnx model.textproto
+  onnx convert model.json model.onnx
+  onnx convert model.onnx - --to textproto | less
+  onnx convert big.onnx out.onnx --external-data out.data              weights beside the model
+  onnx convert big.onnx out.onnx --external-data w.data --shard-size 2GB
+  onnx convert out.onnx one-file.onnx --inline                         weights back into the model";
+
+/// Arguments of `onnx convert`.
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub(crate) struct ConvertArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// Where to write; `-` is standard output.
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output_file: PathBuf,
+    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
+    /// Move weights into this file, a path relative to the directory of OUT.
+    #[arg(long, value_name = "FILE", conflicts_with = "inline", value_hint = ValueHint::FilePath)]
+    pub(crate) external_data: Option<String>,
+    /// Take weights from external files into the model.
+    #[arg(long)]
+    pub(crate) inline: bool,
+    /// Leave tensors smaller than this in the model.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
+    #[arg(default_value = "1024")]
+    pub(crate) threshold: u64,
+    /// Let tensors begin at multiples of this power of two; without this, 64, and 4096 for large tensors.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
+    pub(crate) align: Option<u64>,
+    /// Begin another file where one would grow beyond this size.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
+    pub(crate) shard_size: Option<u64>,
+    /// Move tensors in attributes as well; few readers expect that.
+    #[arg(long, requires = "external_data")]
+    pub(crate) all_tensors: bool,
+    /// State the SHA-1 digests of the external files, which reads all weights once.
+    #[arg(long, requires = "external_data")]
+    pub(crate) checksum: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+This tests what this program made of the file: links, use lists, owners, scopes. `onnx check` tells
+whether the model is a good one.
+
+Examples:
+  onnx verify model.onnx
+  onnx verify models/*.onnx";
+
+/// Arguments of `onnx verify`.
+#[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub(crate) struct VerifyArgs {
+    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  onnx explain ONNX1003
+  onnx explain attribute-with-several-values
+  onnx explain --list";
+
+/// Arguments of `onnx explain`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// The rule, as findings name it: `ONNX1003`, `1003`, or its name.
+    #[arg(required_unless_present = "list", value_name = "CODE")]
+    pub(crate) rule: Option<String>,
+    /// List all rules.
+    #[arg(long, conflicts_with = "rule")]
+    pub(crate) list: bool,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  onnx completions bash > ~/.local/share/bash-completion/completions/onnx
+  onnx completions zsh > ~/.zfunc/_onnx
+  onnx completions fish > ~/.config/fish/completions/onnx.fish";
+
+/// Arguments of `onnx completions`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}

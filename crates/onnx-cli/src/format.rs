@@ -1,0 +1,94 @@
+//! The formats in which a model can be stored, and the way from each to bytes of a `ModelProto` and back.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use onnx_codec::formats::{self, FormatError, Loss};
+
+use crate::exit::Failure;
+
+/// A format in which a model can be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Binary protobuf: .onnx, .pb
+    Onnx,
+    /// The text format of protobuf: .textproto, .pbtxt, .prototxt
+    Textproto,
+    /// The JSON form of protobuf: .json
+    Json,
+}
+
+impl Format {
+    /// The format that a file's extension stands for.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match extension.as_str() {
+            "onnx" | "pb" => Self::Onnx,
+            "textproto" | "pbtxt" | "prototxt" => Self::Textproto,
+            "json" => Self::Json,
+            _ => return None,
+        })
+    }
+
+    /// What people call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Onnx => "ONNX",
+            Self::Textproto => "protobuf text",
+            Self::Json => "JSON",
+        }
+    }
+}
+
+/// The bytes of the `ModelProto` that a text describes.
+pub(crate) fn from_text(text: &str, format: Format) -> Result<bytes::Bytes, FormatError> {
+    match format {
+        Format::Json => formats::from_json(text),
+        Format::Textproto | Format::Onnx => formats::from_text(text),
+    }
+}
+
+/// The text of an encoded model, and what it leaves out.
+pub(crate) fn to_text(model: bytes::Bytes, format: Format) -> Result<(String, Vec<Loss>), FormatError> {
+    let rendered = match format {
+        Format::Json => formats::to_json(model)?,
+        Format::Textproto | Format::Onnx => formats::to_text(model)?,
+    };
+    Ok((rendered.text, rendered.losses))
+}
+
+/// What bytes that are no model look like, as advice.
+pub(crate) fn advice(bytes: &[u8]) -> Option<&'static str> {
+    let start = bytes.get(..512).unwrap_or(bytes).trim_ascii_start();
+    let begins =
+        |prefix: &[u8]| start.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix));
+    Some(if begins(b"version https://git-lfs") {
+        "this is a Git LFS pointer, not the file it stands for: run `git lfs pull`"
+    } else if begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml") {
+        "this is a web page: the download went wrong"
+    } else if begins(b"{") {
+        "this looks like JSON: add `--from json`"
+    } else if begins(b"PK\x03\x04") {
+        "this is a zip archive: unpack it first (PyTorch's own models are zip archives too, and no ONNX models)"
+    } else if begins(b"\x1f\x8b") {
+        "this is compressed with gzip: unpack it first"
+    } else if begins(b"ir_version") || begins(b"graph {") || begins(b"producer_name") {
+        "this looks like protobuf text: add `--from textproto`"
+    } else {
+        return None;
+    })
+}
+
+/// The format of an output.
+pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, Failure> {
+    if let Some(format) = wanted {
+        return Ok(format);
+    }
+    if path.as_os_str() == "-" {
+        return Ok(Format::Onnx);
+    }
+    Format::of(path).ok_or_else(|| {
+        Failure::new(format_args!("the extension of `{}` stands for no format", path.display()))
+            .help("use .onnx, .textproto or .json, or say the format with `--to`")
+    })
+}

@@ -1,0 +1,213 @@
+//! From a model to facts about it, in time linear in the graph and without a look at any weight.
+
+use std::collections::HashMap;
+
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetImport, Owner, ValueId, opset_version};
+use onnx_schema::{lookup, opset_versions, releases, versions};
+use onnx_types::Symbol;
+
+use super::facts::{
+    Facts, Findings, FunctionFacts, GraphFacts, Operator, OperatorStatus, Opset, OpsetStatus, Port, Property,
+};
+use super::{types, weights};
+use crate::input::Loaded;
+
+pub(super) fn gather(loaded: &Loaded) -> Facts {
+    let model = &loaded.model;
+    let info = model.info();
+    let text = |symbol: Symbol| model.str(symbol).to_owned();
+    let main = model.graph(model.main_graph());
+    let usage = Usage::of(model);
+    let counts = loaded.findings.counts();
+    Facts {
+        file: loaded.name.clone(),
+        format: loaded.format.name(),
+        bytes: loaded.bytes,
+        ir_version: info.ir_version,
+        ir_releases: releases_of_ir(info.ir_version),
+        producer_name: text(info.producer_name),
+        producer_version: text(info.producer_version),
+        domain: text(info.domain),
+        model_version: info.model_version,
+        doc_string: text(info.doc),
+        opsets: info.opset_imports.iter().map(|import| opset(model, import)).collect(),
+        metadata: info
+            .metadata
+            .iter()
+            .map(|entry| Property { key: text(entry.key()), value: text(entry.value()) })
+            .collect(),
+        graph: graphs(model),
+        inputs: main.inputs().iter().map(|&value| port(model, value, None)).collect(),
+        outputs: main
+            .outputs()
+            .iter()
+            .map(|output| port(model, output.value(), output.own().and_then(|own| own.ty.as_deref())))
+            .collect(),
+        functions: model.functions().iter().map(|&function| usage.function(model, function)).collect(),
+        operators: usage.operators(model),
+        weights: weights::gather(loaded),
+        findings: Findings { errors: counts.errors, warnings: counts.warnings, notes: counts.notes },
+    }
+}
+
+/// The first and the last release that came with an IR version.
+fn releases_of_ir(version: i64) -> Option<[&'static str; 2]> {
+    let mut names = releases().iter().filter(|release| release.ir_version() == version).map(|r| r.name());
+    let first = names.next()?;
+    Some([first, names.last().unwrap_or(first)])
+}
+
+/// A domain for people: the empty one has a name, too.
+pub(super) fn domain_name(model: &Model, domain: Symbol) -> String {
+    let domain = onnx_schema::normalize_domain(domain);
+    if domain.is_empty() { "ai.onnx".to_owned() } else { model.str(domain).to_owned() }
+}
+
+fn opset(model: &Model, import: &OpsetImport) -> Opset {
+    let (domain, version) = (import.domain(), import.version());
+    let is_of_functions = || model.functions().iter().any(|&f| model.function(f).domain() == domain);
+    let status = match opset_versions(domain) {
+        Some(versions) if versions.contains(&version) => OpsetStatus::Known,
+        Some(_) => OpsetStatus::Unknown,
+        None if is_of_functions() => OpsetStatus::Functions,
+        None => OpsetStatus::Custom,
+    };
+    let has_it = |opset: Option<i64>| opset.is_some_and(|newest| newest >= version);
+    let release = releases().iter().find(|release| has_it(release.opset(domain)));
+    let release = release.filter(|_| status == OpsetStatus::Known).map(|release| release.name());
+    Opset { domain: domain_name(model, domain), version, release, status }
+}
+
+fn graphs(model: &Model) -> GraphFacts {
+    let main = model.graph(model.main_graph());
+    let mut facts = GraphFacts {
+        name: model.str(main.name()).to_owned(),
+        nodes: main.node_count() as u64,
+        all_nodes: model.node_count() as u64,
+        all_values: model.value_count() as u64,
+        training_steps: model.info().training.len() as u64,
+        device_configurations: model.info().configurations.len() as u64,
+        ..GraphFacts::default()
+    };
+    for graph in model.all_graphs() {
+        let record = model.graph(graph);
+        facts.quantization_annotations += record.quantization.len() as u64;
+        if let Owner::Node(_) = record.owner() {
+            facts.subgraphs += 1;
+            facts.depth = facts.depth.max(depth(model, graph));
+        }
+    }
+    facts
+}
+
+/// How many graphs enclose a graph; files nest no deeper than decoding allows.
+fn depth(model: &Model, graph: GraphId) -> u64 {
+    std::iter::successors(model.parent(graph), |&graph| model.parent(graph)).map(|_| 1).sum()
+}
+
+fn port(model: &Model, value: ValueId, own: Option<&onnx_types::Type>) -> Port {
+    let record = model.value(value);
+    let ty = own.or_else(|| record.ty());
+    let tensor = ty.and_then(|ty| ty.tensor_type());
+    Port {
+        name: model.str(record.name()).to_owned(),
+        r#type: ty.map_or_else(|| "no type".to_owned(), |ty| types::text(model, ty)),
+        element_type: tensor.map(|tensor| tensor.elem.name()),
+        shape: ty.and_then(|ty| types::dims(model, ty)),
+        has_default: record.initializer().is_some(),
+    }
+}
+
+/// Which operators are used, how often.
+#[derive(Default)]
+struct Usage {
+    /// By domain, operator and imported version.
+    operators: HashMap<(Symbol, Symbol, Option<i64>, bool), u64>,
+    calls: HashMap<FunctionId, u64>,
+    /// The nodes of each function with those nested in it.
+    nodes: HashMap<FunctionId, u64>,
+}
+
+impl Usage {
+    fn of(model: &Model) -> Self {
+        let mut usage = Self::default();
+        for root in model.roots() {
+            let function = match model.graph(root).owner() {
+                Owner::Function(function) => Some(function),
+                _ => None,
+            };
+            let imports = match function {
+                Some(function) => &model.function(function).opset_imports,
+                None => &model.info().opset_imports,
+            };
+            for node in model.graphs_in(root).flat_map(|graph| model.nodes(graph)) {
+                usage.node(model, node, imports);
+                if let Some(function) = function {
+                    *usage.nodes.entry(function).or_default() += 1;
+                }
+            }
+        }
+        usage
+    }
+
+    fn node(&mut self, model: &Model, node: NodeId, imports: &[OpsetImport]) {
+        let record = model.node(node);
+        let callee = model.callee(node);
+        if let Some(function) = callee {
+            *self.calls.entry(function).or_default() += 1;
+        }
+        let version = opset_version(imports, record.domain());
+        *self.operators.entry((record.domain(), record.op(), version, callee.is_some())).or_default() += 1;
+    }
+
+    fn function(&self, model: &Model, function: FunctionId) -> FunctionFacts {
+        let record = model.function(function);
+        FunctionFacts {
+            domain: domain_name(model, record.domain()),
+            name: model.str(record.name()).to_owned(),
+            overload: model.str(record.overload()).to_owned(),
+            calls: self.calls.get(&function).copied().unwrap_or_default(),
+            nodes: self.nodes.get(&function).copied().unwrap_or_default(),
+        }
+    }
+
+    /// The operators, the most frequent first.
+    fn operators(&self, model: &Model) -> Vec<Operator> {
+        let mut merged: HashMap<(Symbol, Symbol), (u64, OperatorStatus)> = HashMap::new();
+        #[expect(clippy::iter_over_hash_type, reason = "sums and maxima do not depend on the order")]
+        for (&(domain, op, version, is_call), &count) in &self.operators {
+            let status = if is_call { OperatorStatus::Function } else { status(domain, op, version) };
+            let entry = merged.entry((domain, op)).or_insert((0, status));
+            entry.0 += count;
+            entry.1 = entry.1.max(status);
+        }
+        let mut operators: Vec<Operator> = merged
+            .into_iter()
+            .map(|((domain, op), (count, status))| Operator {
+                domain: domain_name(model, domain),
+                name: model.str(op).to_owned(),
+                count,
+                status,
+            })
+            .collect();
+        operators.sort_by(|a, b| {
+            b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)).then_with(|| a.domain.cmp(&b.domain))
+        });
+        operators
+    }
+}
+
+fn status(domain: Symbol, op: Symbol, version: Option<i64>) -> OperatorStatus {
+    if opset_versions(domain).is_none() {
+        return OperatorStatus::Custom;
+    }
+    if versions(domain, op).is_empty() {
+        return OperatorStatus::Unknown;
+    }
+    let Some(version) = version else { return OperatorStatus::Unimported };
+    match lookup(domain, op, version) {
+        None => OperatorStatus::Version,
+        Some(schema) if schema.is_deprecated() => OperatorStatus::Deprecated,
+        Some(_) => OperatorStatus::Known,
+    }
+}

@@ -1,0 +1,89 @@
+//! Types and dimensions as people read them.
+
+use onnx_ir::Model;
+use onnx_types::{Dim, Shape, TensorType, Type, TypeKind};
+use serde::Serialize;
+
+use crate::output::shown;
+
+/// A dimension in JSON: a size, the text of a variable or expression, or `null`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(super) enum DimFact {
+    Size(i64),
+    Text(String),
+    Unknown,
+}
+
+/// The dimensions of a tensor type of known rank.
+pub(super) fn dims(model: &Model, ty: &Type) -> Option<Vec<DimFact>> {
+    let dims = ty.shape()?.dims().iter();
+    Some(
+        dims.map(|&dim| match dim {
+            Dim::Known(size) => DimFact::Size(size),
+            Dim::Var(_) | Dim::Expr(_) => {
+                DimFact::Text(model.exprs().display(dim, model.names()).to_string())
+            }
+            Dim::Unknown => DimFact::Unknown,
+        })
+        .collect(),
+    )
+}
+
+/// A type: `float[batch, 3, 224, 224]`, `seq(int64[?])`. Names are escaped.
+pub(super) fn text(model: &Model, ty: &Type) -> String {
+    let mut text = String::new();
+    let mut closing = String::new();
+    let mut inner = Some(ty);
+    // Every kind holds at most one other type, so nesting is a chain.
+    while let Some(ty) = inner {
+        inner = ty.inner();
+        let missing = if inner.is_none() { "?" } else { "" };
+        match &ty.kind {
+            TypeKind::Undefined => text.push_str("no type"),
+            TypeKind::Tensor(tensor) => tensor_text(&mut text, model, tensor),
+            TypeKind::SparseTensor(tensor) => {
+                text.push_str("sparse ");
+                tensor_text(&mut text, model, tensor);
+            }
+            TypeKind::Sequence(_) => text.push_str(&format!("seq({missing}")),
+            TypeKind::Optional(_) => text.push_str(&format!("optional({missing}")),
+            TypeKind::Map { key, .. } => text.push_str(&format!("map({key}, {missing}")),
+            TypeKind::Opaque { domain, name } => {
+                let (domain, name) = (shown(model.str(*domain)), shown(model.str(*name)));
+                text.push_str(&format!("opaque({domain}, {name})"));
+            }
+        }
+        if matches!(ty.kind, TypeKind::Sequence(_) | TypeKind::Optional(_) | TypeKind::Map { .. }) {
+            closing.push(')');
+        }
+    }
+    text + &closing
+}
+
+fn tensor_text(out: &mut String, model: &Model, tensor: &TensorType) {
+    out.push_str(tensor.elem.name());
+    match &tensor.shape {
+        Some(shape) => shape_text(out, model, shape),
+        None => out.push_str("[…]"),
+    }
+}
+
+fn shape_text(out: &mut String, model: &Model, shape: &Shape) {
+    /// Shapes of more dimensions are not made for reading.
+    const MOST_DIMS: usize = 16;
+    out.push('[');
+    for (axis, &dim) in shape.dims().iter().take(MOST_DIMS).enumerate() {
+        if axis > 0 {
+            out.push_str(", ");
+        }
+        match dim {
+            Dim::Var(name) if name.is_empty() => out.push('?'),
+            dim => out.push_str(&shown(&model.exprs().display(dim, model.names()).to_string())),
+        }
+    }
+    if shape.rank() > MOST_DIMS {
+        out.push_str(&format!(", … {} dimensions", shape.rank()));
+    }
+    out.push(']');
+}

@@ -1,0 +1,169 @@
+//! From what the user names to a model: files, directories and standard input.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use onnx_codec::file::{MAX_STREAM_BYTES, read};
+use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, decode};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
+use onnx_ir::Model;
+
+use crate::args::InputArgs;
+use crate::exit::Failure;
+use crate::format::{self, Format};
+
+/// A model that was read, and where it came from.
+pub(crate) struct Loaded {
+    /// What the user called it.
+    pub(crate) name: String,
+    /// The file, unless it is standard input.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) format: Format,
+    /// The size of the input.
+    pub(crate) bytes: u64,
+    pub(crate) model: Model,
+    /// The findings of reading.
+    pub(crate) findings: Sink,
+    mode: ReadMode,
+}
+
+impl Loaded {
+    /// Where the external data of the model are: beside it, or in the current directory for standard input.
+    pub(crate) fn source(&self) -> Result<FileSource, Failure> {
+        let source = match &self.path {
+            Some(path) => FileSource::for_model(path)?,
+            None => FileSource::in_directory("")?,
+        };
+        Ok(source.with_mode(self.mode))
+    }
+
+    /// Whether files are mapped, so that taking weights from them takes no memory.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.mode == ReadMode::Map
+    }
+}
+
+/// The name under which an input is spoken of.
+pub(crate) fn display_name(path: &Path) -> String {
+    if is_stdin(path) { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Reads a model.
+pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
+    let name = display_name(path);
+    let mode = if args.no_map { ReadMode::Memory } else { ReadMode::Map };
+    let format = args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
+    let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
+    let len = bytes.len() as u64;
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("{name}: {error}"));
+    let decoded = if format == Format::Onnx {
+        decode(bytes.clone(), &DecodeOptions::default()).map_err(|error| {
+            let failure = failed(&error);
+            match format::advice(&bytes) {
+                Some(advice) => failure.help(advice),
+                None => failure,
+            }
+        })?
+    } else {
+        let text = std::str::from_utf8(&bytes).map_err(|error| failed(&error))?;
+        let encoded = format::from_text(text, format).map_err(|error| {
+            let failure = failed(&format_args!("this is not {} of a model: {error}", format.name()));
+            if format == Format::Textproto && text.trim_start().starts_with('<') {
+                return failure.help(
+                    "ONNX text syntax (`< ir_version: 10 >`) is another format, which is not read yet",
+                );
+            }
+            failure
+        })?;
+        let options = DecodeOptions { no_offsets: true, ..DecodeOptions::default() };
+        let Decoded { model, findings } = decode(encoded, &options).map_err(|error| failed(&error))?;
+        Decoded { model, findings: without_positions(findings) }
+    };
+    let Decoded { model, findings } = decoded;
+    let path = (!is_stdin(path)).then(|| path.to_owned());
+    Ok(Loaded { name, path, format, bytes: len, model, findings, mode })
+}
+
+fn read_stdin() -> Result<Bytes, Failure> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(MAX_STREAM_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::new(format_args!("cannot read standard input: {error}")))?;
+    if bytes.len() as u64 > MAX_STREAM_BYTES {
+        return Err(Failure::new(format_args!("standard input gives more than {MAX_STREAM_BYTES} bytes"))
+            .help("store the model in a file first"));
+    }
+    Ok(bytes.into())
+}
+
+/// The same findings without byte offsets, which mean nothing for a text.
+fn without_positions(findings: Sink) -> Sink {
+    if findings.is_empty() {
+        return findings;
+    }
+    let dropped: Vec<_> = findings.rule_counts().map(|count| (count.rule, count.dropped())).collect();
+    let kept = findings.into_diagnostics();
+    let mut sink = Sink::with(Policy::new(), Caps { per_rule: usize::MAX, total: kept.len() });
+    for mut diagnostic in kept {
+        diagnostic.locus = Locus::from_steps(diagnostic.locus.steps().to_vec());
+        sink.report(diagnostic);
+    }
+    for (rule, count) in dropped {
+        for _ in 0..count {
+            // The sink is full: this only counts.
+            sink.report_with(rule, || Diagnostic::new(rule, Locus::model(), ""));
+        }
+    }
+    sink
+}
+
+/// The files that the user means: directories stand for the `*.onnx` files under them, in the order of their names.
+pub(crate) fn expand(paths: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if is_stdin(path) || !path.is_dir() {
+            files.push(Ok(path.clone()));
+            continue;
+        }
+        let before = files.len();
+        walk(path, &mut files);
+        if files.len() == before {
+            files.push(Err(Failure::new(format_args!("there is no *.onnx file under `{}`", path.display()))));
+        }
+    }
+    files
+}
+
+/// Collects the `*.onnx` files under a directory. Links to directories are not followed, so the walk ends.
+fn walk(root: &Path, files: &mut Vec<Result<PathBuf, Failure>>) {
+    let mut left = vec![root.to_owned()];
+    while let Some(path) = left.pop() {
+        let is_directory = path == root || path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_directory {
+            let is_model = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"));
+            if is_model && !path.is_dir() {
+                files.push(Ok(path));
+            }
+            continue;
+        }
+        match fs::read_dir(&path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()) {
+            Ok(entries) => {
+                let mut entries: Vec<PathBuf> = entries;
+                entries.sort_unstable_by(|a, b| b.cmp(a));
+                left.append(&mut entries);
+            }
+            Err(error) => {
+                let message = format_args!("cannot read directory `{}`: {error}", path.display());
+                files.push(Err(Failure::new(message)));
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The terminal: where text goes, and in which colours.
+//!
+//! Text is always composed with colours; the stream takes them out where they are not wanted: on files and pipes, when
+//! `NO_COLOR` is set, or when the user says so. Standard output that nobody reads any more (`onnx info … | head`) is not
+//! an error: what comes after is dropped.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, ErrorKind, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use onnx_diag::render::{self, Role};
+use onnx_diag::{Clean, Severity};
+
+use crate::args::Color;
+use crate::exit::Failure;
+
+/// Headings and names of files.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// What is there to guide the eye only.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// Numbers and names that the reader looks for.
+pub(crate) const KEY: Style = AnsiColor::Cyan.on_default();
+/// What went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What deserves a look.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
+/// What is wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// A piece of text in a style.
+pub(crate) fn paint(style: Style, text: impl fmt::Display) -> impl fmt::Display {
+    fmt::from_fn(move |f| write!(f, "{style}{text}{style:#}"))
+}
+
+/// The colours of findings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Colours;
+
+impl Colours {
+    const fn of(role: Role) -> Style {
+        match role {
+            Role::Severity(Severity::Error) => BAD,
+            Role::Severity(Severity::Warning) => WARN,
+            Role::Severity(Severity::Note) | Role::Help | Role::Note => AnsiColor::Cyan.on_default().bold(),
+            Role::Message => HEADING,
+            _ => AnsiColor::Blue.on_default().bold(),
+        }
+    }
+}
+
+impl render::Style for Colours {
+    fn begin(&self, role: Role, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "{}", Self::of(role))
+    }
+
+    fn end(&self, role: Role, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "{:#}", Self::of(role))
+    }
+}
+
+/// Standard output and standard error.
+#[derive(Debug)]
+pub(crate) struct Out {
+    choice: ColorChoice,
+    /// Nobody reads standard output any more.
+    closed: bool,
+}
+
+impl Out {
+    pub(crate) const fn new(color: Color) -> Self {
+        let choice = match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        Self { choice, closed: false }
+    }
+
+    /// Writes text for people to standard output.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
+        let result = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        self.heed(result)
+    }
+
+    /// Writes bytes to standard output as they are.
+    pub(crate) fn bytes<'a>(&mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), Failure> {
+        let mut stream = io::stdout().lock();
+        let result = pieces.into_iter().try_for_each(|piece| stream.write_all(piece));
+        let result = result.and_then(|()| stream.flush());
+        self.heed(result)
+    }
+
+    /// Whether writing to standard output is useless by now.
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    fn heed(&mut self, result: io::Result<()>) -> Result<(), Failure> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Writes text for people to standard error; there is nowhere to report a failure to.
+    pub(crate) fn aside(&self, text: &str) {
+        let mut stream = AutoStream::new(io::stderr().lock(), self.choice);
+        let _ = stream.write_all(text.as_bytes());
+    }
+
+    /// Says on standard error why something could not be done.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        self.remark(BAD, "error", &failure.message, failure.help.as_deref());
+    }
+
+    /// Says on standard error what the user will want to know although nothing failed.
+    pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
+        self.remark(WARN, "warning", message, help);
+    }
+
+    fn remark(&self, style: Style, word: &str, message: &str, help: Option<&str>) {
+        let mut text = format!("{}: {}\n", paint(style, word), Clean(message));
+        if let Some(help) = help {
+            let word = paint(Colours::of(Role::Help), "help");
+            let _ = writeln!(text, "   {} {word}: {}", paint(DIM, "="), Clean(help));
+        }
+        self.aside(&text);
+    }
+}
+
+/// A name from a model as tables show it: escaped, and cut when it is long. Nothing shows as `""`.
+pub(crate) fn shown(name: &str) -> String {
+    /// More of a name would break every table.
+    const MOST_CHARS: usize = 72;
+    if name.is_empty() {
+        return "\"\"".to_owned();
+    }
+    match name.char_indices().nth(MOST_CHARS) {
+        None => Clean(name).to_string(),
+        Some((end, _)) => format!("{}…", Clean(name.get(..end).unwrap_or_default())),
+    }
+}
+
+/// JSON that is safe to look at on a terminal: characters that act on it are escaped, which a parser does not notice.
+/// Such characters stand in strings only, so the whole text can be treated alike.
+pub(crate) fn terminal_safe(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        let is_plain =
+            (c.is_ascii() && c != '\u{7f}') || Clean(c.encode_utf8(&mut [0; 4])).to_string().starts_with(c);
+        if is_plain {
+            safe.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(safe, "\\u{unit:04x}");
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_do_nothing() {
+        assert_eq!(shown("conv/W:0"), "conv/W:0");
+        assert_eq!(shown(""), "\"\"");
+        assert_eq!(shown("a\x1b[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
+        assert!(shown(&"x".repeat(1000)).chars().count() < 80);
+        let json = serde_json::json!({ "name": "é\u{202e}\u{e0041}\x7f\x1b" }).to_string();
+        let safe = terminal_safe(&json);
+        assert_eq!(safe, r#"{"name":"é\u202e\udb40\udc41\u007f\u001b"}"#);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&safe).unwrap()["name"],
+            "é\u{202e}\u{e0041}\x7f\x1b"
+        );
+    }
+}

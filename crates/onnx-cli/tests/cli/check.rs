@@ -1,0 +1,175 @@
+//! `onnx check` and `onnx verify`.
+
+use crate::models;
+use crate::run::{Folder, onnx, onnx_with};
+
+#[test]
+fn exit_codes_tell_fine_from_wrong_from_unreadable() {
+    let folder = Folder::with("good.onnx", models::small());
+    folder.put("wrong.onnx", models::wrong());
+    folder.put("odd.onnx", models::odd());
+    onnx(&folder, "check good.onnx").exits(0).says("good.onnx: no findings");
+    onnx(&folder, "check odd.onnx").exits(1).says("error[ONNX1003]").says("node #0 Elu");
+    onnx(&folder, "check wrong.onnx").exits(1).says("Rellu");
+    onnx(&folder, "check missing.onnx").exits(2).says("cannot read `missing.onnx`");
+    onnx(&folder, "check good.onnx odd.onnx missing.onnx")
+        .exits(2)
+        .says("3 models: 1 without errors, 1 with errors");
+    onnx(&folder, "check").exits(2).says("Usage");
+}
+
+#[test]
+fn a_truncated_file_cannot_be_checked() {
+    let whole = models::small();
+    let folder = Folder::with("cut.onnx", &whole[..whole.len() / 2]);
+    onnx(&folder, "check cut.onnx").exits(2).says("error: cut.onnx: the model cannot be read: at byte 16: ");
+    // A graph whose only node claims to have 100 bytes.
+    folder.put("node.onnx", b"\x08\x08\x3a\x04\x0a\x64\x0a\x01");
+    onnx(&folder, "check node.onnx")
+        .exits(2)
+        .says("at byte 5 in `graph`: 100 bytes are needed and 2 are left");
+    onnx(&folder, "verify cut.onnx").exits(2).says("at byte ");
+    onnx(&folder, "info cut.onnx").exits(2).says("at byte ");
+    let json = onnx(&folder, "check --format json cut.onnx").exits(2).json();
+    assert_eq!(json["summary"]["failures"][0]["file"], "cut.onnx");
+    assert!(json["summary"]["failures"][0]["message"].as_str().unwrap().contains("at byte"));
+}
+
+#[test]
+fn files_of_other_kinds_get_advice() {
+    let folder = Folder::with("page.onnx", "<!DOCTYPE html><html></html>");
+    folder.put("pointer.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    folder.put("json.onnx", "{\"irVersion\": \"8\"}");
+    onnx(&folder, "check page.onnx").exits(2).says("the download went wrong");
+    onnx(&folder, "check pointer.onnx").exits(2).says("git lfs pull");
+    onnx(&folder, "check json.onnx").exits(2).says("--from json");
+}
+
+#[test]
+fn json_is_one_document() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    folder.put("good.onnx", models::small());
+    let json = onnx(&folder, "check --format json odd.onnx good.onnx").exits(1).json();
+    let found = &json["diagnostics"][0];
+    assert_eq!(found["file"], "odd.onnx");
+    assert_eq!(found["code"], "ONNX1003");
+    assert_eq!(found["rule"], "attribute-with-several-values");
+    assert_eq!(found["severity"], "error");
+    assert!(found["path"].as_str().unwrap().starts_with("graph \"main\" / node #0 Elu"));
+    assert!(found["offset"].is_u64());
+    for key in ["message", "line", "column", "help", "beyond_reference"] {
+        assert!(found.get(key).is_some(), "{key}");
+    }
+    assert!(json["summary"]["errors"].as_u64() >= Some(1));
+    assert_eq!(json["summary"]["files"][1]["file"], "good.onnx");
+    assert_eq!(json["summary"]["failures"].as_array().unwrap().len(), 0);
+    let empty = onnx(&folder, "check --format json good.onnx").exits(0).json();
+    assert_eq!(empty["diagnostics"].as_array().unwrap().len(), 0);
+    let sarif = onnx(&folder, "check --format sarif odd.onnx").exits(1).json();
+    assert_eq!(sarif["version"], "2.1.0");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "ONNX1003");
+}
+
+#[test]
+fn rules_are_denied_and_allowed() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    for name in ["ONNX1003", "1003", "attribute-with-several-values"] {
+        let run = onnx(&folder, &format!("check odd.onnx --allow {name}"));
+        assert!(!run.out.contains("ONNX1003"), "{}", run.out);
+    }
+    onnx(&folder, "check odd.onnx --deny warnings,notes").exits(1);
+    onnx(&folder, "check odd.onnx --deny nonsense").exits(2).says("there is no rule `nonsense`");
+    onnx(&folder, "check odd.onnx --allow attribute-with-many-values").exits(2).says("did you mean");
+}
+
+#[test]
+fn findings_are_limited_but_counted() {
+    let folder = Folder::with("wide.onnx", models::wide());
+    let all = onnx(&folder, "check --format json --limit 0 wide.onnx").exits(1).json();
+    let few = onnx(&folder, "check --format json --limit 3 wide.onnx").exits(1).json();
+    assert_eq!(few["diagnostics"].as_array().unwrap().len(), 3);
+    assert_eq!(few["summary"]["errors"], all["summary"]["errors"]);
+    assert_eq!(all["summary"]["dropped"], 0);
+    onnx(&folder, "check --limit 3 wide.onnx").exits(1).says("more of ONNX");
+    let lines = onnx(&folder, "check --limit 3 --concise wide.onnx").exits(1);
+    assert!(
+        lines.out.lines().filter(|line| line.starts_with("wide.onnx: error[")).count() == 3,
+        "{}",
+        lines.out
+    );
+}
+
+#[test]
+fn directories_are_searched() {
+    let folder = Folder::with("models/a.onnx", models::small());
+    folder.put("models/deep/b.ONNX", models::small());
+    folder.put("models/notes.txt", "no model");
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let json = onnx(&folder, "check --format json models").exits(0).json();
+    let files: Vec<_> = json["summary"]["files"].as_array().unwrap().iter().map(|f| &f["file"]).collect();
+    assert_eq!(files, ["models/a.onnx", "models/deep/b.ONNX"]);
+    onnx(&folder, "check empty").exits(2).says("no *.onnx file under `empty`");
+    onnx(&folder, "verify models").exits(0);
+}
+
+#[test]
+fn standard_input_is_a_model() {
+    let folder = Folder::new();
+    onnx_with(&folder, "check -", &models::small()).exits(0).says("<stdin>: no findings");
+    onnx_with(&folder, "check - --from textproto", b"ir_version: 8").exits(1).says("ONNX1008");
+    onnx_with(&folder, "check - --from textproto", b"ir_version: x").exits(2).says("line 1, column 13");
+}
+
+#[test]
+fn texts_have_no_byte_offsets() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    onnx(&folder, "convert odd.onnx odd.json").exits(0);
+    let json = onnx(&folder, "check --format json odd.json").json();
+    assert_eq!(json["diagnostics"][0]["code"], "ONNX1003");
+    assert!(json["diagnostics"][0]["offset"].is_null());
+}
+
+#[test]
+fn missing_external_data_are_found() {
+    let folder = Folder::with("model.onnx", models::external("w.data"));
+    onnx(&folder, "check model.onnx").exits(1).says("ONNX1998").says("`w.data` is missing");
+    folder.put("w.data", [0; 1999]);
+    onnx(&folder, "check model.onnx").exits(1).says("has 1999 bytes");
+    folder.put("w.data", [0; 2000]);
+    onnx(&folder, "check model.onnx").exits(0);
+    folder.put("escape.onnx", models::external("../w.data"));
+    onnx(&folder, "check escape.onnx").exits(1).says("ONNX1998");
+}
+
+#[test]
+fn structure_is_verified() {
+    let folder = Folder::with("rich.onnx", models::rich());
+    onnx(&folder, "verify rich.onnx").exits(0).says("rich.onnx: sound (8 nodes");
+    onnx(&folder, "verify rich.onnx --no-map missing.onnx").exits(2).says("sound");
+}
+
+#[test]
+fn nothing_acts_on_the_terminal() {
+    let folder = Folder::with("hostile.onnx", models::hostile());
+    for args in [
+        "check hostile.onnx",
+        "check --format json hostile.onnx",
+        "check --format sarif hostile.onnx",
+        "check --concise hostile.onnx",
+        "info hostile.onnx",
+        "info --all hostile.onnx",
+        "info --json hostile.onnx",
+        "verify hostile.onnx",
+        "check \u{1b}[2J.onnx",
+        "check --allow \u{1b}[2J hostile.onnx",
+        "explain \u{1b}[2J",
+        "convert hostile.onnx out.\u{1b}[2J",
+        "convert hostile.onnx out.onnx --external-data \u{1b}[2J/x",
+    ] {
+        let run = onnx(&folder, args);
+        for text in [run.out, run.err] {
+            let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!text.contains(acts), "{args}: {text:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `onnx convert`.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::models;
+use crate::run::{Folder, command, onnx, onnx_with};
+
+#[test]
+fn round_trips_give_the_same_bytes() {
+    for model in [models::small(), models::rich(), models::odd(), models::hostile()] {
+        let folder = Folder::with("in.onnx", &model);
+        for between in ["model.textproto", "model.json", "model.pbtxt", "model.pb", "model.onnx"] {
+            onnx(&folder, &format!("convert in.onnx {between}")).exits(0);
+            onnx(&folder, &format!("convert {between} back.onnx")).exits(0);
+            assert!(folder.get("back.onnx") == model, "{between}");
+        }
+    }
+}
+
+#[test]
+fn weights_go_out_and_come_back() {
+    let model = models::small();
+    let folder = Folder::with("in.onnx", &model);
+    onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
+    assert_eq!(folder.get("w.data"), [0; 2000]);
+    assert!(folder.get("out.onnx").len() < 1000);
+    onnx(&folder, "check out.onnx").exits(0);
+    onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
+    assert!(folder.get("back.onnx") == model);
+    onnx(&folder, "convert out.onnx back.onnx --inline --no-map").exits(0);
+    assert!(folder.get("back.onnx") == model);
+    // In place, over the files that the weights are mapped from.
+    onnx(&folder, "convert out.onnx out.onnx --external-data w.data --align 4096").exits(0);
+    onnx(&folder, "convert out.onnx out.onnx --inline").exits(0);
+    assert!(folder.get("out.onnx") == model);
+    // Through text.
+    onnx(&folder, "convert in.onnx t.textproto --external-data t.data").exits(0);
+    onnx(&folder, "convert t.textproto back.onnx --inline").exits(0);
+    assert!(folder.get("back.onnx") == model);
+}
+
+#[test]
+fn small_tensors_stay() {
+    let folder = Folder::with("in.onnx", models::small());
+    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold 4K")
+        .exits(0)
+        .says("nothing was moved");
+    assert_eq!(folder.list(), ["in.onnx", "out.onnx"]);
+    onnx(&folder, "convert in.onnx out.onnx --threshold 4K").exits(2).says("--external-data");
+    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --inline").exits(2);
+    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold much")
+        .exits(2)
+        .says("is no size");
+}
+
+#[test]
+fn streams_are_models_too() {
+    let model = models::small();
+    let folder = Folder::new();
+    let text = onnx_with(&folder, "convert - - --to textproto", &model).exits(0);
+    assert!(text.out.starts_with("ir_version: 8\n"), "{}", text.out);
+    let back = onnx_with(&folder, "convert - - --from textproto", text.out.as_bytes()).exits(0);
+    assert!(back.bytes == model);
+    let json = onnx_with(&folder, "convert - - --to json", &model).exits(0);
+    json.json();
+    onnx_with(&folder, "convert - - --external-data w", &model).exits(2).says("external data need a file");
+    assert!(folder.list().is_empty());
+}
+
+#[test]
+fn weights_left_behind_are_mentioned() {
+    let folder = Folder::with("in.onnx", models::external("w.data"));
+    folder.put("w.data", [0; 2000]);
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    let run = onnx(&folder, "convert in.onnx other/out.onnx").exits(0).says("1 tensor of the output keep");
+    assert!(run.out.is_empty());
+    let run = onnx(&folder, "convert in.onnx out.onnx").exits(0);
+    assert!(run.err.is_empty(), "{}", run.err);
+    // Taken over into another directory.
+    onnx(&folder, "convert in.onnx other/out.onnx --external-data o.data").exits(0);
+    assert_eq!(folder.get("other/o.data"), [0; 2000]);
+    std::fs::remove_file(folder.path().join("w.data")).unwrap();
+    onnx(&folder, "convert in.onnx one.onnx --inline").exits(2).says("w.data");
+}
+
+#[test]
+fn failures_leave_everything_as_it_was() {
+    let model = models::small();
+    let folder = Folder::with("in.onnx", &model);
+    folder.put("cut.onnx", &model[..100]);
+    folder.put("old.onnx", "old");
+    std::fs::create_dir(folder.path().join("directory.onnx")).unwrap();
+    let before = folder.list();
+    for args in [
+        "convert cut.onnx old.onnx",
+        "convert missing.onnx old.onnx",
+        "convert in.onnx nowhere/out.onnx",
+        "convert in.onnx nowhere/out.json",
+        "convert in.onnx directory.onnx",
+        "convert in.onnx out.unknown",
+        "convert in.onnx old.onnx --external-data ../w.data",
+        "convert in.onnx old.onnx --external-data old.onnx",
+        "convert in.onnx old.onnx --external-data nowhere/w.data",
+        "convert in.onnx old.json --external-data old.json",
+        "convert in.onnx old.onnx --external-data w.data --align 3",
+    ] {
+        onnx(&folder, args).exits(2).says("error: ");
+        assert_eq!(folder.list(), before, "{args}");
+        assert_eq!(folder.get("old.onnx"), b"old", "{args}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::with("in.onnx", models::small());
+    for args in ["convert in.onnx - --to textproto", "info in.onnx", "explain --list", "convert --help"] {
+        let mut child = command(args.split(' '))
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut err = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        assert_eq!(err, "", "{args}");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::with("in.onnx", models::small());
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output =
+        command(["convert", "in.onnx", "-"]).current_dir(folder.path()).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}

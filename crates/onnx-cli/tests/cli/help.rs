@@ -1,0 +1,67 @@
+//! Help, explanations, completions and colours.
+
+use crate::models;
+use crate::run::{Folder, onnx};
+
+const SUBCOMMANDS: [&str; 6] = ["check", "info", "convert", "verify", "explain", "completions"];
+
+#[test]
+fn every_help_has_an_example() {
+    let folder = Folder::new();
+    onnx(&folder, "--help").exits(0).says("Examples:").says("Exit codes");
+    for subcommand in SUBCOMMANDS {
+        let example = format!("\n  onnx {subcommand} ");
+        for flag in ["--help", "-h"] {
+            let run =
+                onnx(&folder, &format!("{subcommand} {flag}")).exits(0).says("Examples:").says(&example);
+            assert!(run.err.is_empty());
+        }
+    }
+    onnx(&folder, "--version").exits(0).says(env!("CARGO_PKG_VERSION"));
+    onnx(&folder, "").exits(2).says("Usage");
+    onnx(&folder, "chek").exits(2).says("check");
+}
+
+#[test]
+fn rules_are_explained() {
+    let folder = Folder::new();
+    for name in ["ONNX1003", "onnx1003", "1003", "attribute-with-several-values"] {
+        onnx(&folder, &format!("explain {name}"))
+            .exits(0)
+            .says("ONNX1003 attribute-with-several-values (error)");
+    }
+    onnx(&folder, "explain external-data-missing").exits(0).says("\nWhy\n").says("--inline");
+    onnx(&folder, "explain ONNX9999").exits(2).says("there is no rule `ONNX9999`").says("--list");
+    let list = onnx(&folder, "explain --list").exits(0);
+    let codes: Vec<&str> = list.out.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(codes.len() > 8 && codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    for code in codes {
+        onnx(&folder, &format!("explain {code}")).exits(0).says(code);
+    }
+}
+
+#[test]
+fn shells_get_completions() {
+    let folder = Folder::new();
+    for (shell, text) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef onnx"),
+        ("fish", "complete -c onnx"),
+        ("powershell", "onnx"),
+    ] {
+        let run = onnx(&folder, &format!("completions {shell}")).exits(0).says(text);
+        SUBCOMMANDS
+            .iter()
+            .for_each(|subcommand| assert!(run.out.contains(subcommand), "{shell} {subcommand}"));
+    }
+    onnx(&folder, "completions tcsh").exits(2).says("bash");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    assert!(!onnx(&folder, "check odd.onnx").out.contains('\u{1b}'));
+    assert!(!onnx(&folder, "check odd.onnx --color never").out.contains('\u{1b}'));
+    assert!(onnx(&folder, "check odd.onnx --color always").out.contains("\u{1b}["));
+    assert!(!onnx(&folder, "check odd.onnx --format json --color always").out.contains('\u{1b}'));
+}

@@ -1,0 +1,130 @@
+//! Models for the tests, written as protobuf text.
+
+use onnx_codec::formats::from_text;
+
+fn encode(text: &str) -> Vec<u8> {
+    from_text(text).unwrap().to_vec()
+}
+
+/// A text that stands for `count` zero bytes in protobuf text.
+fn zeros(count: usize) -> String {
+    "\\000".repeat(count)
+}
+
+/// `y = Relu (x + w)`, where `w` has 2,000 bytes.
+pub(crate) fn small() -> Vec<u8> {
+    encode(&format!(
+        r#"ir_version: 8 producer_name: "test" producer_version: "1.0"
+        graph {{
+          node {{ input: "x" input: "w" output: "sum" name: "add" op_type: "Add" }}
+          node {{ input: "sum" output: "y" name: "relu" op_type: "Relu" }}
+          name: "main"
+          initializer {{ dims: 500 data_type: 1 name: "w" raw_data: "{}" }}
+          input {{ name: "x" type {{ tensor_type {{ elem_type: 1
+            shape {{ dim {{ dim_param: "batch" }} dim {{ dim_value: 500 }} }} }} }} }}
+          output {{ name: "y" type {{ tensor_type {{ elem_type: 1
+            shape {{ dim {{ dim_param: "batch" }} dim {{ dim_value: 500 }} }} }} }} }}
+        }}
+        opset_import {{ version: 17 }}"#,
+        zeros(2000)
+    ))
+}
+
+/// A model whose only node is of an operator that does not exist.
+pub(crate) fn wrong() -> Vec<u8> {
+    encode(
+        r#"ir_version: 8
+        graph {
+          node { input: "x" output: "y" op_type: "Rellu" }
+          name: "main"
+          input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+          output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+        }
+        opset_import { version: 17 }"#,
+    )
+}
+
+/// A model with an attribute of two values, which reading reports as ONNX1003.
+pub(crate) fn odd() -> Vec<u8> {
+    encode(
+        r#"ir_version: 8
+        graph {
+          node { input: "x" output: "y" op_type: "Elu" attribute { name: "alpha" f: 1.5 i: 3 type: FLOAT } }
+          name: "main"
+          input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+          output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } } }
+        }
+        opset_import { version: 17 }"#,
+    )
+}
+
+/// A model with a function, nested graphs, a custom domain, constants of several types and no known release.
+pub(crate) fn rich() -> Vec<u8> {
+    encode(
+        r#"ir_version: 8 domain: "com.example" model_version: 3 doc_string: "A model.\nOf two lines."
+        metadata_props { key: "task" value: "testing" }
+        graph {
+          node { input: "x" output: "t" op_type: "Twice" domain: "local" }
+          node { input: "t" output: "u" op_type: "Twice" domain: "local" }
+          node { output: "c" op_type: "Constant"
+            attribute { name: "value" type: TENSOR t { data_type: 9 int32_data: 1 } } }
+          node { input: "c" output: "v" op_type: "If"
+            attribute { name: "then_branch" type: GRAPH g { name: "then"
+              node { input: "u" output: "p" op_type: "Relu" } output { name: "p" } } }
+            attribute { name: "else_branch" type: GRAPH g { name: "else"
+              node { input: "u" output: "q" op_type: "Gelu" } output { name: "q" } } } }
+          node { input: "v" output: "y" op_type: "Fancy" domain: "com.vendor" }
+          name: "main"
+          initializer { dims: 3 data_type: 10 name: "half" raw_data: "\000\000\000\000\000\000" }
+          input { name: "x" type { tensor_type { elem_type: 1
+            shape { dim { dim_param: "n" } dim { } dim { dim_value: 4 } } } } }
+          output { name: "y" type { sequence_type { elem_type { tensor_type { elem_type: 7 } } } } }
+        }
+        functions { name: "Twice" domain: "local" input: "a" output: "b"
+          node { input: "a" input: "a" output: "b" op_type: "Add" } opset_import { version: 17 } }
+        opset_import { version: 17 } opset_import { domain: "local" version: 1 }
+        opset_import { domain: "com.vendor" version: 2 }"#,
+    )
+}
+
+/// A model whose names act on terminals.
+pub(crate) fn hostile() -> Vec<u8> {
+    encode(
+        r#"ir_version: 8 producer_name: "\033]0;owned\007" doc_string: "\033[2J"
+        metadata_props { key: "\033[31m" value: "\342\200\256" }
+        graph {
+          node { input: "\033[2J" output: "y\033[31m" name: "\033[0m" op_type: "Bell\007" domain: "\033[1m" }
+          name: "\033[2Jmain"
+          input { name: "\033[2J" type { tensor_type { elem_type: 1 shape { dim { dim_param: "\033[7m" } } } } }
+          output { name: "y\033[31m" }
+        }
+        opset_import { version: 17 } opset_import { domain: "\033[1m" version: 2 }"#,
+    )
+}
+
+/// A model whose weights are in the file `location`.
+pub(crate) fn external(location: &str) -> Vec<u8> {
+    encode(&format!(
+        r#"ir_version: 8
+        graph {{
+          node {{ input: "w" output: "y" op_type: "Relu" }}
+          name: "main"
+          initializer {{ dims: 500 data_type: 1 name: "w" data_location: EXTERNAL
+            external_data {{ key: "location" value: "{location}" }} }}
+          output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: 500 }} }} }} }} }}
+        }}
+        opset_import {{ version: 17 }}"#
+    ))
+}
+
+/// A model with many operators and inputs.
+pub(crate) fn wide() -> Vec<u8> {
+    let inputs: String = (0..100)
+        .map(|i| format!(r#"input {{ name: "x{i}" type {{ tensor_type {{ elem_type: 1 }} }} }} "#))
+        .collect();
+    let nodes: String =
+        (0..100).map(|i| format!(r#"node {{ input: "x{i}" output: "y{i}" op_type: "Op{i}" }} "#)).collect();
+    encode(&format!(
+        r#"ir_version: 8 graph {{ {nodes} name: "wide" {inputs} }} opset_import {{ version: 17 }}"#
+    ))
+}
