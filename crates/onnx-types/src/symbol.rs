@@ -208,6 +208,12 @@ impl Interner {
         }
     }
 
+    /// How many names the table holds before it grows.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.index.entries.len() / 5 * 4
+    }
+
     /// How many names the table holds, the empty one included.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -234,14 +240,14 @@ fn text(texts: &StringBackend<Raw>, symbol: Symbol) -> &str {
 #[derive(Clone)]
 struct Index {
     /// The hash in the upper half, the symbol's raw number, never 0, in the lower half; 0 where there is none. The length
-    /// is a power of two, and at least a quarter of the entries is free.
+    /// is a power of two, and at least a fifth of the entries is free.
     entries: Vec<u64>,
     len: usize,
 }
 
 impl Index {
     fn with_capacity(names: usize) -> Self {
-        let entries = names.saturating_add(names / 2).max(16).next_power_of_two();
+        let entries = names.saturating_add(names / 4).max(16).next_power_of_two();
         Self { entries: vec![0; entries], len: 0 }
     }
 
@@ -263,7 +269,7 @@ impl Index {
     fn insert(&mut self, place: usize, hash: u32, symbol: Symbol) {
         self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.0.get());
         self.len += 1;
-        if self.len > self.entries.len() / 4 * 3 {
+        if self.len > self.entries.len() / 5 * 4 {
             self.grow();
         }
     }

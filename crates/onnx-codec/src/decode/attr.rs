@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute, SparseTensor};
 use onnx_proto::wire::{Field, Payload, Reader, Value};
-use onnx_types::{Symbol, Type};
+use onnx_types::{FieldMask, Symbol, Type};
 use smallvec::SmallVec;
 
 use super::tensor::{SparseParts, TensorParts};
@@ -22,11 +22,15 @@ struct Parts<'a> {
     /// Which field the value stands in.
     number: u32,
     /// A singular tensor, sparse tensor, graph or type may come in several pieces.
-    tensor: Option<TensorParts>,
-    sparse: Option<SparseParts>,
+    tensor: Option<TensorParts<'a>>,
+    sparse: Option<SparseParts<'a>>,
     graph: Pieces<'a>,
+    /// Graphs are read last, when it is known that the value is of this field.
+    graphs: Vec<Reader<'a>>,
     ty: SmallVec<[Payload<'a>; 1]>,
     form: Form,
+    /// Whether several fields hold a value, and `number` was chosen among them.
+    chosen: bool,
     several: bool,
 }
 
@@ -36,8 +40,14 @@ impl Parts<'_> {
         if self.number == 0 {
             self.number = number;
         }
-        self.several |= self.number != number;
         self.number == number
+    }
+
+    fn has_value(&self) -> bool {
+        self.value.is_some()
+            || self.tensor.is_some()
+            || self.sparse.is_some()
+            || !(self.graph.is_empty() && self.graphs.is_empty() && self.ty.is_empty())
     }
 }
 
@@ -61,7 +71,13 @@ impl<'a> Cx<'a> {
             let taken = match field.number {
                 1 | 13 | 20 | 21 => self.attribute_head(&fields, &field, &mut parts)?,
                 2..=11 | 14 | 15 | 22 | 23 => {
-                    parts.claim(field.number) && self.attribute_value(&fields, &field, &mut parts)?
+                    let claimed = parts.claim(field.number);
+                    if !(claimed || parts.chosen) {
+                        parts = choose(&whole)?;
+                        fields = whole.clone();
+                        continue;
+                    }
+                    claimed && self.attribute_value(&fields, &field, &mut parts)?
                 }
                 _ => {
                     self.keep(&mut parts.form.unknown, &field, false);
@@ -123,15 +139,10 @@ impl<'a> Cx<'a> {
             (10, Value::Len(tensor)) => {
                 let mut tensor_parts = TensorParts::default();
                 self.tensor_into(reader, tensor, &mut tensor_parts)?;
-                let tensor = Arc::new(self.finish_tensor(tensor_parts));
+                let tensor = Arc::new(self.finish_tensor(tensor_parts)?);
                 list!(parts, Tensors).push(tensor);
             }
-            (11, Value::Len(graph)) => {
-                let mut pieces = Pieces::new();
-                pieces.push(reader.message(graph)?);
-                let graph = self.nested(&pieces, parts.name)?;
-                list!(parts, Graphs).push(graph);
-            }
+            (11, Value::Len(graph)) => parts.graphs.push(reader.message(graph)?),
             (14, Value::Len(ty)) => parts.ty.push(ty),
             (15, Value::Len(ty)) => {
                 let ty: Type = self.ty(reader, &[ty])?;
@@ -143,7 +154,7 @@ impl<'a> Cx<'a> {
             (23, Value::Len(sparse)) => {
                 let mut sparse_parts = SparseParts::default();
                 self.sparse_into(reader, sparse, &mut sparse_parts)?;
-                let sparse: Arc<SparseTensor> = Arc::new(self.finish_sparse(sparse_parts));
+                let sparse: Arc<SparseTensor> = Arc::new(self.finish_sparse(sparse_parts)?);
                 list!(parts, SparseTensors).push(sparse);
             }
             _ => return Ok(false),
@@ -183,44 +194,58 @@ impl<'a> Cx<'a> {
     }
 
     fn finish(&mut self, whole: Reader<'a>, mut parts: Parts<'a>) -> Result<Attribute> {
-        if let Some(tensor) = parts.tensor.take() {
-            parts.value = Some(AttrValue::Tensor(Arc::new(self.finish_tensor(tensor))));
-        } else if let Some(sparse) = parts.sparse.take() {
-            parts.value = Some(AttrValue::SparseTensor(Arc::new(self.finish_sparse(sparse))));
-        } else if !parts.graph.is_empty() {
-            parts.value = Some(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
-        } else if !parts.ty.is_empty() {
-            parts.value = Some(AttrValue::Type(Arc::new(self.ty(&whole, &parts.ty)?)));
-        }
-        if parts.several || (parts.value.is_some() && parts.reference.is_some()) {
+        let value = match parts.reference {
+            Some(target) => {
+                if parts.has_value() {
+                    // A value beside the reference is kept as it stands; graphs in it stay out of the model.
+                    parts.several = true;
+                    self.keep_value(whole.clone(), &mut parts)?;
+                }
+                AttrValue::Ref(target)
+            }
+            None => self.finish_value(&whole, &mut parts)?,
+        };
+        if parts.several {
             let name = self.model.str(parts.name).to_owned();
             self.report(&rules::ATTRIBUTE_WITH_SEVERAL_VALUES, whole.offset(), || {
                 format!("attribute {} holds more than one value", onnx_diag::Quoted(&name))
             });
         }
-        let mut value = parts.value.take();
-        if let Some(target) = parts.reference {
-            // A value beside the reference is kept as it stands; graphs in it stay out of the model.
-            if value.is_some() {
-                self.keep_value(whole, &mut parts)?;
-            }
-            if let Some(value) = &value {
-                self.model.discard_graphs(value.graphs());
-            }
-            value = Some(AttrValue::Ref(target));
-        }
-        let value = value.unwrap_or_else(|| empty_list(parts.declared));
         let Form { mask, unknown } = parts.form;
         let extra = AttrExtra { doc: parts.doc, unknown };
         let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
         Ok(Attribute::from_parts(parts.name, value, parts.declared, mask, extra))
     }
 
+    /// The value, of which the messages are put together now.
+    fn finish_value(&mut self, whole: &Reader<'a>, parts: &mut Parts<'a>) -> Result<AttrValue> {
+        if let Some(tensor) = parts.tensor.take() {
+            return Ok(AttrValue::Tensor(Arc::new(self.finish_tensor(tensor)?)));
+        }
+        if let Some(sparse) = parts.sparse.take() {
+            return Ok(AttrValue::SparseTensor(Arc::new(self.finish_sparse(sparse)?)));
+        }
+        if !parts.graph.is_empty() {
+            return Ok(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
+        }
+        if !parts.graphs.is_empty() {
+            let mut graphs = Vec::with_capacity(parts.graphs.len());
+            for graph in parts.graphs.drain(..) {
+                graphs.push(self.nested(&std::iter::once(graph).collect(), parts.name)?);
+            }
+            return Ok(AttrValue::Graphs(graphs));
+        }
+        if !parts.ty.is_empty() {
+            return Ok(AttrValue::Type(Arc::new(self.ty(whole, &parts.ty)?)));
+        }
+        Ok(parts.value.take().unwrap_or_else(|| empty_list(parts.declared)))
+    }
+
     /// Keeps the value fields of an attribute that is a reference.
     #[cold]
     fn keep_value(&mut self, mut fields: Reader<'a>, parts: &mut Parts<'a>) -> Result<()> {
         while let Some(field) = fields.next_field()? {
-            if field.number == parts.number {
+            if field.number == parts.number && has_value_form(&field) {
                 self.keep(&mut parts.form.unknown, &field, false);
             }
         }
@@ -228,6 +253,58 @@ impl<'a> Cx<'a> {
         parts.form.mask.remove(8);
         Ok(())
     }
+}
+
+/// Starts over with an attribute that has several value fields, knowing which one counts: that of the declared kind, or
+/// else the one with the lowest number. The order in which they stand means nothing in protobuf.
+#[cold]
+fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
+    let mut fields = whole.clone();
+    let (mut present, mut declared) = (FieldMask::NONE, None);
+    while let Some(field) = fields.next_field()? {
+        if let (20, Value::Varint(code)) = (field.number, field.value) {
+            declared = AttrKind::from_code(fields.int32(code));
+        }
+        if has_value_form(&field) {
+            present.insert(field.number);
+        }
+    }
+    let number = match declared.map(value_field) {
+        Some(number) if present.contains(number) => number,
+        // No field that fits: a number that none has, so that all are kept as they stand.
+        _ => present.0.trailing_zeros(),
+    };
+    let several = present.0.count_ones() > 1;
+    Ok(Parts { number, several, chosen: true, ..Parts::default() })
+}
+
+/// The number of the field in which a value of the given kind stands.
+const fn value_field(kind: AttrKind) -> u32 {
+    match kind {
+        AttrKind::Undefined => 0,
+        AttrKind::Float => 2,
+        AttrKind::Int => 3,
+        AttrKind::String => 4,
+        AttrKind::Tensor => 5,
+        AttrKind::Graph => 6,
+        AttrKind::Floats => 7,
+        AttrKind::Ints => 8,
+        AttrKind::Strings => 9,
+        AttrKind::Tensors => 10,
+        AttrKind::Graphs => 11,
+        AttrKind::TypeProto => 14,
+        AttrKind::TypeProtos => 15,
+        AttrKind::SparseTensor => 22,
+        AttrKind::SparseTensors => 23,
+    }
+}
+
+/// Whether a field of an attribute holds a value in a form that it can have.
+const fn has_value_form(field: &Field<'_>) -> bool {
+    matches!(
+        (field.number, field.value),
+        (2 | 7, Value::Fixed32(_)) | (3 | 8, Value::Varint(_)) | (4..=11 | 14 | 15 | 22 | 23, Value::Len(_))
+    )
 }
 
 /// Whether a field of an attribute holds a value.

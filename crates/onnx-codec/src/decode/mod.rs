@@ -107,12 +107,13 @@ struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     fn new(input: &'a Input, options: &'a DecodeOptions) -> Self {
+        let names = onnx_schema::interner_with_capacity(model::estimate_names(input));
         Self {
             input,
             options,
-            model: Model::with_names(onnx_schema::interner_with_capacity(model::estimate_names(input))),
+            scope: Scope::with_capacity(names.capacity()),
+            model: Model::with_names(names),
             findings: Sink::with(Policy::new(), Caps::DEFAULT),
-            scope: Scope::default(),
             recent: Recent::new(),
             steps: Vec::new(),
             open: Vec::new(),

@@ -1,5 +1,8 @@
 //! `NodeProto`, the message that there are most of.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{
     Attribute, Def, GraphId, LoadedNode, LoadedOutput, Metadata, NodeDeviceConfiguration, Origin, ValueId,
 };
@@ -60,8 +63,11 @@ impl<'a> Cx<'a> {
             rare.device_configurations = devices;
             node.extras = Some(rare);
         }
-        let outputs: SmallVec<[LoadedOutput; 4]> =
+        let mut outputs: SmallVec<[LoadedOutput; 4]> =
             outputs.into_iter().map(|name| self.output(name)).collect();
+        if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() > 1 {
+            self.define_once(&mut outputs);
+        }
         let node = self.model.load_node(graph, node, &inputs, &outputs);
         self.bind_outputs(node, &outputs);
         if !self.options.no_offsets {
@@ -95,6 +101,18 @@ impl<'a> Cx<'a> {
                 LoadedOutput::Unresolved(value)
             }
             _ => LoadedOutput::New(name),
+        }
+    }
+
+    /// A value that was used before is defined by the first output of its name only; another one is a new value.
+    fn define_once(&self, outputs: &mut [LoadedOutput]) {
+        let mut defined: HashSet<ValueId, RandomState> = HashSet::default();
+        for output in outputs {
+            if let LoadedOutput::Unresolved(value) = *output
+                && !defined.insert(value)
+            {
+                *output = LoadedOutput::New(self.model.value(value).name());
+            }
         }
     }
 

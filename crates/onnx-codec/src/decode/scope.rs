@@ -16,9 +16,12 @@ pub(super) struct Binding {
 
 #[derive(Default)]
 pub(super) struct Scope {
-    table: Vec<Option<Binding>>,
+    /// By symbol, 1 more than the position in `bindings`, or 0. Most names of a model name nodes and bind nothing, so this
+    /// table is kept narrow.
+    table: Vec<u32>,
+    bindings: Vec<Binding>,
     /// What to restore when the innermost graph ends.
-    log: Vec<(Symbol, Option<Binding>)>,
+    log: Vec<(Symbol, u32)>,
     /// Bindings of graphs with smaller numbers are those of other functions: they are not visible.
     root: u32,
     current: u32,
@@ -40,6 +43,11 @@ pub(super) struct Outer {
 }
 
 impl Scope {
+    /// A scope with room for so many names.
+    pub(super) fn with_capacity(names: usize) -> Self {
+        Self { table: vec![0; names], ..Self::default() }
+    }
+
     /// Enters a graph; in an isolated one, such as a function's body, no outer name is visible.
     pub(super) fn enter(&mut self, isolated: bool) -> Outer {
         let outer = Outer {
@@ -65,10 +73,10 @@ impl Scope {
     pub(super) fn leave(&mut self, outer: Outer, mut moved: impl FnMut(ValueId)) {
         let isolated = self.root == self.current;
         while self.log.len() > outer.log {
-            if let Some((name, binding)) = self.log.pop()
+            if let Some((name, number)) = self.log.pop()
                 && let Some(entry) = self.table.get_mut(name.index() as usize)
             {
-                *entry = binding;
+                *entry = number;
             }
         }
         self.root = outer.root;
@@ -95,7 +103,8 @@ impl Scope {
     /// What a name means, if any open graph binds it.
     #[inline]
     pub(super) fn get(&self, name: Symbol) -> Option<Binding> {
-        let binding = (*self.table.get(name.index() as usize)?)?;
+        let number = *self.table.get(name.index() as usize)?;
+        let binding = *self.bindings.get((number as usize).checked_sub(1)?)?;
         (binding.graph >= self.root).then_some(binding)
     }
 
@@ -104,10 +113,13 @@ impl Scope {
     pub(super) fn bind(&mut self, name: Symbol, value: ValueId) {
         let index = name.index() as usize;
         if index >= self.table.len() {
-            self.table.resize(index + 1 + index / 2, None);
+            self.table.resize(index + 1 + index / 2, 0);
         }
+        self.bindings.push(Binding { value, graph: self.current });
+        // There are fewer bindings than values and uses of them, which are in memory.
+        let number = self.bindings.len() as u32;
         if let Some(entry) = self.table.get_mut(index) {
-            let old = entry.replace(Binding { value, graph: self.current });
+            let old = std::mem::replace(entry, number);
             // The outermost graph's bindings are never looked at again after it ends.
             if self.is_inner {
                 self.log.push((name, old));

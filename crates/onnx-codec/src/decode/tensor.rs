@@ -7,11 +7,11 @@ use onnx_types::tensor::{
     ExternalData, Payload as Data, Tensor, TensorDims, TensorExtra, TensorLayout, TensorMetadata,
     TensorSegment, Varints,
 };
-use onnx_types::{Symbol, Text};
+use onnx_types::{FieldMask, Symbol, Text};
 use smallvec::SmallVec;
 
 use super::small::{Packed, push_ints};
-use super::{Cx, Form, Result, len, varint};
+use super::{Cx, Form, Pieces, Result, len, varint};
 use crate::rules;
 
 /// The numbers that a tensor's data fields have.
@@ -19,9 +19,20 @@ const fn is_data(number: u32) -> bool {
     matches!(number, 4..=7 | 9..=11)
 }
 
+/// Whether a field has the number of a data field and a form that its elements can have.
+const fn has_data_form(field: &Field<'_>) -> bool {
+    matches!(
+        (field.number, field.value),
+        (4..=7 | 9..=11, Value::Len(_))
+            | (4, Value::Fixed32(_))
+            | (10, Value::Fixed64(_))
+            | (5 | 7 | 11, Value::Varint(_))
+    )
+}
+
 /// A tensor that is being read.
 #[derive(Default)]
-pub(super) struct TensorParts {
+pub(super) struct TensorParts<'a> {
     data_type: i32,
     dims: TensorDims,
     layout: TensorLayout,
@@ -29,6 +40,8 @@ pub(super) struct TensorParts {
     number: u32,
     content: Content,
     strings: Vec<Bytes>,
+    /// Whether there are fields with other numbers; they are looked at when all of the tensor is known.
+    mixed: bool,
     several: bool,
     external: Vec<TensorMetadata>,
     is_external: bool,
@@ -36,9 +49,11 @@ pub(super) struct TensorParts {
     doc: Text,
     metadata: Vec<TensorMetadata>,
     segment: Option<TensorSegment>,
+    segments: SmallVec<[Payload<'a>; 1]>,
     form: Form,
     /// Where the tensor begins.
     offset: usize,
+    pieces: Pieces<'a>,
 }
 
 /// The bytes of a data field.
@@ -65,14 +80,6 @@ impl Content {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Empty => true,
-            Self::Shared(bytes) => bytes.is_empty(),
-            Self::Joined(bytes) => bytes.is_empty(),
-        }
-    }
-
     fn into_bytes(self) -> Bytes {
         match self {
             Self::Empty => Bytes::new(),
@@ -84,9 +91,9 @@ impl Content {
 
 /// A sparse tensor that is being read.
 #[derive(Default)]
-pub(super) struct SparseParts {
-    values: Option<TensorParts>,
-    indices: Option<TensorParts>,
+pub(super) struct SparseParts<'a> {
+    values: Option<TensorParts<'a>>,
+    indices: Option<TensorParts<'a>>,
     dims: SmallVec<[i64; 4]>,
     form: Form,
 }
@@ -101,7 +108,7 @@ impl<'a> Cx<'a> {
         let mut parts = TensorParts::default();
         self.tensor_into(reader, payload, &mut parts)?;
         let name = self.model.intern(&std::mem::take(&mut parts.name));
-        Ok((self.finish_tensor(parts), name))
+        Ok((self.finish_tensor(parts)?, name))
     }
 
     /// A sparse tensor whose name belongs to the value it initializes.
@@ -114,7 +121,7 @@ impl<'a> Cx<'a> {
         self.sparse_into(reader, payload, &mut parts)?;
         let name = parts.values.as_mut().map(|values| std::mem::take(&mut values.name)).unwrap_or_default();
         let name = self.model.intern(&name);
-        Ok((self.finish_sparse(parts), name))
+        Ok((self.finish_sparse(parts)?, name))
     }
 
     /// Merges a piece of a tensor.
@@ -122,25 +129,20 @@ impl<'a> Cx<'a> {
         &mut self,
         reader: &Reader<'a>,
         payload: Payload<'a>,
-        parts: &mut TensorParts,
+        parts: &mut TensorParts<'a>,
     ) -> Result<()> {
-        let whole = reader.message(payload)?;
+        let mut fields = reader.message(payload)?;
         parts.offset = payload.offset();
-        let mut fields = whole.clone();
+        parts.pieces.push(fields.clone());
         while let Some(field) = fields.next_field()? {
             let taken = if is_data(field.number) {
-                self.data(&fields, &field, &whole, parts)?
+                parts.data(&fields, &field)?
             } else {
                 self.tensor_field(&fields, &field, parts)?
             };
             if !taken {
-                let other = is_data(field.number) && field.number != parts.number;
-                self.keep(&mut parts.form.unknown, &field, !other && matches!(field.number, 1..=14 | 16));
+                self.keep(&mut parts.form.unknown, &field, matches!(field.number, 1..=14 | 16));
             }
-        }
-        if parts.is_external && parts.number != 0 {
-            // The elements stand in another file, so the ones in this file mean nothing.
-            self.set_aside(&whole, parts)?;
         }
         Ok(())
     }
@@ -150,7 +152,7 @@ impl<'a> Cx<'a> {
         &mut self,
         reader: &Reader<'a>,
         field: &Field<'a>,
-        parts: &mut TensorParts,
+        parts: &mut TensorParts<'a>,
     ) -> Result<bool> {
         match (field.number, len(field.value), varint(field.value)) {
             (1, ..) => {
@@ -184,54 +186,43 @@ impl<'a> Cx<'a> {
         Ok(true)
     }
 
-    /// A field that holds elements; says whether it counts and its form fits.
-    fn data(
-        &mut self,
-        reader: &Reader<'a>,
-        field: &Field<'a>,
-        whole: &Reader<'a>,
-        parts: &mut TensorParts,
-    ) -> Result<bool> {
-        if parts.number != 0 && parts.number != field.number {
-            let empty = parts.content.is_empty() && parts.strings.is_empty();
-            if !empty {
-                parts.several |= !matches!(field.value, Value::Len(payload) if payload.is_empty());
-                return Ok(false);
-            }
-            // An empty field came first; it means nothing, and is kept aside.
-            self.set_aside(whole, parts)?;
-        }
-        parts.number = field.number;
-        match (field.number, field.value) {
-            (6, Value::Len(text)) => parts.strings.push(reader.share(text)),
-            (9, Value::Len(raw)) => {
-                // A singular field: the last one counts.
-                parts.content = Content::Shared(reader.share(raw));
-            }
-            (4 | 5 | 7 | 10 | 11, Value::Len(packed)) => {
-                check_packed(reader, field.number, packed)?;
-                parts.content.push(&packed, || reader.share(packed));
-            }
-            (4, Value::Fixed32(bits)) => parts.element(&bits.to_le_bytes()),
-            (10, Value::Fixed64(bits)) => parts.element(&bits.to_le_bytes()),
-            (5 | 7 | 11, Value::Varint(value)) => parts.element(Varints::from_u64s([value]).bytes()),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Keeps the data field that counted so far as it stands.
+    /// Looks again at the elements of a tensor that has several data fields, or none that counts because they stand in
+    /// another file. The filled one with the lowest number counts, and the others are kept as they stand.
     #[cold]
-    fn set_aside(&mut self, whole: &Reader<'a>, parts: &mut TensorParts) -> Result<()> {
-        let mut fields = whole.clone();
-        while let Some(field) = fields.next_field()? {
-            if field.number == parts.number {
-                self.keep(&mut parts.form.unknown, &field, false);
+    fn choose_data(&mut self, parts: &mut TensorParts<'a>) -> Result<()> {
+        let pieces = std::mem::take(&mut parts.pieces);
+        let (mut present, mut filled) = (FieldMask::NONE, FieldMask::NONE);
+        for piece in &pieces {
+            let mut fields = piece.clone();
+            while let Some(field) = fields.next_field()? {
+                if has_data_form(&field) {
+                    present.insert(field.number);
+                    if field.number == 6 || !len(field.value).is_some_and(|payload| payload.is_empty()) {
+                        filled.insert(field.number);
+                    }
+                }
             }
         }
-        parts.number = 0;
+        parts.several = !parts.is_external && filled.0.count_ones() > 1;
+        let chosen = if filled == FieldMask::NONE { present } else { filled };
+        parts.number = if parts.is_external { 0 } else { chosen.0.trailing_zeros() };
         parts.content = Content::Empty;
         parts.strings.clear();
+        let dims_packed = parts.layout.contains(TensorLayout::DIMS_PACKED);
+        parts.layout = if dims_packed { TensorLayout::DIMS_PACKED } else { TensorLayout::CANONICAL };
+        for piece in &pieces {
+            let mut fields = piece.clone();
+            while let Some(field) = fields.next_field()? {
+                if !has_data_form(&field) {
+                    continue;
+                }
+                if field.number == parts.number {
+                    parts.data(&fields, &field)?;
+                } else {
+                    self.keep(&mut parts.form.unknown, &field, false);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -253,16 +244,24 @@ impl<'a> Cx<'a> {
                 _ => canonical = false,
             }
         }
-        if !canonical || minimal != self.input.non_minimal() {
+        parts.segments.push(payload);
+        if parts.segments.len() > 1 {
+            // Pieces merge into one message: their fields one after the other.
+            let pieces: Vec<&[u8]> = parts.segments.iter().map(|piece| piece.as_slice()).collect();
+            segment.source = Some(pieces.concat().into());
+        } else if !canonical || minimal != self.input.non_minimal() {
             segment.source = Some(reader.share(payload));
         }
         Ok(())
     }
 
-    pub(super) fn finish_tensor(&mut self, parts: TensorParts) -> Tensor {
+    pub(super) fn finish_tensor(&mut self, mut parts: TensorParts<'a>) -> Result<Tensor> {
+        if parts.mixed || (parts.is_external && parts.number != 0) {
+            self.choose_data(&mut parts)?;
+        }
         if parts.several {
             self.report(&rules::TENSOR_WITH_SEVERAL_DATA_FIELDS, parts.offset, || {
-                "a tensor fills more than one data field: the first one counts".to_owned()
+                "a tensor fills more than one data field: the one with the lowest number counts".to_owned()
             });
         }
         let TensorParts { data_type, dims, layout, number, content, strings, external, is_external, .. } =
@@ -283,7 +282,7 @@ impl<'a> Cx<'a> {
             unused_external,
             unknown: parts.form.unknown,
         });
-        tensor
+        Ok(tensor)
     }
 
     /// Merges a piece of a sparse tensor.
@@ -291,7 +290,7 @@ impl<'a> Cx<'a> {
         &mut self,
         reader: &Reader<'a>,
         payload: Payload<'a>,
-        parts: &mut SparseParts,
+        parts: &mut SparseParts<'a>,
     ) -> Result<()> {
         let mut fields = reader.message(payload)?;
         while let Some(field) = fields.next_field()? {
@@ -313,19 +312,53 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    pub(super) fn finish_sparse(&mut self, parts: SparseParts) -> SparseTensor {
+    pub(super) fn finish_sparse(&mut self, parts: SparseParts<'a>) -> Result<SparseTensor> {
         let Form { mask, unknown } = parts.form;
-        SparseTensor {
-            values: parts.values.map(|values| self.finish_tensor(values)),
-            indices: parts.indices.map(|indices| self.finish_tensor(indices)),
+        Ok(SparseTensor {
+            values: parts.values.map(|values| self.finish_tensor(values)).transpose()?,
+            indices: parts.indices.map(|indices| self.finish_tensor(indices)).transpose()?,
             dims: parts.dims,
             mask,
             unknown,
-        }
+        })
     }
 }
 
-impl TensorParts {
+impl<'a> TensorParts<'a> {
+    /// A field that holds elements; says whether its form fits.
+    fn data(&mut self, reader: &Reader<'a>, field: &Field<'a>) -> Result<bool> {
+        if !has_data_form(field) {
+            return Ok(false);
+        }
+        let packed = match field.value {
+            Value::Len(packed) if !matches!(field.number, 6 | 9) => {
+                check_packed(reader, field.number, packed)?;
+                Some(packed)
+            }
+            _ => None,
+        };
+        if self.number == 0 {
+            self.number = field.number;
+        }
+        if self.number != field.number {
+            self.mixed = true;
+            return Ok(true);
+        }
+        match (field.number, field.value) {
+            (6, Value::Len(text)) => self.strings.push(reader.share(text)),
+            // A singular field: the last one counts.
+            (9, Value::Len(raw)) => self.content = Content::Shared(reader.share(raw)),
+            (_, Value::Fixed32(bits)) => self.element(&bits.to_le_bytes()),
+            (_, Value::Fixed64(bits)) => self.element(&bits.to_le_bytes()),
+            (_, Value::Varint(value)) => self.element(Varints::from_u64s([value]).bytes()),
+            _ => {}
+        }
+        if let Some(packed) = packed {
+            self.content.push(&packed, || reader.share(packed));
+        }
+        Ok(true)
+    }
+
     /// Adds one element of a field that is written unpacked.
     fn element(&mut self, bytes: &[u8]) {
         if matches!(self.content, Content::Empty) {
