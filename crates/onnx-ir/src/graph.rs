@@ -15,7 +15,7 @@ pub enum Owner {
     Model,
     /// A node, as an attribute's value; names of the node's graph and its ancestors are visible inside.
     Node(NodeId),
-    /// A function, as its body; nothing outside is visible inside.
+    /// A function, as its body or, rarely, in an attribute default; nothing outside is visible inside.
     Function(FunctionId),
     /// A `TrainingInfoProto`, as `initialization`.
     Initialization,

@@ -121,6 +121,7 @@ impl Model {
             return Ok(());
         }
         let order = self.sorted(graph)?;
+        self.names_touched = true;
         self.relink(graph, &order);
         Ok(())
     }

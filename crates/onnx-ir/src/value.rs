@@ -1,5 +1,6 @@
 //! Values: what flows along the edges.
 
+use std::fmt;
 use std::sync::Arc;
 
 use onnx_types::{FieldMask, Symbol, Type, UnknownFields};
@@ -49,6 +50,26 @@ pub struct Use {
     pub user: User,
     /// The position among the inputs of the node or the outputs of the graph.
     pub index: u32,
+}
+
+impl fmt::Display for Def {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unresolved(graph) => write!(f, "unresolved in {graph}"),
+            Self::Input { graph, index } => write!(f, "input {index} of {graph}"),
+            Self::Initializer(graph) => write!(f, "initializer of {graph}"),
+            Self::Output { node, index } => write!(f, "output {index} of {node}"),
+        }
+    }
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.user {
+            User::Node(node) => write!(f, "input {} of {node}", self.index),
+            User::Graph(graph) => write!(f, "output {} of {graph}", self.index),
+        }
+    }
 }
 
 /// Facts about a value that are one bit each.

@@ -276,12 +276,11 @@ impl Model {
             return Ok(());
         }
         let (graph, ..) = self.neighbours(at);
-        if graph != record.graph {
-            if record.nested_graphs().any(|nested| self.is_inside(graph, nested)) {
-                return Err(EditError::IntoItself { node, graph });
-            }
-            self.names_touched = true;
+        if graph != record.graph && record.nested_graphs().any(|nested| self.is_inside(graph, nested)) {
+            return Err(EditError::IntoItself { node, graph });
         }
+        // Within one graph, too, as names that a file defines twice may mean what is defined last.
+        self.names_touched = true;
         self.unlink(node);
         // The neighbours are looked up anew, as the node itself may have been one of them.
         let (graph, prev, next) = self.neighbours(at);

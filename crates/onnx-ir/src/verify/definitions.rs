@@ -37,7 +37,7 @@ impl Verifier<'_> {
             };
             if !there {
                 self.fault(Definition, Subject::Value(value), || {
-                    format!("it does not stand where its definition says: {:?}", record.def)
+                    format!("it does not stand where its definition says: {}", record.def)
                 });
             }
         }
@@ -48,7 +48,7 @@ impl Verifier<'_> {
             None => self.fault(Definition, subject, || format!("{place} names {value}, which is gone")),
             Some(def) if def != expected => {
                 self.fault(Definition, subject, || {
-                    format!("{place} is {value}, whose definition is another: {def:?}")
+                    format!("{place} is {value}, whose definition is another: {def}")
                 });
             }
             Some(_) => {}

@@ -87,7 +87,7 @@ impl Verifier<'_> {
                 };
                 if back != Some((value, slot as u32)) {
                     self.fault(UseList, Subject::Value(value), || {
-                        format!("use {slot} of its list does not lead back to it: {at:?}")
+                        format!("use {slot} of its list does not lead back to it: {at}")
                     });
                 }
             }

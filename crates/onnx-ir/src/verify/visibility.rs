@@ -22,9 +22,7 @@ impl Verifier<'_> {
                 };
                 if graph != home && !self.encloses(home, graph) && !self.is_loose(graph) {
                     self.fault(Visibility, Subject::Value(value), || {
-                        format!(
-                            "it is defined in {home} and used in {graph}, where it cannot be seen: {at:?}"
-                        )
+                        format!("it is defined in {home} and used in {graph}, where it cannot be seen: {at}")
                     });
                 }
             }
