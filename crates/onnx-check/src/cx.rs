@@ -113,6 +113,16 @@ pub(crate) struct ValueCx<'c, 'a> {
     pub(crate) earlier: Option<ValueId>,
 }
 
+impl ValueCx<'_, '_> {
+    /// Whether the file gives the name of this value to others, too.
+    ///
+    /// Values that share a name only in memory are none of a rule's business: they get different ones when the model is
+    /// written.
+    pub(crate) fn is_name_shared_in_file(&self) -> bool {
+        !self.cx.model.names_touched() || self.value.is_name_as_read()
+    }
+}
+
 /// A node.
 pub(crate) struct NodeCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,

@@ -28,6 +28,7 @@ pub(crate) fn check_with(
 ) {
     let mut builder = Builder::new();
     build(&mut builder);
+    builder.model.mark_names_clean();
     assert_eq!(builder.model.verify(), Ok(()));
     let sink = check(&builder.model, options);
     let found: Vec<_> = sink

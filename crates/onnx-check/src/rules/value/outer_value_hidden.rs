@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     let Some(earlier) = cx.earlier else { return };
     let is_output = matches!(cx.value.def(), Def::Output { .. });
-    if is_output || !cx.value.is_name_as_read() || cx.model.graph_of(earlier) == cx.model.graph_of(cx.id) {
+    if is_output || !cx.is_name_shared_in_file() || cx.model.graph_of(earlier) == cx.model.graph_of(cx.id) {
         return;
     }
     let (id, name) = (cx.id, cx.value.name());

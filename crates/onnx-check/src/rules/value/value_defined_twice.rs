@@ -15,8 +15,8 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     let Some(earlier) = cx.earlier else { return };
-    // Values that share a name only in memory get different ones when the model is written.
-    if !cx.value.is_name_as_read() && earlier != cx.id {
+    // Earlier than itself is a value that one node gives twice.
+    if !cx.is_name_shared_in_file() && earlier != cx.id {
         return;
     }
     let is_output = matches!(cx.value.def(), Def::Output { .. });
@@ -74,6 +74,17 @@ mod tests {
                 ("ONNX2101", r#"graph "g" / node #0 Split / output 2 "a""#),
             ],
         );
+    }
+
+    #[test]
+    fn names_that_only_memory_shares_are_fine() {
+        let mut m = crate::testing::Builder::new();
+        let x = m.model.intern("x");
+        let graph = m.graph();
+        for _ in 0..2 {
+            m.model.add_initializer(graph, x, crate::testing::scalar());
+        }
+        assert!(crate::check(&m.model, &crate::CheckOptions::default()).is_empty());
     }
 
     #[test]
