@@ -33,10 +33,10 @@ rules! {
         "A field is written in a form that its type cannot have; it is kept, but means nothing.";
     /// An attribute has more than one value.
     ATTRIBUTE_WITH_SEVERAL_VALUES = 1003 "attribute-with-several-values" Error Enforced
-        "An attribute holds more than one value; the first counts, and the others are kept beside it.";
+        "An attribute holds more than one value; the one its type names counts, and the others are kept beside it.";
     /// A tensor has more than one data field.
     TENSOR_WITH_SEVERAL_DATA_FIELDS = 1004 "tensor-with-several-data-fields" Error Enforced
-        "A tensor fills more than one data field; one counts, and the others are kept beside it.";
+        "A tensor fills more than one data field; the one with the lowest number counts, the others are kept beside it.";
     /// A type names an element type that does not exist.
     UNKNOWN_ELEMENT_TYPE = 1005 "unknown-element-type" Error NotEnforced
         "A type names an element type that does not exist; it is taken as undefined.";

@@ -226,7 +226,12 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    fn segment(&mut self, reader: &Reader<'a>, payload: Payload<'a>, parts: &mut TensorParts) -> Result<()> {
+    fn segment(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+        parts: &mut TensorParts<'a>,
+    ) -> Result<()> {
         let minimal = self.input.non_minimal();
         let segment = parts.segment.get_or_insert_default();
         let mut canonical = segment.begin.is_none() && segment.end.is_none();
