@@ -19,6 +19,8 @@ pub struct Survey {
     pub prost_refuses: BTreeSet<&'static str>,
     /// The slugs of the findings that reading may report.
     pub findings: BTreeSet<&'static str>,
+    /// Whether a singular message stands there in several pieces. Only their sum says which findings there are.
+    pub split: bool,
 }
 
 /// Finding: see [`Survey::findings`].
@@ -123,6 +125,9 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Malformed> {
         if seen.numbers.contains(&field.number) && !field.repeated {
             self.depart(record.raw, "a singular field stands there twice");
+            if matches!(field.ty, FieldType::Message(_)) {
+                self.survey.split = true;
+            }
         }
         if let Some(oneof) = field.oneof {
             if seen.oneofs.contains(&oneof) {
@@ -137,7 +142,6 @@ impl<'a> Walk<'a> {
             }
             (FieldType::String, Value::Len(bytes)) => {
                 if std::str::from_utf8(bytes).is_err() {
-                    self.depart(record.raw, "a text is not UTF-8");
                     self.survey.prost_refuses.insert("a text is not UTF-8");
                     self.survey.findings.insert(TEXT_NOT_UTF8);
                 }
@@ -202,9 +206,7 @@ impl<'a> Walk<'a> {
     fn number(&mut self, ty: &FieldType, value: u64, record: &Record<'a>) {
         let narrow = value as i32;
         match ty {
-            FieldType::Int32 | FieldType::Enum(_) if i64::from(narrow).cast_unsigned() != value => {
-                self.depart(record.raw, "a number of 32 bits is not extended by its sign");
-            }
+            FieldType::Int64 => return,
             FieldType::Enum(known) if !known.contains(&narrow) => {
                 // To protobuf this is an unknown field.
                 self.survey.findings.insert(FIELD_OF_OTHER_TYPE);
@@ -214,6 +216,9 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
+        if i64::from(narrow).cast_unsigned() != value {
+            self.depart(record.raw, "a number of 32 bits is not extended by its sign");
+        }
     }
 
     /// What a message says beyond its form.
@@ -221,7 +226,7 @@ impl<'a> Walk<'a> {
         let count = |numbers: &[u32]| numbers.iter().filter(|number| seen.numbers.contains(number)).count();
         let filled = |numbers: &[u32]| numbers.iter().filter(|number| seen.filled.contains(number)).count();
         let finding = match message {
-            "ModelProto" if count(&[7]) == 0 => "no-graph",
+            "ModelProto" if filled(&[7]) == 0 => "no-graph",
             "AttributeProto" if count(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 22, 23]) > 1 => {
                 "attribute-with-several-values"
             }

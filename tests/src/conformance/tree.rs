@@ -28,10 +28,8 @@ pub struct Tree<'a> {
 pub enum Node<'a> {
     /// Numbers as bits; a singular field has one.
     Numbers(Vec<u64>),
-    /// Byte strings; a singular field has one.
+    /// Texts and byte strings; a singular field has one.
     Bytes(Vec<&'a [u8]>),
-    /// Texts, with what is not UTF-8 replaced; a singular field has one.
-    Texts(Vec<Cow<'a, str>>),
     /// Messages; a singular field has one.
     Messages(Vec<Tree<'a>>),
 }
@@ -43,7 +41,6 @@ impl Node<'_> {
         match self {
             Self::Numbers(list) => list.len(),
             Self::Bytes(list) => list.len(),
-            Self::Texts(list) => list.len(),
             Self::Messages(list) => list.len(),
         }
     }
@@ -112,8 +109,7 @@ impl<'a> Tree<'a> {
         }
         self.clear_others(ty, field);
         let node = self.fields.entry(field.number).or_insert_with(|| match field.ty {
-            FieldType::String => Node::Texts(Vec::new()),
-            FieldType::Bytes => Node::Bytes(Vec::new()),
+            FieldType::String | FieldType::Bytes => Node::Bytes(Vec::new()),
             FieldType::Message(_) => Node::Messages(Vec::new()),
             _ => Node::Numbers(Vec::new()),
         });
@@ -129,12 +125,6 @@ impl<'a> Tree<'a> {
                     list.clear();
                 }
                 list.push(bytes);
-            }
-            (Node::Texts(list), Value::Len(bytes), _) => {
-                if !field.repeated {
-                    list.clear();
-                }
-                list.push(String::from_utf8_lossy(bytes));
             }
             (Node::Messages(list), Value::Len(bytes), &FieldType::Message(inner)) => {
                 let levels = levels.checked_sub(1).ok_or(Malformed(0))?;
