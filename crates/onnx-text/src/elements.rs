@@ -2,8 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use onnx_types::ElemType;
-use onnx_types::tensor::{Payload, Tensor, Varints};
+use half::{bf16, f16};
+use onnx_types::tensor::{
+    F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, Payload, PowerRounding, Tensor,
+    Varints,
+};
+use onnx_types::{ElemClass, ElemType};
 
 /// How the data of a tensor can be written without naming the field they stand in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,4 +151,64 @@ pub(crate) fn pack(codes: &[u8], bits: u32) -> Vec<u8> {
         bytes.push(word as u8);
     }
     bytes
+}
+
+/// The smallest and the greatest integer that stands for one element of a type of at most 16 bits: its value for an
+/// integer type, its bit pattern for a float type.
+pub(crate) fn element_bits(elem: ElemType) -> (i64, i64) {
+    let bits = elem.bits().unwrap_or(0).min(32);
+    if elem.class() == ElemClass::Int {
+        let half = 1_i64 << bits.saturating_sub(1);
+        (-half, half - 1)
+    } else {
+        (0, (1 << bits) - 1)
+    }
+}
+
+/// The value of a code of a float type of at most 16 bits; `None` for other types.
+pub(crate) fn narrow_value(elem: ElemType, code: u16) -> Option<f32> {
+    let byte = code as u8;
+    Some(match elem {
+        ElemType::Float16 => f16::from_bits(code).to_f32(),
+        ElemType::Bfloat16 => bf16::from_bits(code).to_f32(),
+        ElemType::Float8E4M3Fn => F8E4M3Fn::from_bits(byte).to_f32(),
+        ElemType::Float8E4M3Fnuz => F8E4M3Fnuz::from_bits(byte).to_f32(),
+        ElemType::Float8E5M2 => F8E5M2::from_bits(byte).to_f32(),
+        ElemType::Float8E5M2Fnuz => F8E5M2Fnuz::from_bits(byte).to_f32(),
+        ElemType::Float8E8M0 => F8E8M0::from_bits(byte).to_f32(),
+        ElemType::Float4E2M1 => F4E2M1::from_bits(byte).to_f32(),
+        ElemType::Float6E2M3 => F6E2M3::from_bits(byte).to_f32(),
+        ElemType::Float6E3M2 => F6E3M2::from_bits(byte).to_f32(),
+        _ => return None,
+    })
+}
+
+/// The code nearest to a value of a float type of at most 16 bits.
+///
+/// # Errors
+///
+/// When the value lies beyond the type, or the type has no such thing as an infinity or NaN.
+pub(crate) fn narrow_code(elem: ElemType, value: f32) -> Result<u16, ()> {
+    let code = match elem {
+        ElemType::Float16 => f16::from_f32(value).to_bits(),
+        ElemType::Bfloat16 => bf16::from_f32(value).to_bits(),
+        ElemType::Float8E4M3Fn => F8E4M3Fn::from_f32(value, false).to_bits().into(),
+        ElemType::Float8E4M3Fnuz => F8E4M3Fnuz::from_f32(value, false).to_bits().into(),
+        ElemType::Float8E5M2 => F8E5M2::from_f32(value, false).to_bits().into(),
+        ElemType::Float8E5M2Fnuz => F8E5M2Fnuz::from_f32(value, false).to_bits().into(),
+        ElemType::Float8E8M0 => F8E8M0::from_f32(value, PowerRounding::Nearest, false).to_bits().into(),
+        ElemType::Float4E2M1 => F4E2M1::from_f32(value).to_bits().into(),
+        ElemType::Float6E2M3 => F6E2M3::from_f32(value).to_bits().into(),
+        ElemType::Float6E3M2 => F6E3M2::from_f32(value).to_bits().into(),
+        _ => return Err(()),
+    };
+    let found = narrow_value(elem, code).ok_or(())?;
+    let same = if value.is_finite() {
+        // Types without infinities give their largest number instead, which must be near.
+        found.is_finite() && (found - value).abs() <= value.abs() / 2.0
+    } else {
+        found.is_nan() == value.is_nan() && (value.is_nan() || found == value)
+    };
+    let tiny = value.is_finite() && found == 0.0;
+    if same || tiny { Ok(code) } else { Err(()) }
 }

@@ -1,5 +1,7 @@
 //! Bytes to tokens, on demand.
 
+use std::borrow::Cow;
+
 /// Whether a name can stand without quotes.
 #[inline]
 pub(crate) fn is_identifier(name: &[u8]) -> bool {
@@ -57,4 +59,295 @@ pub(crate) fn element_type(word: &[u8]) -> Option<onnx_types::ElemType> {
 /// Whether a word is a number: infinity or no number.
 pub(crate) fn is_float_word(word: &[u8]) -> bool {
     [&b"inf"[..], b"infinity", b"nan"].iter().any(|float| word.eq_ignore_ascii_case(float))
+}
+
+/// A place in the text.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    /// The byte.
+    pub(crate) at: usize,
+    /// Its line, counted from 0.
+    pub(crate) line: u32,
+    /// The first byte of that line.
+    pub(crate) line_start: usize,
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LexError {
+    /// A string has no closing quote.
+    OpenString,
+    /// An escape `\x{…}` is not pairs of hexadecimal digits.
+    BadEscape,
+    /// A number has no digits where it needs some.
+    BadNumber,
+}
+
+/// A literal.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Literal<'a> {
+    /// An integer: an optional minus sign and digits.
+    Int(&'a str),
+    /// A number with a point or exponent.
+    Float(&'a str),
+    /// An infinity, negative or not.
+    Inf(bool),
+    /// No number, with the sign.
+    Nan(bool),
+    /// No number, with all bits.
+    NanBits(u64),
+    /// A string.
+    String(Cow<'a, [u8]>),
+}
+
+/// A cursor over the text. Tokens are read on demand: what a token is depends on where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Lexer<'a> {
+    text: &'a [u8],
+    mark: Mark,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) const fn new(text: &'a [u8]) -> Self {
+        Self { text, mark: Mark { at: 0, line: 0, line_start: 0 } }
+    }
+
+    pub(crate) const fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    pub(crate) const fn rewind(&mut self, mark: Mark) {
+        self.mark = mark;
+    }
+
+    /// The text between two bytes.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> &'a [u8] {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    #[inline]
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.get(at).copied()
+    }
+
+    /// Skips white space and comments; gives the byte after them.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.byte(self.mark.at)? {
+                b'\n' => {
+                    self.mark.at += 1;
+                    self.newline();
+                }
+                b' ' | b'\t' | 0x0b | 0x0c | b'\r' => self.mark.at += 1,
+                b'#' => {
+                    let rest = self.text.get(self.mark.at..).unwrap_or_default();
+                    self.mark.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+                }
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    #[inline]
+    fn newline(&mut self) {
+        self.mark.line = self.mark.line.saturating_add(1);
+        self.mark.line_start = self.mark.at;
+    }
+
+    /// The byte right after the current one, without skipping anything.
+    pub(crate) fn second(&self) -> Option<u8> {
+        self.byte(self.mark.at.saturating_add(1))
+    }
+
+    /// Goes on by one byte, which must not be a line break.
+    #[inline]
+    pub(crate) const fn bump(&mut self) {
+        self.mark.at += 1;
+    }
+
+    /// Takes a byte if it comes next.
+    #[inline]
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        if is_next {
+            self.bump();
+        }
+        is_next
+    }
+
+    /// The identifier that comes next, if one does, without taking it.
+    #[inline]
+    pub(crate) fn peek_word(&mut self) -> Option<&'a [u8]> {
+        let first = self.peek()?;
+        if !(first.is_ascii_alphabetic() || first == b'_') {
+            return None;
+        }
+        let rest = self.text.get(self.mark.at..).unwrap_or_default();
+        let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'));
+        rest.get(..end.unwrap_or(rest.len()))
+    }
+
+    /// Takes the identifier that comes next, if one does.
+    #[inline]
+    pub(crate) fn word(&mut self) -> Option<&'a [u8]> {
+        let word = self.peek_word()?;
+        self.mark.at += word.len();
+        Some(word)
+    }
+
+    /// The byte after the identifier that comes next, without taking anything.
+    pub(crate) fn after_word(&mut self) -> Option<u8> {
+        let mark = self.mark;
+        self.word();
+        let byte = self.peek();
+        self.mark = mark;
+        byte
+    }
+
+    /// Takes a string; the opening quote comes next.
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, LexError> {
+        self.bump();
+        let start = self.mark.at;
+        loop {
+            match self.byte(self.mark.at).ok_or(LexError::OpenString)? {
+                b'"' => {
+                    let content = self.slice(start, self.mark.at);
+                    self.bump();
+                    return Ok(Cow::Borrowed(content));
+                }
+                b'\\' => return self.escaped(start).map(Cow::Owned),
+                byte => self.content_byte(byte),
+            }
+        }
+    }
+
+    #[inline]
+    fn content_byte(&mut self, byte: u8) {
+        self.mark.at += 1;
+        if byte == b'\n' {
+            self.newline();
+        }
+    }
+
+    /// The rest of a string from its first escape on.
+    fn escaped(&mut self, start: usize) -> Result<Vec<u8>, LexError> {
+        let mut content = self.slice(start, self.mark.at).to_vec();
+        loop {
+            match self.byte(self.mark.at).ok_or(LexError::OpenString)? {
+                b'"' => {
+                    self.bump();
+                    return Ok(content);
+                }
+                b'\\' if self.slice(self.mark.at, self.mark.at.saturating_add(3)) == b"\\x{" => {
+                    self.mark.at += 3;
+                    self.hex_escape(&mut content)?;
+                }
+                b'\\' => {
+                    self.bump();
+                    let byte = self.byte(self.mark.at).ok_or(LexError::OpenString)?;
+                    content.push(byte);
+                    self.content_byte(byte);
+                }
+                byte => {
+                    content.push(byte);
+                    self.content_byte(byte);
+                }
+            }
+        }
+    }
+
+    /// The digits of an escape, up to the closing brace.
+    fn hex_escape(&mut self, content: &mut Vec<u8>) -> Result<(), LexError> {
+        loop {
+            let high = self.byte(self.mark.at).ok_or(LexError::OpenString)?;
+            self.bump();
+            if high == b'}' {
+                return Ok(());
+            }
+            let low = self.byte(self.mark.at).ok_or(LexError::OpenString)?;
+            match (hex_digit(high), hex_digit(low)) {
+                (Some(high), Some(low)) => content.push(high << 4 | low),
+                _ => return Err(LexError::BadEscape),
+            }
+            self.bump();
+        }
+    }
+
+    /// Takes the literal that comes next, if one does.
+    pub(crate) fn literal(&mut self) -> Result<Option<Literal<'a>>, LexError> {
+        match self.peek() {
+            Some(b'"') => self.string().map(|string| Some(Literal::String(string))),
+            Some(b'-' | b'0'..=b'9') => self.number().map(Some),
+            Some(b'i' | b'I' | b'n' | b'N') => self.float_word(false),
+            _ => Ok(None),
+        }
+    }
+
+    fn digits(&mut self) -> bool {
+        let start = self.mark.at;
+        while self.byte(self.mark.at).is_some_and(|byte| byte.is_ascii_digit()) {
+            self.bump();
+        }
+        self.mark.at > start
+    }
+
+    fn number(&mut self) -> Result<Literal<'a>, LexError> {
+        let start = self.mark.at;
+        let negative = self.byte(start) == Some(b'-');
+        if negative {
+            self.bump();
+            if self.byte(self.mark.at).is_some_and(|byte| byte.is_ascii_alphabetic()) {
+                return self.float_word(true)?.ok_or(LexError::BadNumber);
+            }
+        }
+        if !self.digits() {
+            return Err(LexError::BadNumber);
+        }
+        let mut is_float = false;
+        if self.byte(self.mark.at) == Some(b'.') {
+            is_float = true;
+            self.bump();
+            self.digits();
+        }
+        if matches!(self.byte(self.mark.at), Some(b'e' | b'E')) {
+            is_float = true;
+            self.bump();
+            if matches!(self.byte(self.mark.at), Some(b'+' | b'-')) {
+                self.bump();
+            }
+            if !self.digits() {
+                return Err(LexError::BadNumber);
+            }
+        }
+        // All bytes of a number are ASCII.
+        let text = std::str::from_utf8(self.slice(start, self.mark.at)).unwrap_or_default();
+        Ok(if is_float { Literal::Float(text) } else { Literal::Int(text) })
+    }
+
+    /// Takes an infinity or something that is no number, if it comes next.
+    fn float_word(&mut self, negative: bool) -> Result<Option<Literal<'a>>, LexError> {
+        let Some(word) = self.peek_word().filter(|word| is_float_word(word)) else { return Ok(None) };
+        self.mark.at += word.len();
+        if !word.eq_ignore_ascii_case(b"nan") {
+            return Ok(Some(Literal::Inf(negative)));
+        }
+        if negative || self.byte(self.mark.at) != Some(b'(') {
+            return Ok(Some(Literal::Nan(negative)));
+        }
+        // All bits of it, in hexadecimal: `nan(0x7fc00001)`.
+        let rest = self.text.get(self.mark.at..).unwrap_or_default();
+        let rest = rest.get(..rest.len().min(24)).unwrap_or_default();
+        let end = rest.iter().position(|&byte| byte == b')').ok_or(LexError::BadNumber)?;
+        let digits = rest.get(3..end).filter(|_| rest.starts_with(b"(0x"));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok()).ok_or(LexError::BadNumber)?;
+        let bits = u64::from_str_radix(digits, 16).map_err(|_| LexError::BadNumber)?;
+        self.mark.at += end + 1;
+        Ok(Some(Literal::NanBits(bits)))
+    }
+}
+
+/// The value of a hexadecimal digit.
+pub(crate) fn hex_digit(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }

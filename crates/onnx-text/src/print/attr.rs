@@ -94,7 +94,7 @@ impl Printer<'_> {
 
     fn value(&mut self, value: &AttrValue) -> Result {
         match value {
-            AttrValue::None => self.out.push('?'),
+            AttrValue::None => self.out.push_str("none"),
             AttrValue::Ref(target) => {
                 self.out.push('@');
                 self.name(self.str(*target));

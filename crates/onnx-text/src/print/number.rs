@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use half::{bf16, f16};
 use onnx_types::ElemType;
-use onnx_types::tensor::{F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0};
 
 use super::Printer;
+use crate::elements::narrow_value;
 
 impl Printer<'_> {
     /// Writes a binary32 so that reading gives the same bits; `whole` writes `1` for 1, which reads as an integer where
@@ -71,22 +70,4 @@ impl Printer<'_> {
         }
         true
     }
-}
-
-/// The value of a code of a float type of at most 16 bits; `None` for other types.
-pub(crate) fn narrow_value(elem: ElemType, code: u16) -> Option<f32> {
-    let byte = code as u8;
-    Some(match elem {
-        ElemType::Float16 => f16::from_bits(code).to_f32(),
-        ElemType::Bfloat16 => bf16::from_bits(code).to_f32(),
-        ElemType::Float8E4M3Fn => F8E4M3Fn::from_bits(byte).to_f32(),
-        ElemType::Float8E4M3Fnuz => F8E4M3Fnuz::from_bits(byte).to_f32(),
-        ElemType::Float8E5M2 => F8E5M2::from_bits(byte).to_f32(),
-        ElemType::Float8E5M2Fnuz => F8E5M2Fnuz::from_bits(byte).to_f32(),
-        ElemType::Float8E8M0 => F8E8M0::from_bits(byte).to_f32(),
-        ElemType::Float4E2M1 => F4E2M1::from_bits(byte).to_f32(),
-        ElemType::Float6E2M3 => F6E2M3::from_bits(byte).to_f32(),
-        ElemType::Float6E3M2 => F6E3M2::from_bits(byte).to_f32(),
-        _ => return None,
-    })
 }

@@ -1,0 +1,182 @@
+//! Device configurations of models and nodes. Which fields a record has says which ones stand in the file.
+
+use onnx_ir::{
+    DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
+    SimpleSharding, ValueRef,
+};
+use onnx_types::{FieldMask, Symbol};
+use smallvec::SmallVec;
+
+use super::{Parser, Result};
+
+impl Parser<'_> {
+    fn text_entry(&mut self, number: u32, text: &mut Symbol, mask: &mut FieldMask) -> Result {
+        *text = self.text("a string")?;
+        if text.is_empty() {
+            mask.insert(number);
+        } else {
+            mask.remove(number);
+        }
+        Ok(())
+    }
+
+    fn int_entry(&mut self, number: u32, value: &mut i64, mask: &mut FieldMask) -> Result {
+        *value = self.int()?;
+        if *value == 0 {
+            mask.insert(number);
+        } else {
+            mask.remove(number);
+        }
+        Ok(())
+    }
+
+    fn small_int(&mut self) -> Result<i32> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let value = self.int()?;
+        match i32::try_from(value) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(self.out_of_range(mark, &value.to_string(), "a 32-bit integer")),
+        }
+    }
+
+    /// Takes a device configuration of the model.
+    pub(super) fn device(&mut self) -> Result<DeviceConfiguration> {
+        let mut device = DeviceConfiguration::default();
+        self.record(|parser, key| {
+            match key {
+                b"name" => parser.text_entry(1, &mut device.name, &mut device.mask)?,
+                b"num_devices" => {
+                    device.num_devices = parser.small_int()?;
+                    if device.num_devices == 0 {
+                        device.mask.insert(2);
+                    }
+                }
+                b"device" => parser.list(|parser| {
+                    device.devices.push(parser.text("a string")?);
+                    Ok(())
+                })?,
+                b"unknown" => parser.unknown(&mut device.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(device)
+    }
+
+    /// Takes a device configuration of a node.
+    pub(super) fn node_devices(&mut self) -> Result<NodeDeviceConfiguration> {
+        let mut devices = NodeDeviceConfiguration {
+            configuration: Symbol::EMPTY,
+            shardings: Vec::new(),
+            pipeline_stage: None,
+            mask: FieldMask::NONE,
+            unknown: Vec::new(),
+        };
+        self.record(|parser, key| {
+            match key {
+                b"configuration_id" => {
+                    parser.text_entry(1, &mut devices.configuration, &mut devices.mask)?;
+                }
+                b"sharding_spec" => parser.list(|parser| {
+                    devices.shardings.push(parser.sharding()?);
+                    Ok(())
+                })?,
+                b"pipeline_stage" => devices.pipeline_stage = Some(parser.small_int()?),
+                b"unknown" => parser.unknown(&mut devices.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(devices)
+    }
+
+    fn sharding(&mut self) -> Result<Sharding> {
+        let mut sharding = Sharding {
+            tensor: ValueRef::Name(Symbol::EMPTY),
+            devices: SmallVec::new(),
+            groups: Vec::new(),
+            dims: Vec::new(),
+            mask: FieldMask::NONE,
+            unknown: Vec::new(),
+        };
+        self.record(|parser, key| {
+            match key {
+                b"tensor_name" => {
+                    let mut name = Symbol::EMPTY;
+                    parser.text_entry(1, &mut name, &mut sharding.mask)?;
+                    sharding.tensor = parser.reference(name);
+                }
+                b"device" => parser.ints(|device| sharding.devices.push(device))?,
+                b"index_to_device_group_map" => parser.list(|parser| {
+                    sharding.groups.push(parser.device_group()?);
+                    Ok(())
+                })?,
+                b"sharded_dim" => parser.list(|parser| {
+                    sharding.dims.push(parser.sharded_dim()?);
+                    Ok(())
+                })?,
+                b"present" => parser.present(&mut sharding.mask)?,
+                b"unknown" => parser.unknown(&mut sharding.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(sharding)
+    }
+
+    fn device_group(&mut self) -> Result<DeviceGroup> {
+        let mut group =
+            DeviceGroup { key: 0, members: SmallVec::new(), mask: FieldMask::NONE, unknown: Vec::new() };
+        self.record(|parser, key| {
+            match key {
+                b"key" => parser.int_entry(1, &mut group.key, &mut group.mask)?,
+                b"value" => parser.ints(|member| group.members.push(member))?,
+                b"present" => parser.present(&mut group.mask)?,
+                b"unknown" => parser.unknown(&mut group.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(group)
+    }
+
+    fn sharded_dim(&mut self) -> Result<ShardedDim> {
+        let mut dim = ShardedDim { axis: 0, simple: Vec::new(), mask: FieldMask::NONE, unknown: Vec::new() };
+        self.record(|parser, key| {
+            match key {
+                b"axis" => parser.int_entry(1, &mut dim.axis, &mut dim.mask)?,
+                b"simple_sharding" => parser.list(|parser| {
+                    dim.simple.push(parser.simple_sharding()?);
+                    Ok(())
+                })?,
+                b"unknown" => parser.unknown(&mut dim.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(dim)
+    }
+
+    fn simple_sharding(&mut self) -> Result<SimpleSharding> {
+        let mut simple = SimpleSharding {
+            dim: ShardSize::Absent,
+            num_shards: 0,
+            mask: FieldMask::NONE,
+            unknown: Vec::new(),
+        };
+        self.record(|parser, key| {
+            match key {
+                b"dim" if parser.lex.peek() == Some(b'"') => {
+                    simple.dim = ShardSize::Var(parser.text("a string")?);
+                }
+                b"dim" => simple.dim = ShardSize::Known(parser.int()?),
+                b"num_shards" => parser.int_entry(3, &mut simple.num_shards, &mut simple.mask)?,
+                b"unknown" => parser.unknown(&mut simple.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(simple)
+    }
+}

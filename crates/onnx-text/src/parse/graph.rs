@@ -1,0 +1,265 @@
+//! Graphs.
+
+use onnx_ir::{Constant, GraphId, QuantAnnotation, QuantParameter, ValueRef};
+use onnx_types::{FieldMask, Symbol};
+
+use super::info::{Definition, Info, Initializer};
+use super::meta::Form;
+use super::{Parser, Result};
+
+/// What must wait: a text says it before the nodes, but it refers to values that they define.
+#[derive(Default)]
+struct Waiting {
+    inputs: Vec<Info>,
+    outputs: Vec<Info>,
+    dense: Vec<Initializer>,
+    sparse: Vec<Initializer>,
+    value_info: Vec<Info>,
+    annotations: Vec<Annotation>,
+}
+
+/// A quantization annotation by names.
+struct Annotation {
+    tensor: Symbol,
+    parameters: Vec<Parameter>,
+    mask: FieldMask,
+    form: Form,
+}
+
+/// A key and a name.
+pub(super) struct Parameter {
+    pub(super) key: Symbol,
+    pub(super) value: Symbol,
+    pub(super) form: Form,
+}
+
+impl Waiting {
+    fn initializer(&mut self, initializer: Initializer) {
+        match initializer.constant {
+            Constant::Dense(_) => self.dense.push(initializer),
+            Constant::Sparse(_) => self.sparse.push(initializer),
+        }
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// Takes a graph that sees the names of the graphs that are open, unless it is `isolated`.
+    pub(super) fn graph(&mut self, graph: GraphId, isolated: bool) -> Result {
+        self.deeper()?;
+        let outer = self.enter(graph, isolated);
+        let result = self.graph_inside(graph);
+        self.leave(outer);
+        self.depth -= 1;
+        result
+    }
+
+    /// Makes a graph the innermost one.
+    pub(super) fn enter(&mut self, graph: GraphId, isolated: bool) -> super::scope::Outer {
+        self.open.push(graph);
+        self.scope.enter(isolated)
+    }
+
+    /// Leaves the innermost graph.
+    pub(super) fn leave(&mut self, outer: super::scope::Outer) {
+        self.open.pop();
+        let model = &mut self.model;
+        let parent = self.open.last().copied();
+        self.scope.leave(outer, |value| {
+            if let Some(parent) = parent {
+                model.load_unresolved(parent, value);
+            }
+        });
+    }
+
+    /// Takes a graph in whose scope the parser is.
+    pub(super) fn graph_inside(&mut self, graph: GraphId) -> Result {
+        let waiting = self.graph_head(graph)?;
+        self.nodes(graph)?;
+        self.references(graph, *waiting);
+        Ok(())
+    }
+
+    /// Takes everything before the nodes, and defines inputs and initializers.
+    #[inline(never)]
+    fn graph_head(&mut self, graph: GraphId) -> Result<Box<Waiting>> {
+        let name = self.name("the name of a graph")?;
+        self.model.set_graph_name(graph, name);
+        let mut waiting = Box::<Waiting>::default();
+        if self.lex.peek() == Some(b'(') {
+            self.inputs(&mut waiting)?;
+        }
+        self.arrow()?;
+        self.parentheses(|parser| {
+            let info = parser.info()?;
+            waiting.outputs.push(info);
+            Ok(())
+        })?;
+        if self.lex.peek() == Some(b'<') {
+            self.definitions(&mut waiting)?;
+        }
+        if self.is_annotation() {
+            self.graph_annotation(graph, &mut waiting)?;
+        }
+        // Files have the initializers before the inputs, and the sparse ones after them.
+        for initializer in std::mem::take(&mut waiting.dense) {
+            self.initializer(graph, initializer);
+        }
+        for info in std::mem::take(&mut waiting.inputs) {
+            self.graph_input(graph, info);
+        }
+        for initializer in std::mem::take(&mut waiting.sparse) {
+            self.initializer(graph, initializer);
+        }
+        Ok(waiting)
+    }
+
+    /// Takes `=>`.
+    pub(super) fn arrow(&mut self) -> Result {
+        if self.lex.peek() == Some(b'=') && self.lex.second() == Some(b'>') {
+            self.lex.bump();
+            self.lex.bump();
+            return Ok(());
+        }
+        Err(self.expected("`=>`"))
+    }
+
+    fn inputs(&mut self, waiting: &mut Waiting) -> Result {
+        self.parentheses(|parser| {
+            match parser.definition(true)? {
+                Definition::Info(info) => waiting.inputs.push(info),
+                Definition::Initializer(initializer) => waiting.initializer(initializer),
+                Definition::Both(info, initializer) => {
+                    waiting.inputs.push(info);
+                    waiting.initializer(initializer);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes a list in parentheses.
+    pub(super) fn parentheses(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
+        self.expect(b'(')?;
+        if self.lex.eat(b')') {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if !self.lex.eat(b',') {
+                return self.expect(b')');
+            }
+        }
+    }
+
+    /// Takes initializers and value info.
+    fn definitions(&mut self, waiting: &mut Waiting) -> Result {
+        self.expect(b'<')?;
+        if self.lex.eat(b'>') {
+            return Ok(());
+        }
+        loop {
+            match self.definition(false)? {
+                Definition::Info(info) => waiting.value_info.push(info),
+                Definition::Initializer(initializer) | Definition::Both(_, initializer) => {
+                    waiting.initializer(initializer);
+                }
+            }
+            if !self.lex.eat(b',') {
+                return self.expect(b'>');
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn graph_annotation(&mut self, graph: GraphId, waiting: &mut Waiting) -> Result {
+        let mut form = Form::default();
+        self.annotation(|parser, key| {
+            if key != b"quantization_annotation" {
+                return parser.form_entry(key, &mut form);
+            }
+            parser.list(|parser| {
+                waiting.annotations.push(parser.quantization()?);
+                Ok(())
+            })?;
+            Ok(true)
+        })?;
+        let record = self.model.graph_mut(graph);
+        record.doc = form.doc;
+        record.metadata = form.metadata;
+        record.mask = form.mask;
+        record.unknown = form.unknown;
+        Ok(())
+    }
+
+    fn quantization(&mut self) -> Result<Annotation> {
+        let mut annotation = Annotation {
+            tensor: Symbol::EMPTY,
+            parameters: Vec::new(),
+            mask: FieldMask::NONE,
+            form: Form::default(),
+        };
+        self.record(|parser, key| {
+            match key {
+                b"tensor_name" => {
+                    annotation.tensor = parser.text("a string")?;
+                    if annotation.tensor.is_empty() {
+                        annotation.mask.insert(1);
+                    }
+                }
+                b"quant_parameter_tensor_names" => parser.parameters(&mut annotation.parameters)?,
+                b"unknown" => parser.unknown(&mut annotation.form.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(annotation)
+    }
+
+    /// Takes a list of keys and names.
+    pub(super) fn parameters(&mut self, parameters: &mut Vec<Parameter>) -> Result {
+        self.list(|parser| {
+            let key = parser.text("a string")?;
+            parser.expect(b':')?;
+            let value = parser.text("a string")?;
+            let mut form = Form::default();
+            parser.annotation(|parser, key| parser.form_entry(key, &mut form))?;
+            parameters.push(Parameter { key, value, form });
+            Ok(())
+        })
+    }
+
+    /// What refers to values: outputs, value info and annotations.
+    #[inline(never)]
+    fn references(&mut self, graph: GraphId, waiting: Waiting) {
+        for info in waiting.outputs {
+            self.graph_output(graph, info);
+        }
+        for info in waiting.value_info {
+            self.value_info(graph, info);
+        }
+        for annotation in waiting.annotations {
+            let parameter = |parameter: Parameter| QuantParameter {
+                key: parameter.key,
+                value: self.reference(parameter.value),
+                mask: parameter.form.mask,
+                unknown: parameter.form.unknown,
+            };
+            let parameters = annotation.parameters.into_iter().map(parameter).collect();
+            let tensor = self.reference(annotation.tensor);
+            let Annotation { mask, form, .. } = annotation;
+            let annotation = QuantAnnotation { tensor, parameters, mask, unknown: form.unknown };
+            self.model.graph_mut(graph).quantization.push(annotation);
+        }
+    }
+
+    /// The value that a name means here, for references that are no data flow.
+    pub(super) fn reference(&self, name: Symbol) -> ValueRef {
+        if name.is_empty() {
+            return ValueRef::Name(name);
+        }
+        match self.scope.get(name) {
+            Some(binding) => ValueRef::Value(binding.value),
+            None => ValueRef::Name(name),
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Text to the graph.
+//!
+//! The text is parsed straight into the arenas. Names are looked up as the decoder of files does it: the definitions of a
+//! graph first, then its nodes, then what refers to values by name; a text puts outputs and value info before the nodes,
+//! so these wait. The result is the model that decoding the equivalent file gives.
+
+mod attr;
+mod device;
+mod graph;
+mod info;
+mod meta;
+mod model;
+mod node;
+mod recover;
+mod scope;
+mod tensor;
+mod ty;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, Origin, ValueId};
+use onnx_types::Symbol;
+
+use crate::error::ParseError;
+use crate::lexer::{LexError, Lexer, Literal, Mark};
+use crate::limits::Limits;
+use crate::rules;
+use scope::Scope;
+
+/// How to parse.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ParseOptions {
+    /// Bounds on what parsing may cost.
+    pub limits: Limits,
+    /// Leave out the lines and columns of nodes, inputs and initializers, which saves 16 bytes for each.
+    pub no_positions: bool,
+}
+
+/// Parses a model.
+///
+/// # Errors
+///
+/// When the text is not a model. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Model, ParseError> {
+    let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
+    Ok(model)
+}
+
+/// Parses a graph; it becomes the main graph of a model that holds nothing else.
+///
+/// # Errors
+///
+/// When the text is not a graph. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Model, ParseError> {
+    let (model, ()) = parse(text.as_ref(), options, |parser| {
+        let main = parser.model.main_graph();
+        parser.graph(main, true)
+    })?;
+    Ok(model)
+}
+
+/// Parses a function; the model that holds it has nothing else but an empty main graph.
+///
+/// # Errors
+///
+/// When the text is not a function. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+pub fn parse_function(
+    text: impl AsRef<[u8]>,
+    options: &ParseOptions,
+) -> Result<(Model, FunctionId), ParseError> {
+    parse(text.as_ref(), options, Parser::function)
+}
+
+/// Parses a node; it stands alone in the main graph of a model that holds nothing else. The names it uses are unresolved.
+///
+/// # Errors
+///
+/// When the text is not a node. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<(Model, NodeId), ParseError> {
+    parse(text.as_ref(), options, |parser| {
+        let main = parser.model.main_graph();
+        let outer = parser.scope.enter(true);
+        parser.open.push(main);
+        let node = parser.node(main);
+        parser.open.pop();
+        parser.scope.leave(outer, |_| ());
+        node
+    })
+}
+
+fn parse<'a, T>(
+    text: &'a [u8],
+    options: &ParseOptions,
+    read: impl FnOnce(&mut Parser<'a>) -> Result<T>,
+) -> Result<(Model, T), ParseError> {
+    // About every eighth byte begins a name; most names occur several times.
+    let names = onnx_schema::interner_with_capacity(text.len() / 32);
+    let mut parser = Parser {
+        lex: Lexer::new(text),
+        model: Model::with_names(names),
+        scope: Scope::default(),
+        findings: Sink::with(Policy::new(), Caps::NONE),
+        limits: options.limits,
+        positions: !options.no_positions,
+        depth: 0,
+        open: Vec::new(),
+        silent: HashSet::default(),
+    };
+    let length = text.len() as u64;
+    let result = if length > options.limits.bytes {
+        let limit = options.limits.bytes;
+        Err(parser.error(&rules::TEXT_LIMIT, || format!("the text has {length} bytes, more than the limit of {limit}")))
+    } else {
+        read(&mut parser).and_then(|result| parser.end_of_text().map(|()| result))
+    };
+    match result {
+        Ok(result) if !parser.findings.has_errors() => {
+            parser.model.mark_names_clean();
+            Ok((parser.model, result))
+        }
+        _ => Err(ParseError::new(parser.findings)),
+    }
+}
+
+/// The result of parsing something; an error has been reported already.
+type Result<T = (), E = Reported> = std::result::Result<T, E>;
+
+struct Parser<'a> {
+    lex: Lexer<'a>,
+    model: Model,
+    scope: Scope,
+    findings: Sink,
+    limits: Limits,
+    positions: bool,
+    /// How many graphs and types are open.
+    depth: u32,
+    /// The graphs that are being read, the outermost first.
+    open: Vec<GraphId>,
+    /// Values that an output or an entry of the value info named without saying anything of them.
+    silent: HashSet<ValueId, RandomState>,
+}
+
+impl<'a> Parser<'a> {
+    /// Reports an error at the next token.
+    #[cold]
+    fn error(&mut self, rule: &'static Rule, message: impl FnOnce() -> String) -> Reported {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let length = self.lex.peek_word().map_or(1, <[u8]>::len);
+        self.error_at(rule, mark, length, message())
+    }
+
+    /// Reports an error at a place.
+    #[cold]
+    fn error_at(&mut self, rule: &'static Rule, mark: Mark, length: usize, message: String) -> Reported {
+        let (line, column) = self.position(mark);
+        let length = u32::try_from(length).unwrap_or(u32::MAX).max(1);
+        self.findings.report(Diagnostic::new(rule, Locus::model().at_text(line, column, length), message))
+    }
+
+    /// Reports an error about what was taken since `mark`.
+    #[cold]
+    fn error_since(&mut self, rule: &'static Rule, mark: Mark, message: impl FnOnce() -> String) -> Reported {
+        let length = self.lex.mark().at.saturating_sub(mark.at);
+        self.error_at(rule, mark, length, message())
+    }
+
+    /// Reports that something else should stand here.
+    #[cold]
+    fn expected(&mut self, what: &str) -> Reported {
+        let found = self.found();
+        self.error(&rules::UNEXPECTED_TOKEN, || format!("expected {what}, found {found}"))
+    }
+
+    /// What comes next, for messages.
+    fn found(&mut self) -> String {
+        if let Some(word) = self.lex.peek_word() {
+            return onnx_diag::Quoted(&String::from_utf8_lossy(word)).to_string();
+        }
+        match self.lex.peek() {
+            None => "the end of the text".to_owned(),
+            Some(b'"') => "a string".to_owned(),
+            Some(b'0'..=b'9') => "a number".to_owned(),
+            Some(byte) if byte.is_ascii_graphic() => format!("`{}`", char::from(byte)),
+            Some(_) => "a character that is not part of the syntax".to_owned(),
+        }
+    }
+
+    /// Reports a malformed token.
+    #[cold]
+    fn lex_error(&mut self, mark: Mark, error: LexError) -> Reported {
+        let (rule, text) = match error {
+            LexError::OpenString => (&rules::MALFORMED_STRING, "a string has no closing quote"),
+            LexError::BadEscape => {
+                (&rules::MALFORMED_STRING, "an escape `\\x{…}` takes pairs of hexadecimal digits")
+            }
+            LexError::BadNumber => (&rules::MALFORMED_NUMBER, "a number is cut off or malformed"),
+        };
+        self.error_at(rule, mark, 1, text.to_owned())
+    }
+
+    /// Line and column of a place, both counted from 1; columns in characters.
+    fn position(&self, mark: Mark) -> (u32, u32) {
+        let before = self.lex.slice(mark.line_start, mark.at);
+        // Continuation bytes of UTF-8 are no characters of their own.
+        let column = before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        let column = u32::try_from(column).unwrap_or(u32::MAX);
+        (mark.line.saturating_add(1), column.saturating_add(1))
+    }
+
+    /// A place as an origin.
+    fn origin(&self, mark: Mark) -> Origin {
+        let (line, column) = self.position(mark);
+        Origin::Text { line, column }
+    }
+
+    /// Whether so many errors were found that it makes no sense to go on.
+    fn is_hopeless(&self) -> bool {
+        self.findings.counts().errors >= self.limits.errors
+    }
+
+    /// Takes a punctuation mark.
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result {
+        if self.lex.eat(byte) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("`{}`", char::from(byte))))
+    }
+
+    fn end_of_text(&mut self) -> Result {
+        match self.lex.peek() {
+            None => Ok(()),
+            Some(_) => {
+                let found = self.found();
+                Err(self.error(&rules::TRAILING_TEXT, || format!("expected the end of the text, found {found}")))
+            }
+        }
+    }
+
+    /// Takes an identifier.
+    fn word(&mut self, what: &str) -> Result<&'a [u8]> {
+        match self.lex.word() {
+            Some(word) => Ok(word),
+            None => Err(self.expected(what)),
+        }
+    }
+
+    /// The symbol of an identifier, which is ASCII.
+    #[inline]
+    fn intern_word(&mut self, word: &[u8]) -> Symbol {
+        self.model.intern(std::str::from_utf8(word).unwrap_or_default())
+    }
+
+    /// Takes a name, quoted or not, if one comes next.
+    #[inline]
+    fn try_name(&mut self) -> Result<Option<Symbol>> {
+        if let Some(word) = self.lex.word() {
+            return Ok(Some(self.intern_word(word)));
+        }
+        if self.lex.peek() == Some(b'"') { self.text("").map(Some) } else { Ok(None) }
+    }
+
+    /// Takes a name, quoted or not.
+    #[inline]
+    fn name(&mut self, what: &str) -> Result<Symbol> {
+        match self.try_name()? {
+            Some(name) => Ok(name),
+            None => Err(self.expected(what)),
+        }
+    }
+
+    /// Takes a string.
+    fn string(&mut self, what: &str) -> Result<Cow<'a, [u8]>> {
+        if self.lex.peek() != Some(b'"') {
+            return Err(self.expected(what));
+        }
+        let mark = self.lex.mark();
+        self.lex.string().map_err(|error| self.lex_error(mark, error))
+    }
+
+    /// Takes a string that is text.
+    fn text(&mut self, what: &str) -> Result<Symbol> {
+        let mark = self.lex.mark();
+        let bytes = self.string(what)?;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Ok(self.model.intern(text)),
+            Err(_) => Err(self.not_utf8(mark)),
+        }
+    }
+
+    #[cold]
+    fn not_utf8(&mut self, mark: Mark) -> Reported {
+        self.error_since(&rules::NAME_NOT_UTF8, mark, || "a name or text must be UTF-8".to_owned())
+    }
+
+    /// Takes a literal.
+    fn literal(&mut self, what: &str) -> Result<Literal<'a>> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        match self.lex.literal() {
+            Ok(Some(literal)) => Ok(literal),
+            Ok(None) => Err(self.expected(what)),
+            Err(error) => Err(self.lex_error(mark, error)),
+        }
+    }
+
+    /// Takes an integer.
+    fn int(&mut self) -> Result<i64> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        match self.literal("an integer")? {
+            Literal::Int(digits) => match digits.parse() {
+                Ok(value) => Ok(value),
+                Err(_) => Err(self.out_of_range(mark, digits, "a 64-bit integer")),
+            },
+            _ => Err(self.wrong_literal(mark, "an integer")),
+        }
+    }
+
+    #[cold]
+    fn out_of_range(&mut self, mark: Mark, digits: &str, what: &str) -> Reported {
+        let digits = onnx_diag::Quoted(digits).to_string();
+        self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("{digits} does not fit {what}"))
+    }
+
+    #[cold]
+    fn wrong_literal(&mut self, mark: Mark, what: &str) -> Reported {
+        self.error_since(&rules::WRONG_LITERAL, mark, || format!("expected {what}"))
+    }
+
+    /// Goes one level deeper; the caller comes back.
+    fn deeper(&mut self) -> Result {
+        if self.depth >= self.limits.depth {
+            let limit = self.limits.depth;
+            return Err(self.error(&rules::TEXT_LIMIT, || {
+                format!("graphs and types are nested more than {limit} levels deep")
+            }));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Refuses to go on when there is too much of something.
+    fn check(&mut self, what: &str, count: usize, limit: u64) -> Result {
+        if count as u64 <= limit {
+            return Ok(());
+        }
+        Err(self.error(&rules::TEXT_LIMIT, || format!("the text has more than {limit} {what}")))
+    }
+}

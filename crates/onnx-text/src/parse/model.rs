@@ -1,0 +1,344 @@
+//! Models and functions.
+
+use onnx_ir::{Binding, FunctionId, GraphId, Metadata, OpsetImport, Owner, TrainingInfo, ValueRef};
+use onnx_types::{FieldMask, Symbol};
+
+use super::graph::Parameter;
+use super::info::{Definition, Info};
+use super::meta::Form;
+use super::recover::Next;
+use super::{Parser, Result};
+
+/// What stands before a function.
+#[derive(Default)]
+struct Header {
+    domain: Symbol,
+    overload: Symbol,
+    opset_imports: Vec<OpsetImport>,
+    doc: Symbol,
+    metadata: Metadata,
+    mask: FieldMask,
+}
+
+impl<'a> Parser<'a> {
+    /// Takes a model: header, graph, training steps and functions.
+    pub(super) fn model(&mut self) -> Result {
+        self.model.info_mut().mask = FieldMask::NONE;
+        let has_graph = if self.lex.peek() == Some(b'<') { self.model_header()? } else { true };
+        let main = self.model.main_graph();
+        let start = self.lex.mark();
+        let outer = self.enter(main, true);
+        let result = self.main_graph(main, has_graph);
+        self.leave(outer);
+        self.depth = 0;
+        if let Err(error) = result {
+            self.recover(start, Next::Body, error)?;
+        }
+        while self.lex.peek().is_some() {
+            let start = self.lex.mark();
+            if let Err(error) = self.function() {
+                self.recover(start, Next::Body, error)?;
+            }
+            self.check("functions", self.model.functions().len(), self.limits.functions)?;
+        }
+        Ok(())
+    }
+
+    /// The main graph and the training steps, which see its names.
+    fn main_graph(&mut self, main: GraphId, has_graph: bool) -> Result {
+        if has_graph {
+            self.model.info_mut().mask.insert(7);
+            self.deeper()?;
+            self.graph_inside(main)?;
+            self.depth -= 1;
+        }
+        while self.lex.peek() == Some(b'@') {
+            let training = self.training()?;
+            self.model.info_mut().training.push(training);
+        }
+        Ok(())
+    }
+
+    /// Takes keys in angle brackets.
+    fn header(&mut self, mut entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>) -> Result {
+        self.expect(b'<')?;
+        loop {
+            self.lex.peek();
+            let mark = self.lex.mark();
+            let key = self.word("a key")?;
+            self.expect(b':')?;
+            if !entry(self, key)? {
+                return Err(self.unknown_key(mark, key));
+            }
+            if !self.lex.eat(b',') {
+                return self.expect(b'>');
+            }
+        }
+    }
+
+    /// Takes the header of a model; says whether a graph follows. A key that is there with its default is kept as such.
+    fn model_header(&mut self) -> Result<bool> {
+        let mut has_graph = true;
+        self.header(|parser, key| {
+            let text_number = match key {
+                b"producer_name" => 2,
+                b"producer_version" => 3,
+                b"domain" => 4,
+                b"doc_string" => 6,
+                _ => 0,
+            };
+            if text_number != 0 {
+                parser.model_text(text_number)?;
+                return Ok(true);
+            }
+            match key {
+                b"ir_version" => {
+                    let version = parser.int()?;
+                    let info = parser.model.info_mut();
+                    info.ir_version = version;
+                    note(&mut info.mask, 1, version == 0);
+                }
+                b"model_version" => {
+                    let version = parser.int()?;
+                    let info = parser.model.info_mut();
+                    info.model_version = version;
+                    note(&mut info.mask, 5, version == 0);
+                }
+                b"opset_import" => {
+                    let mut imports = Vec::new();
+                    parser.opsets(&mut imports)?;
+                    parser.model.info_mut().opset_imports.append(&mut imports);
+                }
+                b"metadata_props" => {
+                    let mut metadata = Metadata::new();
+                    parser.metadata(&mut metadata)?;
+                    parser.model.info_mut().metadata.append(&mut metadata);
+                }
+                b"configuration" => parser.list(|parser| {
+                    let device = parser.device()?;
+                    parser.model.info_mut().configurations.push(device);
+                    Ok(())
+                })?,
+                b"unknown" => {
+                    let mut unknown = Vec::new();
+                    parser.unknown(&mut unknown)?;
+                    parser.model.info_mut().unknown.append(&mut unknown);
+                }
+                b"graph" => {
+                    if parser.lex.word() != Some(b"none") {
+                        return Err(parser.expected("`none`"));
+                    }
+                    has_graph = false;
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(has_graph)
+    }
+
+    fn model_text(&mut self, number: u32) -> Result {
+        let text = self.text("a string")?;
+        let info = self.model.info_mut();
+        match number {
+            2 => info.producer_name = text,
+            3 => info.producer_version = text,
+            4 => info.domain = text,
+            _ => info.doc = text,
+        }
+        note(&mut info.mask, number, text.is_empty());
+        Ok(())
+    }
+
+    /// Takes `@training {…}`.
+    fn training(&mut self) -> Result<TrainingInfo> {
+        self.expect(b'@')?;
+        if self.lex.peek_word() != Some(b"training") {
+            return Err(self.expected("`training`"));
+        }
+        self.lex.word();
+        let mut info = TrainingInfo::default();
+        let (mut initial, mut update) = (Vec::new(), Vec::new());
+        let mut outer = None;
+        let result = self.record(|parser, key| {
+            match key {
+                b"initialization" if info.initialization.is_none() => {
+                    let graph = parser.model.new_training_graph(Owner::Initialization);
+                    info.initialization = Some(graph);
+                    parser.graph(graph, true)?;
+                }
+                b"algorithm" if info.algorithm.is_none() => {
+                    let graph = parser.model.new_training_graph(Owner::Algorithm);
+                    info.algorithm = Some(graph);
+                    // Bindings see the names of the algorithm, so its scope stays open.
+                    outer = Some(parser.enter(graph, false));
+                    parser.deeper()?;
+                    parser.graph_inside(graph)?;
+                    parser.depth -= 1;
+                }
+                b"initialization_binding" => parser.parameters(&mut initial)?,
+                b"update_binding" => parser.parameters(&mut update)?,
+                b"unknown" => parser.unknown(&mut info.unknown)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        });
+        let initialization = info.initialization;
+        let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| Binding {
+            key: self.reference(parameter.key),
+            value: value(self, parameter.value),
+            mask: parameter.form.mask,
+            unknown: parameter.form.unknown,
+        };
+        info.initialization_binding = initial
+            .into_iter()
+            .map(|parameter| bind(parameter, &|parser, name| parser.output_named(initialization, name)))
+            .collect();
+        info.update_binding =
+            update.into_iter().map(|parameter| bind(parameter, &|parser, name| parser.reference(name))).collect();
+        if let Some(outer) = outer {
+            self.leave(outer);
+        }
+        result.map(|()| info)
+    }
+
+    /// The output of a graph that has the given name.
+    fn output_named(&self, graph: Option<GraphId>, name: Symbol) -> ValueRef {
+        let outputs = graph.map_or(&[][..], |graph| self.model.graph(graph).outputs());
+        let named = outputs.iter().find(|output| self.model.value(output.value()).name() == name);
+        named.filter(|_| !name.is_empty()).map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
+    }
+
+    /// Takes a function with its header.
+    pub(super) fn function(&mut self) -> Result<FunctionId> {
+        let header = if self.lex.peek() == Some(b'<') { self.function_header()? } else { Header::default() };
+        let name = self.name("the name of a function")?;
+        let function = self.model.add_function(header.domain, name, header.overload);
+        let record = self.model.function_mut(function);
+        record.opset_imports = header.opset_imports;
+        record.doc = header.doc;
+        record.metadata = header.metadata;
+        record.mask = header.mask;
+        let body = record.body();
+        let outer = self.enter(body, true);
+        let result = self.function_inside(function, body);
+        self.leave(outer);
+        self.model.own_default_graphs(function);
+        self.depth = 0;
+        result.map(|()| function)
+    }
+
+    fn function_header(&mut self) -> Result<Header> {
+        let mut header = Header::default();
+        self.header(|parser, key| {
+            match key {
+                b"domain" => {
+                    header.domain = parser.text("a string")?;
+                    note(&mut header.mask, 10, header.domain.is_empty());
+                }
+                b"overload" => {
+                    header.overload = parser.text("a string")?;
+                    note(&mut header.mask, 13, header.overload.is_empty());
+                }
+                b"doc_string" => {
+                    header.doc = parser.text("a string")?;
+                    note(&mut header.mask, 8, header.doc.is_empty());
+                }
+                b"opset_import" => parser.opsets(&mut header.opset_imports)?,
+                b"metadata_props" => parser.metadata(&mut header.metadata)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(header)
+    }
+
+    /// Everything of a function after its name.
+    fn function_inside(&mut self, function: FunctionId, body: GraphId) -> Result {
+        if self.lex.eat(b'<') {
+            self.function_attributes(function)?;
+        }
+        let (mut outputs, mut infos): (Vec<Symbol>, Vec<Info>) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
+        self.parentheses(|parser| parser.formal(&mut inputs, &mut infos))?;
+        for name in inputs {
+            let value = self.define(body, name);
+            self.model.load_graph_input(body, value);
+        }
+        self.arrow()?;
+        self.parentheses(|parser| parser.formal(&mut outputs, &mut infos))?;
+        if self.lex.eat(b'<') && !self.lex.eat(b'>') {
+            self.function_infos(&mut infos)?;
+        }
+        if self.is_annotation() {
+            let mut form = Form::default();
+            self.annotation(|parser, key| parser.form_entry(key, &mut form))?;
+            let record = self.model.function_mut(function);
+            record.mask = FieldMask(record.mask.0 | form.mask.0);
+            record.unknown = form.unknown;
+        }
+        self.nodes(body)?;
+        for name in outputs {
+            let value = self.used(body, name);
+            self.model.push_graph_output(body, value);
+        }
+        for info in infos {
+            self.value_info(body, info);
+        }
+        Ok(())
+    }
+
+    /// Takes a formal input or output; a type before it makes an entry of the value info.
+    fn formal(&mut self, names: &mut Vec<Symbol>, infos: &mut Vec<Info>) -> Result {
+        if self.is_type() {
+            let info = self.info()?;
+            names.push(info.name);
+            infos.push(info);
+        } else {
+            names.push(self.name("a name")?);
+        }
+        Ok(())
+    }
+
+    /// Takes the value info of a function, which has no initializers.
+    fn function_infos(&mut self, infos: &mut Vec<Info>) -> Result {
+        loop {
+            match self.definition(false)? {
+                Definition::Info(info) => infos.push(info),
+                Definition::Initializer(_) | Definition::Both(..) => {
+                    return Err(self.error(&crate::rules::UNEXPECTED_TOKEN, || {
+                        "a function has no initializers: use a node `Constant`".to_owned()
+                    }));
+                }
+            }
+            if !self.lex.eat(b',') {
+                return self.expect(b'>');
+            }
+        }
+    }
+
+    /// Takes the attributes of a function, with or without defaults.
+    fn function_attributes(&mut self, function: FunctionId) -> Result {
+        loop {
+            let name = self.name("the name of an attribute")?;
+            if matches!(self.lex.peek(), Some(b':' | b'=' | b'@')) {
+                let default = self.attribute(name)?;
+                self.model.function_mut(function).defaults.push(default);
+            } else {
+                self.model.function_mut(function).attributes.push(name);
+            }
+            if !self.lex.eat(b',') {
+                return self.expect(b'>');
+            }
+        }
+    }
+}
+
+/// Notes that a field was written; the mask keeps it only where the value is the default.
+fn note(mask: &mut FieldMask, number: u32, is_default: bool) {
+    if is_default {
+        mask.insert(number);
+    } else {
+        mask.remove(number);
+    }
+}

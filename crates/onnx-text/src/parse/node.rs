@@ -1,0 +1,174 @@
+//! Nodes.
+
+use onnx_ir::{Def, GraphId, LoadedNode, LoadedOutput, NodeId, ValueId};
+use onnx_types::Symbol;
+use smallvec::SmallVec;
+
+use super::meta::Form;
+use super::recover::Next;
+use super::{Parser, Result};
+
+impl<'a> Parser<'a> {
+    /// Takes the nodes of a graph, with the braces.
+    pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
+        self.expect(b'{')?;
+        loop {
+            match self.lex.peek() {
+                Some(b'}') => {
+                    self.lex.bump();
+                    return Ok(());
+                }
+                None => return Err(self.expected("a node or `}`")),
+                Some(_) => {}
+            }
+            let start = self.lex.mark();
+            if let Err(error) = self.node(graph) {
+                self.recover(start, Next::Node, error)?;
+            }
+        }
+    }
+
+    /// Takes a node and adds it to a graph.
+    pub(super) fn node(&mut self, graph: GraphId) -> Result<NodeId> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let mut node = LoadedNode::default();
+        if self.lex.eat(b'[') {
+            node.name = self.try_name()?.unwrap_or_default();
+            self.expect(b']')?;
+        }
+        let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
+        self.operands(&mut |_, name| outputs.push(name))?;
+        self.expect(b'=')?;
+        self.operator(&mut node)?;
+        if self.lex.eat(b'<') {
+            self.attributes(&mut node.attributes)?;
+        }
+        let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
+        self.expect(b'(')?;
+        self.operands(&mut |parser, name| {
+            inputs.push((!name.is_empty()).then(|| parser.used(graph, name)));
+        })?;
+        self.expect(b')')?;
+        if node.attributes.is_empty() && self.lex.eat(b'<') {
+            self.attributes(&mut node.attributes)?;
+        }
+        if self.is_annotation() {
+            self.node_annotation(&mut node)?;
+        }
+        self.check("nodes", self.model.node_count(), self.limits.nodes)?;
+        self.check("values", self.model.value_count(), self.limits.values)?;
+        let outputs: SmallVec<[LoadedOutput; 4]> = outputs.iter().map(|&name| self.output(name)).collect();
+        let id = self.model.load_node(graph, node, &inputs, &outputs);
+        self.bind_outputs(id, &outputs);
+        if self.positions {
+            self.model.set_node_origin(id, self.origin(mark));
+        }
+        Ok(id)
+    }
+
+    /// Takes names with commas between them. An absent name before a comma is the empty one; a comma at the end adds
+    /// nothing.
+    fn operands(&mut self, push: &mut dyn FnMut(&mut Self, Symbol)) -> Result {
+        loop {
+            let name = self.try_name()?;
+            let more = self.lex.eat(b',');
+            if more || name.is_some() {
+                push(self, name.unwrap_or_default());
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes domain, operator and overload.
+    fn operator(&mut self, node: &mut LoadedNode) -> Result {
+        if let Some(word) = self.lex.word() {
+            node.op = self.intern_word(word);
+            if self.lex.peek() == Some(b'.') {
+                self.qualified(word, node)?;
+            }
+        } else if self.lex.peek() == Some(b'"') {
+            node.op = self.text("an operator")?;
+            if self.lex.eat(b'.') {
+                node.domain = node.op;
+                node.op = self.text("an operator in quotes")?;
+            }
+        }
+        if self.lex.eat(b':') {
+            node.overload = self.name("an overload")?;
+        }
+        Ok(())
+    }
+
+    /// The rest of an operator's name that has dots in it: the last part is the operator, the others are its domain.
+    #[inline(never)]
+    fn qualified(&mut self, first: &[u8], node: &mut LoadedNode) -> Result {
+        let mut domain = first.to_vec();
+        self.lex.eat(b'.');
+        loop {
+            let word = self.word("an operator after the dot")?;
+            if !self.lex.eat(b'.') {
+                node.op = self.intern_word(word);
+                node.domain = self.intern_word(&domain);
+                return Ok(());
+            }
+            domain.push(b'.');
+            domain.extend_from_slice(word);
+        }
+    }
+
+    #[inline(never)]
+    fn node_annotation(&mut self, node: &mut LoadedNode) -> Result {
+        let mut form = Form::default();
+        let mut devices = Vec::new();
+        self.annotation(|parser, key| {
+            if key != b"device_configurations" {
+                return parser.form_entry(key, &mut form);
+            }
+            parser.list(|parser| {
+                devices.push(parser.node_devices()?);
+                Ok(())
+            })?;
+            Ok(true)
+        })?;
+        node.mask = std::mem::take(&mut form.mask);
+        let extras = form.into_extras();
+        node.extras = if devices.is_empty() {
+            extras
+        } else {
+            let mut extras = extras.unwrap_or_default();
+            extras.device_configurations = devices;
+            Some(extras)
+        };
+        Ok(())
+    }
+
+    /// What an output of the given name is: left out, a value that was used before, or a new one.
+    fn output(&self, name: Symbol) -> LoadedOutput {
+        if name.is_empty() {
+            return LoadedOutput::Absent;
+        }
+        match self.bound_here(name) {
+            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
+                LoadedOutput::Unresolved(value)
+            }
+            _ => LoadedOutput::New(name),
+        }
+    }
+
+    /// Makes the names of a node's new outputs known.
+    fn bind_outputs(&mut self, node: NodeId, outputs: &[LoadedOutput]) {
+        for (index, output) in outputs.iter().enumerate() {
+            if let LoadedOutput::New(name) = *output
+                && let Some(value) = self.model.node(node).output(index)
+            {
+                if self.scope.get(name).is_some() {
+                    self.model.set_name_as_read(value);
+                }
+                self.scope.bind(name, value);
+            }
+        }
+    }
+}

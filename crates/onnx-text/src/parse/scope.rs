@@ -1,0 +1,127 @@
+//! Which value a name means while graphs are being read.
+//!
+//! Names are symbols, small integers, so the bindings of all graphs that are open stand in one table indexed by symbol.
+//! Entering a nested graph starts a log; leaving it undoes what was logged.
+
+use onnx_ir::ValueId;
+use onnx_types::Symbol;
+
+/// What a name means at the moment.
+#[derive(Clone, Copy)]
+pub(super) struct Binding {
+    pub(super) value: ValueId,
+    /// The serial number of the graph that the name was bound in.
+    pub(super) graph: u32,
+}
+
+#[derive(Default)]
+pub(super) struct Scope {
+    table: Vec<Option<Binding>>,
+    /// What to restore when the innermost graph ends.
+    log: Vec<(Symbol, Option<Binding>)>,
+    /// Bindings of graphs with smaller numbers are those of other functions: they are not visible.
+    root: u32,
+    current: u32,
+    /// Whether another graph is open around the current one.
+    is_inner: bool,
+    next: u32,
+    /// Values that are used and not defined so far, of all open graphs.
+    unresolved: Vec<(Symbol, ValueId)>,
+}
+
+/// What to return to when a graph ends.
+#[derive(Clone, Copy)]
+pub(super) struct Outer {
+    log: usize,
+    unresolved: usize,
+    root: u32,
+    current: u32,
+    is_inner: bool,
+}
+
+impl Scope {
+    /// A scope with room for so many names.
+    pub(super) fn with_capacity(names: usize) -> Self {
+        Self { table: vec![None; names], ..Self::default() }
+    }
+
+    /// Enters a graph; in an isolated one, such as a function's body, no outer name is visible.
+    pub(super) fn enter(&mut self, isolated: bool) -> Outer {
+        let outer = Outer {
+            log: self.log.len(),
+            unresolved: self.unresolved.len(),
+            root: self.root,
+            current: self.current,
+            is_inner: self.is_inner,
+        };
+        // Numbers start at 1, so that an entry that was never bound is of no graph. There are fewer than 2^32 graphs, as
+        // each takes two bytes at least and is held in memory.
+        self.next += 1;
+        self.is_inner = self.current != 0;
+        self.current = self.next;
+        if isolated {
+            self.root = self.current;
+        }
+        outer
+    }
+
+    /// Leaves a graph. Names that it used and nobody defined become names that the enclosing graph uses; where there is
+    /// none, they stay unresolved.
+    pub(super) fn leave(&mut self, outer: Outer, mut moved: impl FnMut(ValueId)) {
+        let isolated = self.root == self.current;
+        while self.log.len() > outer.log {
+            if let Some((name, binding)) = self.log.pop()
+                && let Some(entry) = self.table.get_mut(name.index() as usize)
+            {
+                *entry = binding;
+            }
+        }
+        self.root = outer.root;
+        self.current = outer.current;
+        self.is_inner = outer.is_inner;
+        if isolated {
+            self.unresolved.truncate(outer.unresolved);
+            return;
+        }
+        for position in outer.unresolved..self.unresolved.len() {
+            if let Some(&(name, value)) = self.unresolved.get(position) {
+                // The name is bound nowhere outside: a lookup would have found it there.
+                self.bind(name, value);
+                moved(value);
+            }
+        }
+    }
+
+    /// The graph that is open innermost.
+    pub(super) fn current(&self) -> u32 {
+        self.current
+    }
+
+    /// What a name means, if any open graph binds it.
+    #[inline]
+    pub(super) fn get(&self, name: Symbol) -> Option<Binding> {
+        let binding = (*self.table.get(name.index() as usize)?)?;
+        (binding.graph >= self.root).then_some(binding)
+    }
+
+    /// Binds a name in the innermost graph.
+    #[inline]
+    pub(super) fn bind(&mut self, name: Symbol, value: ValueId) {
+        let index = name.index() as usize;
+        if index >= self.table.len() {
+            self.table.resize(index + 1 + index / 2, None);
+        }
+        if let Some(entry) = self.table.get_mut(index) {
+            let old = entry.replace(Binding { value, graph: self.current });
+            // The outermost graph's bindings are never looked at again after it ends.
+            if self.is_inner {
+                self.log.push((name, old));
+            }
+        }
+    }
+
+    /// Notes a value that is used and not defined so far.
+    pub(super) fn note_unresolved(&mut self, name: Symbol, value: ValueId) {
+        self.unresolved.push((name, value));
+    }
+}
