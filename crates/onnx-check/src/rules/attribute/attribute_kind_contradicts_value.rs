@@ -44,16 +44,15 @@ fn is_empty_list(value: &AttrValue) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_ir::Attribute;
     use onnx_types::FieldMask;
 
     use super::AttrValue;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn kind_and_value_agree() {
-        let model = |m: &mut crate::testing::Builder, kind, value| {
+        let model = |m: &mut Builder, kind, value| {
             m.import("d", 1);
             m.inputs(["x"]);
             let name = m.model.intern("k");

@@ -25,14 +25,14 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_ir::{AttrValue, Attribute};
     use onnx_types::FieldMask;
 
+    use crate::testing::{Builder, check_model};
+
     #[test]
     fn attributes_say_of_which_kind_they_are() {
-        let model = |m: &mut crate::testing::Builder, kind| {
+        let model = |m: &mut Builder, kind| {
             m.inputs(["x"]);
             let name = m.model.intern("axis");
             let axis = Attribute::from_parts(name, AttrValue::Int(0), kind, FieldMask::NONE, None);

@@ -33,14 +33,14 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_ir::{AttrKind, AttrValue, Attribute};
     use onnx_types::FieldMask;
 
+    use crate::testing::{Builder, check_model, scalar};
+
     #[test]
     fn tensor_attributes_have_values() {
-        let model = |m: &mut crate::testing::Builder, value: AttrValue| {
+        let model = |m: &mut Builder, value: AttrValue| {
             let name = m.model.intern("value");
             let kind = Some(AttrKind::Tensor.code());
             m.node_with("y = Constant ()", [Attribute::from_parts(name, value, kind, FieldMask::NONE, None)]);
@@ -48,6 +48,6 @@ mod tests {
         };
         let place = r#"graph "g" / node #0 Constant / attribute "value""#;
         check_model(|m| model(m, AttrValue::None), &[("ONNX2405", place)]);
-        check_model(|m| model(m, crate::testing::scalar().into()), &[]);
+        check_model(|m| model(m, scalar().into()), &[]);
     }
 }

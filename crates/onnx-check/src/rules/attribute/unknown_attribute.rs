@@ -54,9 +54,7 @@ fn versions_with(schema: &Schema, name: Symbol) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::{Builder, words};
+    use crate::testing::{Builder, check_model, words};
 
     fn model(m: &mut Builder, node: &str, name: &str) {
         m.inputs(["x"]);

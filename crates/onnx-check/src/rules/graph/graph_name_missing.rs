@@ -23,11 +23,11 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model, scalar};
 
     #[test]
     fn graphs_have_names() {
-        let named = |m: &mut crate::testing::Builder, name: &str| {
+        let named = |m: &mut Builder, name: &str| {
             let (graph, name) = (m.graph(), m.model.intern(name));
             m.model.set_graph_name(graph, name);
         };
@@ -42,7 +42,7 @@ mod tests {
                 m.inputs(["c"]);
                 let branches = ["then_branch", "else_branch"].map(|name| {
                     let graph = m.nested("", |m| {
-                        m.initializer(name, crate::testing::scalar());
+                        m.initializer(name, scalar());
                         m.outputs([name]);
                     });
                     m.attribute(name, graph)

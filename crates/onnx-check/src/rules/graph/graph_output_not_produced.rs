@@ -56,18 +56,18 @@ fn report(cx: &mut GraphCx<'_, '_>, index: usize, value: ValueId) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model, words};
 
     #[test]
     fn outputs_are_defined_in_their_graph() {
-        let output = |m: &mut crate::testing::Builder, name| {
+        let output = |m: &mut Builder, name| {
             m.inputs(["x"]);
             m.node("result = Relu (x)");
             m.outputs([name]);
         };
         check_model(|m| output(m, "resutl"), &[("ONNX2202", r#"graph "g" / output 0 "resutl""#)]);
         check_model(|m| output(m, "result"), &[]);
-        let words = crate::testing::words(|m| output(m, "resutl"));
+        let words = words(|m| output(m, "resutl"));
         assert_eq!(
             words,
             [("nothing defines output `resutl`".to_owned(), Some("did you mean `result`?".to_owned()))]

@@ -14,9 +14,10 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let version = cx.model.info().ir_version;
-    if version < 0 || version > onnx_schema::LATEST_IR_VERSION {
+    let latest = onnx_schema::LATEST_IR_VERSION;
+    // That 0 is missing is another rule.
+    if !(0..=latest).contains(&version) {
         cx.report(&RULE, |_| {
-            let latest = onnx_schema::LATEST_IR_VERSION;
             let place = Locus::model().field("ir_version");
             Diagnostic::new(&RULE, place, format!("there is no IR version {version}"))
                 .help(format!("use a version from 1 to {latest}"))
@@ -28,7 +29,7 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn only_published_ir_versions_are_accepted() {
@@ -38,7 +39,7 @@ mod tests {
 
     #[test]
     fn versions_are_not_negative() {
-        let negative = |m: &mut crate::testing::Builder| {
+        let negative = |m: &mut Builder| {
             m.no_imports();
             m.model.info_mut().ir_version = -1;
         };

@@ -24,11 +24,11 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn a_model_imports_operator_sets() {
-        let nothing = |m: &mut crate::testing::Builder| {
+        let nothing = |m: &mut Builder| {
             m.no_imports();
             m.inputs(["x"]);
             m.node("y = Relu (x)");

@@ -53,9 +53,7 @@ fn repeated_of_many(attributes: &[Attribute]) -> Vec<Symbol> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::Builder;
+    use crate::testing::{Builder, check_model};
 
     fn model(m: &mut Builder, names: &[&str]) {
         m.import("d", 1);

@@ -27,11 +27,11 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn nodes_leave_the_default_domain_empty() {
-        let model = |m: &mut crate::testing::Builder, node: &str| {
+        let model = |m: &mut Builder, node: &str| {
             m.inputs(["x"]);
             m.node(node);
             m.outputs(["y"]);

@@ -44,11 +44,11 @@ const REPLACEMENTS: [(&str, &str); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn withdrawn_operators_are_not_used() {
-        let model = |m: &mut crate::testing::Builder, node: &str| {
+        let model = |m: &mut Builder, node: &str| {
             m.inputs(["x", "scales"]);
             m.node(node);
             m.outputs(["y"]);

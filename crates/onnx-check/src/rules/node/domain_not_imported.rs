@@ -14,18 +14,18 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    let written = cx.node.written_domain();
+    let (written, imports) = (cx.node.written_domain(), cx.imports);
     let missing = match cx.callee {
         Callee::NotImported => true,
         Callee::Unnamed | Callee::Experimental => false,
         // In a function the reference does not take `ai.onnx` for the empty name.
         _ => {
             written.is_empty()
-                && cx.imports.exact(written).is_none()
+                && imports.exact(written).is_none()
                 && is_function_body(cx.model, cx.node.graph())
         }
     };
-    if !missing || is_said_by_model(cx) || !cx.cx.first_time_for_domain(&RULE, cx.imports, written) {
+    if !missing || is_said_by_model(cx) || !cx.first_time_for_domain(&RULE, imports, written) {
         return;
     }
     let (id, is_alias) = (cx.id, !matches!(cx.callee, Callee::NotImported));
@@ -55,11 +55,11 @@ fn is_said_by_model(cx: &NodeCx<'_, '_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn domains_are_imported() {
-        let model = |m: &mut crate::testing::Builder| {
+        let model = |m: &mut Builder| {
             m.inputs(["x"]);
             m.node("y = com.example.Frob (x)");
             m.node("z = com.example.Frob (y)");
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn functions_import_for_themselves() {
-        let model = |m: &mut crate::testing::Builder, import| {
+        let model = |m: &mut Builder, import| {
             m.import("d", 1);
             m.function("d", "f", import, |m| {
                 m.inputs(["x"]);

@@ -26,11 +26,11 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn dropped_experiments_are_told_from_operators() {
-        let model = |m: &mut crate::testing::Builder, node: &str| {
+        let model = |m: &mut Builder, node: &str| {
             m.inputs(["x"]);
             m.node(node);
             m.outputs(["y"]);

@@ -29,11 +29,11 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn required_attributes_are_there() {
-        let model = |m: &mut crate::testing::Builder, axis: Option<i64>| {
+        let model = |m: &mut Builder, axis: Option<i64>| {
             m.inputs(["a", "b"]);
             let axis = axis.map(|axis| m.attribute("axis", axis));
             m.node_with("y = Concat (a, b)", axis);

@@ -46,11 +46,11 @@ fn ancestor_beside(model: &Model, user: NodeId, producer: NodeId) -> Option<Node
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn nodes_come_after_those_whose_values_they_use() {
-        let model = |m: &mut crate::testing::Builder, nodes: [&str; 2]| {
+        let model = |m: &mut Builder, nodes: [&str; 2]| {
             m.inputs(["x"]);
             for node in nodes {
                 m.node(node);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn nested_graphs_see_what_was_made_before_their_node() {
-        let branches = |m: &mut crate::testing::Builder| {
+        let branches = |m: &mut Builder| {
             let branches = ["then_branch", "else_branch"].map(|name| {
                 let graph = m.nested("b", |m| {
                     m.node(&format!("{name} = Relu (z)"));

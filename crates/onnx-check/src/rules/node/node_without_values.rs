@@ -24,11 +24,11 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn nodes_take_or_give_something() {
-        let model = |m: &mut crate::testing::Builder, node: &str| {
+        let model = |m: &mut Builder, node: &str| {
             m.import("com.example", 1);
             m.node(node);
         };

@@ -95,9 +95,8 @@ fn suggest(domain: Symbol, name: &str, version: i64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::{Builder, check_with, words};
+    use crate::testing::{Builder, check_model, check_with, words};
+    use crate::{CheckOptions, CustomOperators};
 
     fn model(m: &mut Builder, node: &str) {
         m.inputs(["x"]);
@@ -155,10 +154,7 @@ mod tests {
             model(m, "y = d.f (x)");
         };
         check_model(call, &[]);
-        let strict = crate::CheckOptions {
-            custom_operators: crate::CustomOperators::Refuse,
-            ..crate::CheckOptions::default()
-        };
+        let strict = CheckOptions { custom_operators: CustomOperators::Refuse, ..CheckOptions::default() };
         check_with(&strict, call, &[("ONNX2303", r#"graph "g" / node #0 d::f"#)]);
         let define = |m: &mut Builder| {
             call(m);

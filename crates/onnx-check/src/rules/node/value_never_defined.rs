@@ -17,7 +17,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     for (index, input) in cx.node.inputs().enumerate() {
         let Some(value) = input else { continue };
         let record = cx.model.value(value);
-        if !matches!(record.def(), Def::Unresolved(_)) || !cx.cx.first_time_for_value(&RULE, value) {
+        if !matches!(record.def(), Def::Unresolved(_)) || !cx.first_time_for_value(&RULE, value) {
             continue;
         }
         let (id, graph, uses) = (cx.id, cx.node.graph(), record.uses().len());
@@ -35,9 +35,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::{Builder, words};
+    use crate::testing::{Builder, check_model, words};
+    use crate::{CheckOptions, check};
 
     fn model(m: &mut Builder, nodes: &[&str]) {
         m.inputs(["hidden", "x"]);
@@ -90,7 +89,7 @@ mod tests {
         builder.algorithm(|m| {
             m.node("b = Relu (nothing)");
         });
-        let found = crate::check(&builder.model, &crate::CheckOptions::default());
+        let found = check(&builder.model, &CheckOptions::default());
         let found: Vec<_> = found
             .diagnostics()
             .iter()

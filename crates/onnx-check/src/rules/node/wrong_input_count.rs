@@ -73,9 +73,7 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::{Builder, words};
+    use crate::testing::{Builder, check_model, words};
 
     fn model(m: &mut Builder, node: &str) {
         m.inputs(["x", "w"]);

@@ -50,9 +50,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
-    use crate::testing::{Builder, words};
+    use crate::testing::{Builder, check_model, words};
 
     fn model(m: &mut Builder, node: &str) {
         m.inputs(["x", "k"]);

@@ -17,7 +17,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;
     let kept = cx.tensor.extra().map_or(&[][..], |extra| &extra.unknown);
     if cx.tensor.is_external() && kept.iter().any(holds_elements) {
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, place.locate(places), "the tensor has elements here and in another file")
                 .help("remove the ones here, or set `data_location` to `DEFAULT`")
         });
@@ -33,15 +33,15 @@ fn holds_elements(record: &UnknownField) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use bytes::Bytes;
     use onnx_types::tensor::{ExternalData, Tensor};
     use onnx_types::{ElemType, UnknownField};
 
+    use crate::testing::{Builder, check_model};
+
     #[test]
     fn elements_stand_in_one_place() {
-        let model = |m: &mut crate::testing::Builder, raw: &'static [u8]| {
+        let model = |m: &mut Builder, raw: &'static [u8]| {
             let mut tensor = Tensor::external(ElemType::Float, [1], ExternalData::new("w.bin")).unwrap();
             tensor.extra_mut().unknown.push(UnknownField { number: 9, bytes: Bytes::from_static(raw) });
             m.initializer("w", tensor);

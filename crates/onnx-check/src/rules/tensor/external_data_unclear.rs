@@ -17,7 +17,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;
     for fault in cx.faults {
         let TensorFault::External(fault) = fault else { continue };
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             let help = match fault {
                 ExternalFault::NoLocation => "set `location` to the path of the file, relative to the model",
                 ExternalFault::Duplicate { .. } => "keep one of them; readers disagree on which one counts",
@@ -32,13 +32,13 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_types::tensor::{ExternalData, Payload, Tensor, TensorDims, TensorMetadata};
+
+    use crate::testing::{Builder, check_model};
 
     #[test]
     fn external_data_can_be_found() {
-        let model = |m: &mut crate::testing::Builder, entries: &[(&'static str, &'static str)]| {
+        let model = |m: &mut Builder, entries: &[(&'static str, &'static str)]| {
             let entries = entries.iter().map(|&(key, value)| TensorMetadata::new(key, value)).collect();
             let payload = Payload::External(ExternalData::from_entries(entries));
             m.initializer("w", Tensor::from_parts(1, TensorDims::from_slice(&[1]), payload));

@@ -17,7 +17,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let (place, is_external) = (cx.place, cx.tensor.is_external());
     for fault in cx.faults {
         let TensorFault::NegativeDim { axis, .. } = *fault else { continue };
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, place.locate(places).dimension(axis), fault.to_string())
                 .help("write the size; a tensor with elements has no open dimensions")
                 .beyond_reference(is_external)
@@ -27,11 +27,11 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_types::tensor::{Payload, Tensor, TensorDims};
 
-    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
         m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
     }
 

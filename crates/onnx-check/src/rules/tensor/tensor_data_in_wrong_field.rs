@@ -19,7 +19,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let is_external = cx.tensor.is_external();
     for fault in cx.faults {
         let TensorFault::WrongField { elem, .. } = *fault else { continue };
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             let help = format!("write the elements as `raw_data`, or in the field for {elem}");
             let help =
                 if elem == ElemType::String { "write strings as `string_data`".to_owned() } else { help };
@@ -32,11 +32,11 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_types::tensor::{Payload, Tensor, TensorDims};
 
-    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
         m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
     }
 

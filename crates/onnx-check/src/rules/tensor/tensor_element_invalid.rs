@@ -20,7 +20,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
     let (place, elem) = (cx.place, cx.tensor.elem());
     for fault in cx.tensor.content_faults(&NoData, MOST).unwrap_or_default() {
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             let place = place.locate(places);
             let place = match index_of(&fault) {
                 Some(index) => place.element(index),
@@ -47,16 +47,14 @@ fn index_of(fault: &TensorFault) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_types::tensor::Tensor;
 
     use crate::CheckOptions;
-    use crate::testing::check_with;
+    use crate::testing::{Builder, check_model, check_with};
 
     #[test]
     fn elements_are_values_of_their_type() {
-        let model = |m: &mut crate::testing::Builder, bytes: &'static [u8]| {
+        let model = |m: &mut Builder, bytes: &'static [u8]| {
             m.initializer("w", Tensor::from_raw(super::ElemType::Bool, [3], bytes).unwrap());
         };
         let data = CheckOptions { data: true, ..CheckOptions::default() };

@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             TensorFault::UnknownType { .. } => any_field,
             _ => continue,
         };
-        cx.cx.report(&RULE, |places| {
+        cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, place.locate(places), fault.to_string())
                 .help("set `data_type` to the number of an element type")
                 .beyond_reference(accepted)
@@ -33,11 +33,11 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
-
     use onnx_types::tensor::{Payload, Tensor, TensorDims};
 
-    fn model(m: &mut crate::testing::Builder, code: i32, dims: &[i64], payload: Payload) {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, code: i32, dims: &[i64], payload: Payload) {
         m.initializer("w", Tensor::from_parts(code, TensorDims::from_slice(dims), payload));
     }
 

@@ -30,15 +30,15 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model, scalar};
 
     #[test]
     fn inner_inputs_and_initializers_have_names_of_their_own() {
-        let branch = |m: &mut crate::testing::Builder, name: &'static str| {
+        let branch = |m: &mut Builder, name: &'static str| {
             m.inputs(["c", "x"]);
             let [first, second] = ["a", "b"].map(|graph| {
                 m.nested(graph, |m| {
-                    m.initializer(if graph == "a" { name } else { "v" }, crate::testing::scalar());
+                    m.initializer(if graph == "a" { name } else { "v" }, scalar());
                     m.outputs([if graph == "a" { name } else { "v" }]);
                 })
             });

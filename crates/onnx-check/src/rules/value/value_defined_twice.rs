@@ -33,7 +33,8 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_model;
+    use crate::testing::{Builder, check_model, scalar};
+    use crate::{CheckOptions, check};
 
     #[test]
     fn a_name_is_defined_once() {
@@ -62,8 +63,8 @@ mod tests {
         check_model(
             |m| {
                 m.inputs(["x", "x"]);
-                m.initializer("w", crate::testing::scalar());
-                m.initializer("w", crate::testing::scalar());
+                m.initializer("w", scalar());
+                m.initializer("w", scalar());
                 m.node("w, a, a = Split (x)");
                 m.outputs(["a"]);
             },
@@ -78,20 +79,20 @@ mod tests {
 
     #[test]
     fn names_that_only_memory_shares_are_fine() {
-        let mut m = crate::testing::Builder::new();
+        let mut m = Builder::new();
         let x = m.model.intern("x");
         let graph = m.graph();
         for _ in 0..2 {
-            m.model.add_initializer(graph, x, crate::testing::scalar());
+            m.model.add_initializer(graph, x, scalar());
         }
-        assert!(crate::check(&m.model, &crate::CheckOptions::default()).is_empty());
+        assert!(check(&m.model, &CheckOptions::default()).is_empty());
     }
 
     #[test]
     fn a_nested_node_does_not_define_an_outer_name_again() {
-        let branches = |m: &mut crate::testing::Builder, name: &'static str| {
+        let branches = |m: &mut Builder, name: &'static str| {
             m.inputs(["c", "x"]);
-            let branch = |m: &mut crate::testing::Builder| {
+            let branch = |m: &mut Builder| {
                 m.node(&format!("{name} = Relu (x)"));
                 m.outputs([name]);
             };
