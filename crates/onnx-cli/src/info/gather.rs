@@ -1,8 +1,8 @@
 //! From a model to facts about it, in time linear in the graph and without a look at any weight.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetImport, Owner, ValueId, opset_version};
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetImport, Owner, ValueId};
 use onnx_schema::{lookup, opset_versions, releases, versions};
 use onnx_types::Symbol;
 
@@ -30,7 +30,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
         domain: text(info.domain),
         model_version: info.model_version,
         doc_string: text(info.doc),
-        opsets: info.opset_imports.iter().map(|import| opset(model, import)).collect(),
+        opsets: opsets(model),
         metadata: info
             .metadata
             .iter()
@@ -54,7 +54,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
 fn releases_of_ir(version: i64) -> Option<[&'static str; 2]> {
     let mut names = releases().iter().filter(|release| release.ir_version() == version).map(|r| r.name());
     let first = names.next()?;
-    Some([first, names.last().unwrap_or(first)])
+    Some([first, names.next_back().unwrap_or(first)])
 }
 
 /// A domain for people: the empty one has a name, too.
@@ -63,13 +63,18 @@ pub(super) fn domain_name(model: &Model, domain: Symbol) -> String {
     if domain.is_empty() { "ai.onnx".to_owned() } else { model.str(domain).to_owned() }
 }
 
-fn opset(model: &Model, import: &OpsetImport) -> Opset {
+fn opsets(model: &Model) -> Vec<Opset> {
+    let own: HashSet<Symbol> = model.functions().iter().map(|&f| model.function(f).domain()).collect();
+    model.info().opset_imports.iter().map(|import| opset(model, import, &own)).collect()
+}
+
+/// What is known of an import, given the domains of the model's functions.
+fn opset(model: &Model, import: &OpsetImport, own: &HashSet<Symbol>) -> Opset {
     let (domain, version) = (import.domain(), import.version());
-    let is_of_functions = || model.functions().iter().any(|&f| model.function(f).domain() == domain);
     let status = match opset_versions(domain) {
         Some(versions) if versions.contains(&version) => OpsetStatus::Known,
         Some(_) => OpsetStatus::Unknown,
-        None if is_of_functions() => OpsetStatus::Functions,
+        None if own.contains(&domain) => OpsetStatus::Functions,
         None => OpsetStatus::Custom,
     };
     let has_it = |opset: Option<i64>| opset.is_some_and(|newest| newest >= version);
@@ -118,6 +123,11 @@ fn port(model: &Model, value: ValueId, own: Option<&onnx_types::Type>) -> Port {
     }
 }
 
+/// The imported version of each domain; the last import wins, as everywhere.
+fn imports_of(imports: &[OpsetImport]) -> HashMap<Symbol, i64> {
+    imports.iter().map(|import| (import.domain(), import.version())).collect()
+}
+
 /// Which operators are used, how often.
 #[derive(Default)]
 struct Usage {
@@ -131,14 +141,15 @@ struct Usage {
 impl Usage {
     fn of(model: &Model) -> Self {
         let mut usage = Self::default();
+        let main_imports = imports_of(&model.info().opset_imports);
         for root in model.roots() {
             let function = match model.graph(root).owner() {
                 Owner::Function(function) => Some(function),
                 _ => None,
             };
             let imports = match function {
-                Some(function) => &model.function(function).opset_imports,
-                None => &model.info().opset_imports,
+                Some(function) => &imports_of(&model.function(function).opset_imports),
+                None => &main_imports,
             };
             for node in model.graphs_in(root).flat_map(|graph| model.nodes(graph)) {
                 usage.node(model, node, imports);
@@ -150,13 +161,13 @@ impl Usage {
         usage
     }
 
-    fn node(&mut self, model: &Model, node: NodeId, imports: &[OpsetImport]) {
+    fn node(&mut self, model: &Model, node: NodeId, imports: &HashMap<Symbol, i64>) {
         let record = model.node(node);
         let callee = model.callee(node);
         if let Some(function) = callee {
             *self.calls.entry(function).or_default() += 1;
         }
-        let version = opset_version(imports, record.domain());
+        let version = imports.get(&record.domain()).copied();
         *self.operators.entry((record.domain(), record.op(), version, callee.is_some())).or_default() += 1;
     }
 

@@ -190,7 +190,9 @@ impl Page {
         if tensors == 0 && weights.constants.tensors == 0 {
             return Ok(());
         }
-        let aside = format!("{} in {}, {}", count(elements), plural(tensors, "initializer"), bytes(size));
+        let place = if weights.external.is_empty() { ", all in this file" } else { "" };
+        let aside =
+            format!("{} in {}, {}{place}", count(elements), plural(tensors, "initializer"), bytes(size));
         self.heading("Parameters", aside)?;
         if weights.sparse_initializers > 0 {
             writeln!(self.out, "  {} among them", plural(weights.sparse_initializers, "sparse initializer"))?;
@@ -215,7 +217,8 @@ impl Page {
         if weights.external.is_empty() {
             return Ok(());
         }
-        self.heading("Weights are in", "")?;
+        let files = plural(weights.external.len() as u64, "external file");
+        self.heading("Weights", format_args!("in {files}"))?;
         let mut rows = vec![Row::new("this file", weights.inside)];
         rows.retain(|_| weights.inside.tensors > 0);
         rows.extend(weights.external.iter().map(|file| {

@@ -21,9 +21,7 @@ pub(super) fn dims(model: &Model, ty: &Type) -> Option<Vec<DimFact>> {
     Some(
         dims.map(|&dim| match dim {
             Dim::Known(size) => DimFact::Size(size),
-            Dim::Var(_) | Dim::Expr(_) => {
-                DimFact::Text(model.exprs().display(dim, model.names()).to_string())
-            }
+            Dim::Var(_) | Dim::Expr(_) => DimFact::Text(dim_text(model, dim)),
             Dim::Unknown => DimFact::Unknown,
         })
         .collect(),
@@ -61,6 +59,14 @@ pub(super) fn text(model: &Model, ty: &Type) -> String {
     text + &closing
 }
 
+/// A dimension as the file has it: names are not quoted, even those that look like expressions.
+fn dim_text(model: &Model, dim: Dim) -> String {
+    match dim {
+        Dim::Var(name) => model.str(name).to_owned(),
+        dim => model.exprs().display(dim, model.names()).to_string(),
+    }
+}
+
 fn tensor_text(out: &mut String, model: &Model, tensor: &TensorType) {
     out.push_str(tensor.elem.name());
     match &tensor.shape {
@@ -79,7 +85,7 @@ fn shape_text(out: &mut String, model: &Model, shape: &Shape) {
         }
         match dim {
             Dim::Var(name) if name.is_empty() => out.push('?'),
-            dim => out.push_str(&shown(&model.exprs().display(dim, model.names()).to_string())),
+            dim => out.push_str(&shown(&dim_text(model, dim))),
         }
     }
     if shape.rank() > MOST_DIMS {

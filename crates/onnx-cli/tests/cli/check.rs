@@ -27,7 +27,7 @@ fn a_truncated_file_cannot_be_checked() {
     folder.put("node.onnx", b"\x08\x08\x3a\x04\x0a\x64\x0a\x01");
     onnx(&folder, "check node.onnx")
         .exits(2)
-        .says("at byte 5 in `graph`: 100 bytes are needed and 2 are left");
+        .says("at byte 6 in `graph`: 100 bytes are needed and 2 are left");
     onnx(&folder, "verify cut.onnx").exits(2).says("at byte ");
     onnx(&folder, "info cut.onnx").exits(2).says("at byte ");
     let json = onnx(&folder, "check --format json cut.onnx").exits(2).json();

@@ -1,5 +1,11 @@
 //! The `onnx` command as its users see it: exit codes, streams and files.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking"
+)]
 
 mod check;
 mod convert;

@@ -77,7 +77,7 @@ pub(crate) fn rich() -> Vec<u8> {
           name: "main"
           initializer { dims: 3 data_type: 10 name: "half" raw_data: "\000\000\000\000\000\000" }
           input { name: "x" type { tensor_type { elem_type: 1
-            shape { dim { dim_param: "n" } dim { } dim { dim_value: 4 } } } } }
+            shape { dim { dim_param: "2*n + 1" } dim { } dim { dim_value: 4 } } } } }
           output { name: "y" type { sequence_type { elem_type { tensor_type { elem_type: 7 } } } } }
         }
         functions { name: "Twice" domain: "local" input: "a" output: "b"
