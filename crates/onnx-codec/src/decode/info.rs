@@ -38,7 +38,7 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, number <= 4),
             }
         }
-        let ty = if pieces.is_empty() { None } else { Some(Arc::new(self.ty(&fields, &pieces)?)) };
+        let ty = if pieces.is_empty() { None } else { Some(self.shared_ty(&fields, &pieces)?) };
         Ok(Info { name, ty, extras: extras(doc, metadata, form) })
     }
 
@@ -81,7 +81,7 @@ impl<'a> Cx<'a> {
         let value = self.used(graph, info.name);
         let index = self.model.graph(graph).outputs().len();
         self.model.push_graph_output(graph, value);
-        let own = self.merge_info(value, info);
+        let own = self.merge_info(graph, value, info);
         self.model.set_output_info(graph, index, own);
         Ok(())
     }
@@ -95,16 +95,20 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let info = self.info(reader, payload)?;
         let value = self.used(graph, info.name);
-        let own = self.merge_info(value, info);
+        let own = self.merge_info(graph, value, info);
         self.model.push_value_info(graph, value, own);
         Ok(())
     }
 
     /// Takes over what is said of a value for the first time; returns what deviates from an earlier statement.
-    fn merge_info(&mut self, value: ValueId, info: Info) -> Option<Box<OwnInfo>> {
+    ///
+    /// A graph that names a value of another graph speaks for itself only: otherwise the other graph would be written with
+    /// an entry that it did not have.
+    fn merge_info(&mut self, graph: GraphId, value: ValueId, info: Info) -> Option<Box<OwnInfo>> {
         let record = self.model.value(value);
         let says_nothing = record.shared_ty().is_none() && record.extras().is_none();
-        if says_nothing && !self.is_described_input(value) && !self.silent.contains(&value) {
+        let foreign = self.is_foreign(graph, value);
+        if says_nothing && !foreign && !self.is_described_input(value) && !self.silent.contains(&value) {
             if info.ty.is_none() && info.extras.is_none() {
                 self.silent.insert(value);
             }
@@ -116,7 +120,7 @@ impl<'a> Cx<'a> {
             (None, None) => true,
             _ => false,
         };
-        if same_type && record.extras() == info.extras.as_deref() {
+        if same_type && record.extras() == info.extras.as_deref() && !(foreign && says_nothing) {
             return None;
         }
         let extras = info.extras.map(|extras| *extras).unwrap_or_default();
@@ -126,6 +130,16 @@ impl<'a> Cx<'a> {
 
     fn is_input(&self, value: ValueId) -> bool {
         matches!(self.model.value(value).def(), Def::Input { .. })
+    }
+
+    /// Whether a value belongs to another graph, or may turn out to: an enclosing graph may still define what a nested one
+    /// does not.
+    fn is_foreign(&self, graph: GraphId, value: ValueId) -> bool {
+        match self.model.value(value).def() {
+            Def::Output { node, .. } => self.model.node(node).graph() != graph,
+            Def::Input { graph: home, .. } | Def::Initializer(home) => home != graph,
+            Def::Unresolved(_) => self.open.len() > 1,
+        }
     }
 
     /// Whether a graph's list of inputs describes the value; functions only name theirs.
