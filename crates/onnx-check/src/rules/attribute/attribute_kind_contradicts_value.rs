@@ -1,3 +1,5 @@
+//! The rule `attribute-kind-contradicts-value`: an attribute holds a value of another kind than it says.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::{AttrKind, AttrValue};
 

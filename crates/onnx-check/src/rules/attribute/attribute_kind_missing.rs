@@ -1,3 +1,5 @@
+//! The rule `attribute-kind-missing`: an attribute does not say of which kind it is.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::AttributeCx;

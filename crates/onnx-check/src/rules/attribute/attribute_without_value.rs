@@ -1,3 +1,5 @@
+//! The rule `attribute-without-value`: an attribute that must be a tensor, a graph or a type has no value.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::AttrKind;

@@ -9,8 +9,11 @@ mod wrong_attribute_kind;
 use super::{Entry, entry};
 use crate::cx::AttributeCx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut AttributeCx<'_, '_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut AttributeCx<'_, '_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&attribute_kind_contradicts_value::RULE, attribute_kind_contradicts_value::check),
     entry(&attribute_kind_missing::RULE, attribute_kind_missing::check),
     entry(&attribute_without_value::RULE, attribute_without_value::check),

@@ -1,3 +1,5 @@
+//! The rule `unknown-attribute`: a node has an attribute that its operator does not have.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_schema::Schema;
 use onnx_types::Symbol;

@@ -1,3 +1,5 @@
+//! The rule `wrong-attribute-kind`: an attribute is not of the kind that its operator declares.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::AttrKind;
 

@@ -1,3 +1,5 @@
+//! The rule `graph-name-missing`: a graph has no name.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::GraphCx;

@@ -1,3 +1,5 @@
+//! The rule `graph-output-not-produced`: an output of a graph is not defined in that graph.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::{Def, GraphId, Owner, ValueId};
 

@@ -6,8 +6,11 @@ mod graph_output_not_produced;
 use super::{Entry, entry};
 use crate::cx::GraphCx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut GraphCx<'_, '_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut GraphCx<'_, '_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&graph_name_missing::RULE, graph_name_missing::check),
     entry(&graph_output_not_produced::RULE, graph_output_not_produced::check),
 ];

@@ -1,3 +1,5 @@
+//! The rule `ir-version-missing`: the model does not say which version of the format it uses.
+
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;

@@ -1,3 +1,5 @@
+//! The rule `ir-version-unknown`: the model uses a version of the format that does not exist.
+
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;

@@ -8,8 +8,11 @@ mod opset_import_too_early;
 use super::{Entry, entry};
 use crate::cx::Cx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut Cx<'_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut Cx<'_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&ir_version_missing::RULE, ir_version_missing::check),
     entry(&ir_version_unknown::RULE, ir_version_unknown::check),
     entry(&opset_import_missing::RULE, opset_import_missing::check),

@@ -1,3 +1,5 @@
+//! The rule `opset-import-missing`: the model imports no operator set.
+
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;

@@ -1,3 +1,5 @@
+//! The rule `opset-import-too-early`: the model is older than opset imports, and has some.
+
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;

@@ -1,3 +1,5 @@
+//! The rule `attribute-given-twice`: a node has two attributes of the same name.
+
 use std::collections::BTreeSet;
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};

@@ -1,3 +1,5 @@
+//! The rule `default-domain-spelled-out`: a node spells the default domain as `ai.onnx`.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_schema::domain;
 

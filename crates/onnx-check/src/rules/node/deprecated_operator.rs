@@ -1,3 +1,5 @@
+//! The rule `deprecated-operator`: a node calls an operator that the imported operator set has withdrawn.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::{Callee, NodeCx};

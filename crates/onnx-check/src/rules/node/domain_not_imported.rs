@@ -1,3 +1,5 @@
+//! The rule `domain-not-imported`: a node is of a domain whose operator set is not imported.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::{Callee, NodeCx};

@@ -1,3 +1,5 @@
+//! The rule `experimental-operator`: a node calls an operator that ONNX tried out once and dropped.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::{Callee, NodeCx};

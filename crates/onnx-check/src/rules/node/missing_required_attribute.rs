@@ -1,3 +1,5 @@
+//! The rule `missing-required-attribute`: a node lacks an attribute that its operator requires.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::NodeCx;

@@ -17,8 +17,11 @@ mod wrong_output_count;
 use super::{Entry, entry};
 use crate::cx::NodeCx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut NodeCx<'_, '_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut NodeCx<'_, '_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&attribute_given_twice::RULE, attribute_given_twice::check),
     entry(&default_domain_spelled_out::RULE, default_domain_spelled_out::check),
     entry(&deprecated_operator::RULE, deprecated_operator::check),

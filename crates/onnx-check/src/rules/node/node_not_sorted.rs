@@ -1,3 +1,5 @@
+//! The rule `node-not-sorted`: a node uses a value before the node that makes it.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::{Def, Model, NodeId};
 

@@ -1,3 +1,5 @@
+//! The rule `node-without-values`: a node has neither inputs nor outputs.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::NodeCx;

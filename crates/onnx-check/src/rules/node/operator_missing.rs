@@ -1,3 +1,5 @@
+//! The rule `operator-missing`: a node does not say which operator it calls.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::{Callee, NodeCx};

@@ -1,3 +1,5 @@
+//! The rule `unknown-operator`: a node calls an operator that its imported operator set does not have.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_schema::{Schema, domain, domains_of, latest_opset};
 use onnx_types::Symbol;

@@ -1,3 +1,5 @@
+//! The rule `value-never-defined`: a node uses a name that nothing defines.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::Def;
 

@@ -1,3 +1,6 @@
+//! The rule `wrong-input-count`: a node has more or fewer inputs than its operator takes, or leaves out one that is
+//! needed.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_schema::FormalOption;
 

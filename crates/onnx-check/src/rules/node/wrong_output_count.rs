@@ -1,3 +1,6 @@
+//! The rule `wrong-output-count`: a node has more or fewer outputs than its operator gives, or leaves out one that is
+//! needed.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_schema::FormalOption;
 

@@ -1,3 +1,5 @@
+//! The rule `data-beside-external`: a tensor has its elements in another file, and others in its own fields.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::UnknownField;
 

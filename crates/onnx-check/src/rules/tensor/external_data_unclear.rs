@@ -1,3 +1,6 @@
+//! The rule `external-data-unclear`: the entries that say where the elements of a tensor stand are missing, repeated or
+//! no numbers.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::tensor::{ExternalFault, TensorFault};
 

@@ -11,8 +11,11 @@ mod tensor_type_unknown;
 use super::{Entry, entry};
 use crate::cx::TensorCx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut TensorCx<'_, '_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut TensorCx<'_, '_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&data_beside_external::RULE, data_beside_external::check),
     entry(&external_data_unclear::RULE, external_data_unclear::check),
     entry(&negative_tensor_dimension::RULE, negative_tensor_dimension::check),

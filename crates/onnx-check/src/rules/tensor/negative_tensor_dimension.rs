@@ -1,3 +1,5 @@
+//! The rule `negative-tensor-dimension`: a tensor has a negative dimension.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::tensor::TensorFault;
 

@@ -1,3 +1,5 @@
+//! The rule `tensor-data-in-wrong-field`: the elements of a tensor stand in a field that cannot hold their type.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::ElemType;
 use onnx_types::tensor::TensorFault;

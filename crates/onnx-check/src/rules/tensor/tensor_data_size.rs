@@ -1,3 +1,5 @@
+//! The rule `tensor-data-size`: a tensor has more or less data than its dimensions say.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::ElemType;
 use onnx_types::tensor::{Tensor, TensorFault};

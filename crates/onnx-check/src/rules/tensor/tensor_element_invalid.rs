@@ -1,3 +1,5 @@
+//! The rule `tensor-element-invalid`: an element of a tensor is no value of the element type.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, TensorFault};

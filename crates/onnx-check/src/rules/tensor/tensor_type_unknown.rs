@@ -1,3 +1,5 @@
+//! The rule `tensor-type-unknown`: a tensor has no element type, or one that does not exist.
+
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::tensor::{Payload, TensorFault};
 

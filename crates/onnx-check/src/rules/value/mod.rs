@@ -6,8 +6,11 @@ mod value_defined_twice;
 use super::{Entry, entry};
 use crate::cx::ValueCx;
 
+/// The function of a rule of this unit.
+pub(crate) type Check = fn(&mut ValueCx<'_, '_>);
+
 /// The rules of this unit, in alphabetical order.
-pub(crate) static ENTRIES: &[Entry<fn(&mut ValueCx<'_, '_>)>] = &[
+pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&outer_value_hidden::RULE, outer_value_hidden::check),
     entry(&value_defined_twice::RULE, value_defined_twice::check),
 ];

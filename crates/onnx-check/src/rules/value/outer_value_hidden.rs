@@ -1,3 +1,6 @@
+//! The rule `outer-value-hidden`: an input or initializer of a nested graph has the name of a value that is visible
+//! from outside.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::Def;
 

@@ -1,3 +1,5 @@
+//! The rule `value-defined-twice`: two places define a value of the same name where both are visible.
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::Def;
 
