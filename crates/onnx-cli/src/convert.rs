@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use bytes::Bytes;
 use onnx_codec::file::write_atomically;
+use onnx_codec::formats::{self, Loss};
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, encode, externalize, inline, save,
 };
@@ -36,23 +36,26 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| report(&loaded, out))?;
     let files = move_weights(&mut loaded, args, out)?;
     let encoded = encode(&loaded.model, &EncodeOptions::default())?;
-    if format == Format::Onnx {
-        if to_stdout {
+    let to_text = match format {
+        Format::Onnx if to_stdout => {
             drop(progress);
             out.bytes(encoded.iter().map(|piece| &piece[..]))?;
-        } else {
+            return Ok(Outcome::Fine);
+        }
+        Format::Onnx => {
             save(&args.output_file, &encoded, &files)?;
-            drop(progress);
+            return Ok(Outcome::Fine);
         }
-    } else {
-        // The text is made from one piece.
-        let text = render(encoded.into_bytes(), format, out)?;
+        Format::Textproto => formats::to_text,
+        Format::Json => formats::to_json,
+    };
+    let rendered = to_text(encoded.into_bytes()).map_err(Failure::new)?;
+    progress.aside(|| report_losses(&rendered.losses, format, out));
+    if to_stdout {
         drop(progress);
-        if to_stdout {
-            out.bytes([text.as_bytes()])?;
-        } else {
-            save_text(&args.output_file, &text, &files)?;
-        }
+        out.bytes([rendered.text.as_bytes()])?;
+    } else {
+        save_text(&args.output_file, &rendered.text, &files)?;
     }
     Ok(Outcome::Fine)
 }
@@ -69,17 +72,16 @@ fn report(loaded: &Loaded, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn render(encoded: Bytes, format: Format, out: &Out) -> Result<String, Failure> {
+/// Says on standard error what the text leaves out.
+fn report_losses(losses: &[Loss], format: Format, out: &Out) {
     /// More of the same tells nothing new.
-    const MOST_LOSSES: usize = 5;
-    let (text, losses) = format::to_text(encoded, format).map_err(Failure::new)?;
-    for loss in losses.iter().take(MOST_LOSSES) {
-        out.warning(&format!("{} cannot say {loss}", format.name()), None);
+    const MOST: usize = 5;
+    for loss in losses.iter().take(MOST) {
+        out.warning(&format!("{} leaves out {loss}", format.name()), None);
     }
-    if let Some(more) = losses.len().checked_sub(MOST_LOSSES).filter(|&more| more > 0) {
-        out.warning(&format!("{more} more such losses"), None);
+    if let Some(more) = losses.len().checked_sub(MOST).filter(|&more| more > 0) {
+        out.warning(&format!("{} left out", size::plural(more as u64, "more thing")), None);
     }
-    Ok(text)
 }
 
 /// Moves weights as the user wishes, and returns the files to write beside the model.

@@ -39,6 +39,11 @@ impl Failure {
         Self { message: message.to_string(), help: None }
     }
 
+    /// The same with the file it is about.
+    pub(crate) fn about(self, file: &str) -> Self {
+        Self { message: format!("{file}: {}", self.message), ..self }
+    }
+
     /// The same with advice.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }

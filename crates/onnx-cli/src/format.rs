@@ -1,9 +1,8 @@
-//! The formats in which a model can be stored, and the way from each to bytes of a `ModelProto` and back.
+//! The formats in which a model can be stored.
 
 use std::path::Path;
 
 use clap::ValueEnum;
-use onnx_codec::formats::{self, FormatError, Loss};
 
 use crate::exit::Failure;
 
@@ -30,6 +29,11 @@ impl Format {
         })
     }
 
+    /// Whether it is made from characters.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Textproto | Self::Json)
+    }
+
     /// What people call it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -38,23 +42,6 @@ impl Format {
             Self::Json => "JSON",
         }
     }
-}
-
-/// The bytes of the `ModelProto` that a text describes.
-pub(crate) fn from_text(text: &str, format: Format) -> Result<bytes::Bytes, FormatError> {
-    match format {
-        Format::Json => formats::from_json(text),
-        Format::Textproto | Format::Onnx => formats::from_text(text),
-    }
-}
-
-/// The text of an encoded model, and what it leaves out.
-pub(crate) fn to_text(model: bytes::Bytes, format: Format) -> Result<(String, Vec<Loss>), FormatError> {
-    let rendered = match format {
-        Format::Json => formats::to_json(model)?,
-        Format::Textproto | Format::Onnx => formats::to_text(model)?,
-    };
-    Ok((rendered.text, rendered.losses))
 }
 
 /// What bytes that are no model look like, as advice.

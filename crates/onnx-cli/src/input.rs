@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use onnx_codec::file::{MAX_STREAM_BYTES, read};
-use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, decode};
+use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, decode, formats};
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::Model;
 
@@ -61,33 +61,40 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
     let format = args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
     let len = bytes.len() as u64;
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("{name}: {error}"));
-    let decoded = if format == Format::Onnx {
-        decode(bytes.clone(), &DecodeOptions::default()).map_err(|error| {
-            let failure = failed(&error);
-            match format::advice(&bytes) {
-                Some(advice) => failure.help(advice),
-                None => failure,
-            }
-        })?
-    } else {
-        let text = std::str::from_utf8(&bytes).map_err(|error| failed(&error))?;
-        let encoded = format::from_text(text, format).map_err(|error| {
-            let failure = failed(&format_args!("this is not {} of a model: {error}", format.name()));
-            if format == Format::Textproto && text.trim_start().starts_with('<') {
-                return failure.help(
-                    "ONNX text syntax (`< ir_version: 10 >`) is another format, which is not read yet",
-                );
-            }
-            failure
-        })?;
-        let options = DecodeOptions { no_offsets: true, ..DecodeOptions::default() };
-        let Decoded { model, findings } = decode(encoded, &options).map_err(|error| failed(&error))?;
-        Decoded { model, findings: without_positions(findings) }
-    };
-    let Decoded { model, findings } = decoded;
+    let encoded = encoded(&bytes, format).map_err(|failure| failure.about(&name))?;
+    let options = DecodeOptions { no_offsets: format.is_text(), ..DecodeOptions::default() };
+    let Decoded { model, findings } = decode(encoded, &options).map_err(|error| {
+        let failure = Failure::new(error).about(&name);
+        match format::advice(&bytes).filter(|_| !format.is_text()) {
+            Some(advice) => failure.help(advice),
+            None => failure,
+        }
+    })?;
+    let findings = if format.is_text() { without_positions(findings) } else { findings };
     let path = (!is_stdin(path)).then(|| path.to_owned());
     Ok(Loaded { name, path, format, bytes: len, model, findings, mode })
+}
+
+/// The `ModelProto` that a file holds or describes.
+fn encoded(bytes: &Bytes, format: Format) -> Result<Bytes, Failure> {
+    let from_text = match format {
+        Format::Onnx => return Ok(bytes.clone()),
+        Format::Textproto => formats::from_text,
+        Format::Json => formats::from_json,
+    };
+    let name = format.name();
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let failure = Failure::new(format_args!("this is not {name}, but binary: {error}"));
+        failure.help("if it is a binary model, add `--from onnx`")
+    })?;
+    from_text(text).map_err(|error| {
+        let failure = Failure::new(format_args!("this is not {name} of a model: {error}"));
+        if format == Format::Textproto && text.trim_start().starts_with('<') {
+            return failure
+                .help("ONNX text syntax (`<ir_version: 10>`) is another format, which is not read yet");
+        }
+        failure
+    })
 }
 
 fn read_stdin() -> Result<Bytes, Failure> {

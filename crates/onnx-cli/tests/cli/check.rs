@@ -40,6 +40,10 @@ fn files_of_other_kinds_get_advice() {
     let folder = Folder::with("page.onnx", "<!DOCTYPE html><html></html>");
     folder.put("pointer.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
     folder.put("json.onnx", "{\"irVersion\": \"8\"}");
+    folder.put("binary.json", [0xff; 20]);
+    folder.put("syntax.textproto", "<ir_version: 10> g () => () {}");
+    onnx(&folder, "check binary.json").exits(2).says("binary.json: this is not JSON").says("--from onnx");
+    onnx(&folder, "check syntax.textproto").exits(2).says("line 1, column 1").says("another format");
     onnx(&folder, "check page.onnx").exits(2).says("the download went wrong");
     onnx(&folder, "check pointer.onnx").exits(2).says("git lfs pull");
     onnx(&folder, "check json.onnx").exits(2).says("--from json");

@@ -85,6 +85,17 @@ fn weights_left_behind_are_mentioned() {
 }
 
 #[test]
+fn losses_are_mentioned() {
+    let mut model = models::small();
+    // Field 1000 with a varint, which no model has.
+    model.extend([0xc0, 0x3e, 0x01]);
+    let folder = Folder::with("in.onnx", &model);
+    onnx(&folder, "convert in.onnx out.json").exits(0).says("JSON leaves out the model: field 1000");
+    onnx(&folder, "convert in.onnx out.onnx").exits(0);
+    assert!(folder.get("out.onnx") == model);
+}
+
+#[test]
 fn failures_leave_everything_as_it_was() {
     let model = models::small();
     let folder = Folder::with("in.onnx", &model);
