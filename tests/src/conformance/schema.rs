@@ -105,11 +105,6 @@ impl Schema {
         // Only this table makes identifiers.
         &self.messages[id.0]
     }
-
-    /// All message types.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter()
-    }
 }
 
 impl Message {
