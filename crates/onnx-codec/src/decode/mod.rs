@@ -16,7 +16,8 @@ mod small;
 mod tensor;
 mod ty;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
@@ -24,7 +25,7 @@ use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
 use onnx_ir::{Extras, GraphId, Model, ValueId};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{FieldMask, Symbol, UnknownField, UnknownFields};
+use onnx_types::{FieldMask, Symbol, Type, UnknownField, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::error::DecodeError;
@@ -103,6 +104,8 @@ struct Cx<'a> {
     open: Vec<GraphId>,
     /// Values that an output or an entry of `value_info` named without saying anything of them.
     silent: HashSet<ValueId, RandomState>,
+    /// The types of values that were read so far, by their bytes: a model has few, each many times.
+    types: HashMap<&'a [u8], Arc<Type>, RandomState>,
 }
 
 impl<'a> Cx<'a> {
@@ -118,6 +121,7 @@ impl<'a> Cx<'a> {
             steps: Vec::new(),
             open: Vec::new(),
             silent: HashSet::default(),
+            types: HashMap::default(),
         }
     }
 

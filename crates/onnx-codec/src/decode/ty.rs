@@ -1,5 +1,7 @@
 //! `TypeProto` and what is in it.
 
+use std::sync::Arc;
+
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
@@ -27,6 +29,25 @@ impl Canonical {
 }
 
 impl<'a> Cx<'a> {
+    /// The type of a value. Values whose types have the same bytes share it.
+    pub(super) fn shared_ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Arc<Type>> {
+        // In a nested graph, the same bytes may exceed the limit on nesting.
+        let key = match pieces {
+            [piece] if self.open.len() == 1 => piece.as_slice(),
+            _ => return Ok(Arc::new(self.ty(reader, pieces)?)),
+        };
+        if let Some(ty) = self.types.get(key) {
+            return Ok(Arc::clone(ty));
+        }
+        let before = (self.input.non_minimal(), self.findings.counts().total());
+        let ty = Arc::new(self.ty(reader, pieces)?);
+        // Bytes that are remarkable are so wherever they stand.
+        if before == (self.input.non_minimal(), self.findings.counts().total()) {
+            self.types.insert(key, Arc::clone(&ty));
+        }
+        Ok(ty)
+    }
+
     /// A type, merged from its pieces; its bytes are kept where their form is not the usual one.
     pub(super) fn ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Type> {
         let minimal = self.input.non_minimal();
