@@ -32,18 +32,15 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// When to use colours; `auto` means on terminals, unless NO_COLOR is set.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 100)]
     pub(crate) color: Color,
 }
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On terminals, unless the environment says otherwise.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -68,10 +65,10 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// The format of the input; without this, the extension decides, and what has none is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT", display_order = 90)]
     pub(crate) from: Option<Format>,
     /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
-    #[arg(long)]
+    #[arg(long, display_order = 91)]
     pub(crate) no_map: bool,
 }
 
