@@ -20,13 +20,17 @@ impl DecodeError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum EncodeError {
     /// Graphs or types are nested deeper than readers accept.
-    #[error("the model nests messages deeper than {limit}: raise `EncodeOptions::message_depth` to write it all the same")]
+    #[error(
+        "the model nests messages deeper than {limit}: raise `EncodeOptions::message_depth` to write it all the same"
+    )]
     TooDeep {
         /// The limit.
         limit: u32,
     },
     /// A tensor of one repeated element takes too much room written out, or more than can be counted.
-    #[error("a tensor of one repeated element takes more than {limit} bytes: raise `EncodeOptions::splat_bytes` to write it")]
+    #[error(
+        "a tensor of one repeated element takes more than {limit} bytes: raise `EncodeOptions::splat_bytes` to write it"
+    )]
     SplatTooLarge {
         /// The limit in bytes.
         limit: u64,

@@ -48,6 +48,9 @@ rules! {
         "A dimension is both a number and a variable; the last one counts.";
     /// The file has no graph.
     NO_GRAPH = 1008 "no-graph" Error Enforced "The model has no graph; it is taken as an empty one.";
+    /// An attribute that refers to another one holds a value.
+    REFERENCE_WITH_VALUE = 1009 "reference-with-value" Error Partly
+        "An attribute refers to an attribute of the function and holds a value, too; the value is kept beside it.";
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute, SparseTensor};
-use onnx_proto::wire::{Field, Payload, Reader, Value};
-use onnx_types::{FieldMask, Symbol, Type};
+use onnx_proto::wire::{Field, Payload, Reader, Value, Writer};
+use onnx_types::{FieldMask, Symbol, Type, UnknownField};
 use smallvec::SmallVec;
 
 use super::tensor::{SparseParts, TensorParts};
@@ -21,9 +21,10 @@ struct Parts<'a> {
     value: Option<AttrValue>,
     /// Which field the value stands in.
     number: u32,
-    /// A singular tensor, sparse tensor, graph or type may come in several pieces.
-    tensor: Option<TensorParts<'a>>,
-    sparse: Option<SparseParts<'a>>,
+    /// A singular tensor, sparse tensor, graph or type may come in several pieces. The large ones are boxed, because an
+    /// attribute is on the stack while a graph in it is read.
+    tensor: Option<Box<TensorParts<'a>>>,
+    sparse: Option<Box<SparseParts<'a>>>,
     graph: Pieces<'a>,
     /// Graphs are read last, when it is known that the value is of this field.
     graphs: Vec<Reader<'a>>,
@@ -89,7 +90,7 @@ impl<'a> Cx<'a> {
                 self.keep(&mut parts.form.unknown, &field, !other);
             }
         }
-        self.finish(whole, parts)
+        self.finish(&whole, parts)
     }
 
     /// Name, documentation, kind and reference.
@@ -108,7 +109,12 @@ impl<'a> Cx<'a> {
                 parts.doc = self.name(reader, text)?;
                 parts.form.note(13, text.is_empty());
             }
-            (20, _, Some(code)) => parts.declared = Some(reader.int32(code)),
+            (20, _, Some(code)) => {
+                let code = reader.int32(code);
+                if let Some(before) = parts.declared.replace(code) {
+                    declared_again(parts, before, code);
+                }
+            }
             (21, Some(text), _) => {
                 parts.reference = (!text.is_empty()).then_some(self.name(reader, text)?);
                 parts.form.note(21, text.is_empty());
@@ -193,17 +199,17 @@ impl<'a> Cx<'a> {
         Ok(graph)
     }
 
-    fn finish(&mut self, whole: Reader<'a>, mut parts: Parts<'a>) -> Result<Attribute> {
+    fn finish(&mut self, whole: &Reader<'a>, mut parts: Parts<'a>) -> Result<Attribute> {
         let value = match parts.reference {
             Some(target) => {
                 if parts.has_value() {
                     // A value beside the reference is kept as it stands; graphs in it stay out of the model.
-                    parts.several = true;
+                    self.reference_with_value(parts.name, whole.offset());
                     self.keep_value(whole.clone(), &mut parts)?;
                 }
                 AttrValue::Ref(target)
             }
-            None => self.finish_value(&whole, &mut parts)?,
+            None => self.finish_value(whole, &mut parts)?,
         };
         if parts.several {
             let name = self.model.str(parts.name).to_owned();
@@ -220,10 +226,10 @@ impl<'a> Cx<'a> {
     /// The value, of which the messages are put together now.
     fn finish_value(&mut self, whole: &Reader<'a>, parts: &mut Parts<'a>) -> Result<AttrValue> {
         if let Some(tensor) = parts.tensor.take() {
-            return Ok(AttrValue::Tensor(Arc::new(self.finish_tensor(tensor)?)));
+            return Ok(AttrValue::Tensor(Arc::new(self.finish_tensor(*tensor)?)));
         }
         if let Some(sparse) = parts.sparse.take() {
-            return Ok(AttrValue::SparseTensor(Arc::new(self.finish_sparse(sparse)?)));
+            return Ok(AttrValue::SparseTensor(Arc::new(self.finish_sparse(*sparse)?)));
         }
         if !parts.graph.is_empty() {
             return Ok(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
@@ -239,6 +245,16 @@ impl<'a> Cx<'a> {
             return Ok(AttrValue::Type(Arc::new(self.ty(whole, &parts.ty)?)));
         }
         Ok(parts.value.take().unwrap_or_else(|| empty_list(parts.declared)))
+    }
+
+    /// Reports a value beside a reference. The reference refuses it in nested graphs only.
+    #[cold]
+    fn reference_with_value(&mut self, name: Symbol, offset: usize) {
+        let name = self.model.str(name).to_owned();
+        let nested = self.open.len() > 1;
+        self.report_as(&rules::REFERENCE_WITH_VALUE, offset, !nested, || {
+            format!("attribute {} refers to another one and holds a value, too", onnx_diag::Quoted(&name))
+        });
     }
 
     /// Keeps the value fields of an attribute that is a reference.
@@ -296,6 +312,18 @@ const fn value_field(kind: AttrKind) -> u32 {
         AttrKind::TypeProtos => 15,
         AttrKind::SparseTensor => 22,
         AttrKind::SparseTensors => 23,
+    }
+}
+
+/// Keeps the one of two declared kinds that no kind has as number, as protobuf does: it is an unknown field.
+#[cold]
+fn declared_again(parts: &mut Parts<'_>, before: i32, code: i32) {
+    let (kind, other) = if AttrKind::from_code(code).is_some() { (code, before) } else { (before, code) };
+    parts.declared = Some(kind);
+    if AttrKind::from_code(other).is_none() {
+        let mut writer = Writer::new();
+        writer.int32(20, other);
+        parts.form.unknown.push(UnknownField { number: 20, bytes: writer.finish().into_bytes() });
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
-use onnx_diag::{Caps, Diagnostic, Locus, Policy, Rule, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
 use onnx_ir::{Extras, GraphId, Model, ValueId};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
@@ -183,6 +183,19 @@ impl<'a> Cx<'a> {
     /// Records a finding at a byte offset.
     #[cold]
     fn report(&mut self, rule: &'static Rule, offset: usize, message: impl FnOnce() -> String) {
+        let beyond = rule.reference == Reference::NotEnforced;
+        self.report_as(rule, offset, beyond, message);
+    }
+
+    /// Records a finding at a byte offset, saying whether the reference would not have it.
+    #[cold]
+    fn report_as(
+        &mut self,
+        rule: &'static Rule,
+        offset: usize,
+        beyond: bool,
+        message: impl FnOnce() -> String,
+    ) {
         let Self { findings, model, steps, .. } = self;
         findings.report_with(rule, || {
             let mut locus = Locus::model();
@@ -197,7 +210,7 @@ impl<'a> Cx<'a> {
                     Step::Training(index) => locus.training_info(index),
                 };
             }
-            Diagnostic::new(rule, locus.at_byte(offset as u64), message())
+            Diagnostic::new(rule, locus.at_byte(offset as u64), message()).beyond_reference(beyond)
         });
     }
 

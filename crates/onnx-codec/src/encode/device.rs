@@ -1,7 +1,8 @@
 //! Device configurations of models and nodes.
 
 use onnx_ir::{
-    DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding, SimpleSharding,
+    DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
+    SimpleSharding,
 };
 use onnx_proto::wire::Writer;
 

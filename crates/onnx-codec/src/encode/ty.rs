@@ -21,7 +21,10 @@ impl Cx<'_> {
         let depth = self.deeper(depth, 2)?;
         writer.message(number, |writer| {
             match &ty.kind {
-                TypeKind::Opaque { .. } | TypeKind::Tensor(_) | TypeKind::Sequence(_) | TypeKind::Map { .. } => {
+                TypeKind::Opaque { .. }
+                | TypeKind::Tensor(_)
+                | TypeKind::Sequence(_)
+                | TypeKind::Map { .. } => {
                     // The denotation is field 6, which comes after tensors, sequences and maps only.
                     let after = !matches!(ty.kind, TypeKind::Opaque { .. });
                     if after {
@@ -70,9 +73,8 @@ impl Cx<'_> {
     }
 
     fn wrapped(&self, writer: &mut Writer, number: u32, inner: Option<&Type>, depth: u32) -> Result {
-        writer.message(number, |writer| {
-            inner.map_or(Ok(()), |inner| self.nested_type(writer, 1, inner, depth))
-        })
+        writer
+            .message(number, |writer| inner.map_or(Ok(()), |inner| self.nested_type(writer, 1, inner, depth)))
     }
 
     fn tensor_type(&self, writer: &mut Writer, tensor: &TensorType) {
