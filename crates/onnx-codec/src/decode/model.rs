@@ -252,9 +252,12 @@ impl<'a> Cx<'a> {
                 }
                 (11, Some(default)) => {
                     let position = self.model.function(function).defaults.len();
+                    // A default is no part of the body: graphs in it do not see the names there.
+                    let outer = self.scope.enter(true);
                     let default = self
                         .attribute(&fields, default)
                         .map_err(|error| error.in_item("attribute_proto", position))?;
+                    self.scope.leave(outer, |_| ());
                     self.model.function_mut(function).defaults.push(default);
                 }
                 (14, Some(entry)) => {

@@ -177,8 +177,8 @@ impl<'a> Cx<'a> {
             }
             (13, Some(entry), _) => parts.external.push(self.tensor_metadata(reader, entry)?),
             (14, _, Some(code)) if matches!(reader.int32(code), 0 | 1) => {
-                parts.is_external = code == 1;
-                parts.form.note(14, code == 0);
+                parts.is_external = reader.int32(code) == 1;
+                parts.form.note(14, !parts.is_external);
             }
             (16, Some(entry), _) => parts.metadata.push(self.tensor_metadata(reader, entry)?),
             _ => return Ok(false),
@@ -199,6 +199,9 @@ impl<'a> Cx<'a> {
                     present.insert(field.number);
                     if field.number == 6 || !len(field.value).is_some_and(|payload| payload.is_empty()) {
                         filled.insert(field.number);
+                    } else if field.number == 9 {
+                        // A singular field: the last one counts.
+                        filled.remove(9);
                     }
                 }
             }
