@@ -1,5 +1,11 @@
 //! Files come back as they were: the bundled models, and whatever bytes `proptest` thinks of.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, in its helper functions too"
+)]
+
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
 use onnx_tests::conformance::data::{Data, bundled};

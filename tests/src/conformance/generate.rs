@@ -65,11 +65,15 @@ pub fn message(
     }
     if style == Style::Canonical {
         fields.sort_by_key(|field| field.map_or(u32::MAX, |field| field.number));
-        fields.dedup_by(|a, b| match (a, b) {
-            (Some(a), Some(b)) => {
-                (a.number == b.number && !a.repeated) || (a.oneof.is_some() && a.oneof == b.oneof)
-            }
-            _ => false,
+        let mut seen: Vec<&Field> = Vec::new();
+        fields.retain(|field| {
+            let Some(field) = *field else { return true };
+            let again = seen.iter().any(|other| {
+                (other.number == field.number && !field.repeated)
+                    || (field.oneof.is_some() && other.oneof == field.oneof)
+            });
+            seen.push(field);
+            !again
         });
     }
     let mut out = Vec::new();

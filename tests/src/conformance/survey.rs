@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         };
-        if packed.len() % width == 0 { Ok(()) } else { Err(Malformed(0)) }
+        if packed.len().is_multiple_of(width) { Ok(()) } else { Err(Malformed(0)) }
     }
 
     /// A number of 32 bits is written with its sign extended to 64.
@@ -225,16 +225,13 @@ impl<'a> Walk<'a> {
     fn meaning(&mut self, message: &str, seen: &Seen) {
         let count = |numbers: &[u32]| numbers.iter().filter(|number| seen.numbers.contains(number)).count();
         let filled = |numbers: &[u32]| numbers.iter().filter(|number| seen.filled.contains(number)).count();
+        let values = count(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 22, 23]);
+        if message == "AttributeProto" && values > 0 && filled(&[21]) > 0 {
+            self.survey.findings.insert("reference-with-value");
+        }
         let finding = match message {
             "ModelProto" if filled(&[7]) == 0 => "no-graph",
-            "AttributeProto" if count(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 22, 23]) > 1 => {
-                "attribute-with-several-values"
-            }
-            "AttributeProto"
-                if filled(&[21]) > 0 && count(&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 22, 23]) > 0 =>
-            {
-                "attribute-with-several-values"
-            }
+            "AttributeProto" if values > 1 => "attribute-with-several-values",
             "TensorProto" if filled(&[4, 5, 6, 7, 9, 10, 11]) > 1 => "tensor-with-several-data-fields",
             "TypeProto" if seen.oneofs.len() > 1 => "type-with-several-kinds",
             "TensorShapeProto.Dimension" if seen.oneofs.len() > 1 => "dimension-with-two-values",

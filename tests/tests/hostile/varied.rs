@@ -1,0 +1,1 @@
+//! One model with everything in it, damaged in every place.
