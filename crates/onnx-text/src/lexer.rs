@@ -130,6 +130,16 @@ impl<'a> Lexer<'a> {
         self.text.get(at).copied()
     }
 
+    /// The text from here on.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.text.get(self.mark.at..).unwrap_or_default()
+    }
+
+    /// Goes on by so many bytes, among which must be no line break.
+    pub(crate) const fn skip(&mut self, bytes: usize) {
+        self.mark.at += bytes;
+    }
+
     /// Skips white space and comments; gives the byte after them.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {

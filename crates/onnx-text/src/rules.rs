@@ -43,9 +43,6 @@ rules! {
     /// A key that the place does not know.
     UNKNOWN_KEY = 7 "unknown-key" Error Enforced
         "There is no such key at this place.";
-    /// A name is not UTF-8.
-    NAME_NOT_UTF8 = 8 "name-not-utf8" Error NotEnforced
-        "A name or text is not UTF-8.";
     /// The data of a tensor were left out when the text was printed.
     ELIDED_TENSOR = 9 "elided-tensor" Error Enforced
         "The data of a tensor were left out when the text was printed.";

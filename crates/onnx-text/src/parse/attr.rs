@@ -68,7 +68,9 @@ impl<'a> Parser<'a> {
         let word = self.word("a kind of attribute")?;
         let known = (1..=14).filter_map(AttrKind::from_code).find(|kind| kind.name().as_bytes() == word);
         known.ok_or_else(|| {
-            self.error_since(&rules::UNEXPECTED_TOKEN, mark, || "there is no such kind of attribute".to_owned())
+            self.error_since(&rules::UNEXPECTED_TOKEN, mark, || {
+                "there is no such kind of attribute".to_owned()
+            })
         })
     }
 
@@ -186,12 +188,7 @@ impl<'a> Parser<'a> {
         if matches!(self.lex.peek(), Some(b'{' | b'=' | b'"')) || self.lex.peek_word().is_some() {
             return Ok(AttrValue::Tensor(Arc::new(self.named_tensor(mark, &text)?)));
         }
-        if onnx_types::ElemType::from_code(text.code).is_none() {
-            let code = text.code;
-            return Err(self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || {
-                format!("there is no element type {code}")
-            }));
-        }
+        self.existing(mark, text.code)?;
         Ok(AttrValue::Type(Arc::new(text.ty)))
     }
 

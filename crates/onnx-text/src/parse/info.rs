@@ -38,7 +38,7 @@ impl<'a> Parser<'a> {
     pub(super) fn info(&mut self) -> Result<Info> {
         self.lex.peek();
         let mark = self.lex.mark();
-        let ty = if self.is_type() { Some(Arc::new(self.ty()?)) } else { None };
+        let ty = if self.is_type() { Some(self.value_type()?) } else { None };
         let name = self.name("a name")?;
         let extras = self.info_annotation()?;
         Ok(Info { name, ty, extras, mark })
@@ -74,26 +74,29 @@ impl<'a> Parser<'a> {
             }
             return Ok(Definition::Info(info));
         }
-        let text = self.type_text()?;
+        let (ty, code) = self.shared_type()?;
         let name = self.name("a name")?;
         if !self.lex.eat(b'=') {
-            if onnx_types::ElemType::from_code(text.code).is_none() {
-                return Err(self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || {
-                    "there is no such element type".to_owned()
-                }));
-            }
+            self.existing(mark, code)?;
             let extras = self.info_annotation()?;
-            return Ok(Definition::Info(Info { name, ty: Some(Arc::new(text.ty)), extras, mark }));
+            return Ok(Definition::Info(Info { name, ty: Some(ty), extras, mark }));
         }
-        let head = self.tensor_head(mark, &text)?;
+        let head = self.tensor_head(mark, &ty, code)?;
         let constant = Constant::Dense(self.tensor(head)?);
         let initializer = Initializer { name, constant, mark };
         Ok(if as_input {
-            let info = Info { name, ty: Some(Arc::new(text.ty)), extras: None, mark };
-            Definition::Both(info, initializer)
+            Definition::Both(Info { name, ty: Some(ty), extras: None, mark }, initializer)
         } else {
             Definition::Initializer(initializer)
         })
+    }
+
+    /// Takes the type of a value.
+    fn value_type(&mut self) -> Result<Arc<Type>> {
+        let mark = self.lex.mark();
+        let (ty, code) = self.shared_type()?;
+        self.existing(mark, code)?;
+        Ok(ty)
     }
 
     /// An input of a graph.
@@ -130,22 +133,26 @@ impl<'a> Parser<'a> {
         let value = self.used(graph, info.name);
         let index = self.model.graph(graph).outputs().len();
         self.model.push_graph_output(graph, value);
-        let own = self.merge_info(value, info);
+        let own = self.merge_info(graph, value, info);
         self.model.set_output_info(graph, index, own);
     }
 
     /// An entry of the value info.
     pub(super) fn value_info(&mut self, graph: GraphId, info: Info) {
         let value = self.used(graph, info.name);
-        let own = self.merge_info(value, info);
+        let own = self.merge_info(graph, value, info);
         self.model.push_value_info(graph, value, own);
     }
 
     /// Takes over what is said of a value for the first time; returns what deviates from an earlier statement.
-    fn merge_info(&mut self, value: ValueId, info: Info) -> Option<Box<OwnInfo>> {
+    ///
+    /// A graph that names a value of another graph speaks for itself only: otherwise the other graph would be written with
+    /// an entry that it did not have.
+    fn merge_info(&mut self, graph: GraphId, value: ValueId, info: Info) -> Option<Box<OwnInfo>> {
         let record = self.model.value(value);
         let says_nothing = record.shared_ty().is_none() && record.extras().is_none();
-        if says_nothing && !self.is_described_input(value) && !self.silent.contains(&value) {
+        let foreign = self.is_foreign(graph, value);
+        if says_nothing && !foreign && !self.is_described_input(value) && !self.silent.contains(&value) {
             if info.ty.is_none() && info.extras.is_none() {
                 self.silent.insert(value);
             }
@@ -157,15 +164,26 @@ impl<'a> Parser<'a> {
             (None, None) => true,
             _ => false,
         };
-        if same_type && record.extras() == info.extras.as_deref() {
+        if same_type && record.extras() == info.extras.as_deref() && !(foreign && says_nothing) {
             return None;
         }
-        let Extras { doc, metadata, mask, unknown, .. } = info.extras.map(|extras| *extras).unwrap_or_default();
+        let Extras { doc, metadata, mask, unknown, .. } =
+            info.extras.map(|extras| *extras).unwrap_or_default();
         Some(Box::new(OwnInfo { ty: info.ty, doc, metadata, mask, unknown }))
     }
 
     fn is_input(&self, value: ValueId) -> bool {
         matches!(self.model.value(value).def(), Def::Input { .. })
+    }
+
+    /// Whether a value belongs to another graph, or may turn out to: an enclosing graph may still define what a nested one
+    /// does not.
+    fn is_foreign(&self, graph: GraphId, value: ValueId) -> bool {
+        match self.model.value(value).def() {
+            Def::Output { node, .. } => self.model.node(node).graph() != graph,
+            Def::Input { graph: home, .. } | Def::Initializer(home) => home != graph,
+            Def::Unresolved(_) => self.open.len() > 1,
+        }
     }
 
     /// Whether a graph's list of inputs describes the value; functions only name theirs.

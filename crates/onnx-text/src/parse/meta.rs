@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use onnx_ir::{Extras, Metadata, MetadataEntry, OpsetImport};
+use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
 use onnx_types::{FieldMask, Symbol, Text, UnknownField, UnknownFields};
 
@@ -35,10 +36,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes an annotation, if one comes next. `entry` takes the value of a key, and says whether it knows the key.
-    pub(super) fn annotation(
-        &mut self,
-        entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>,
-    ) -> Result {
+    pub(super) fn annotation(&mut self, entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>) -> Result {
         if !self.is_annotation() {
             return Ok(());
         }
@@ -112,7 +110,13 @@ impl<'a> Parser<'a> {
             let number = parser.int()?;
             match u32::try_from(number) {
                 Ok(number) if number < 32 => mask.insert(number),
-                _ => return Err(parser.out_of_range(mark, &number.to_string(), "a field number from 0 to 31")),
+                _ => {
+                    return Err(parser.out_of_range(
+                        mark,
+                        &number.to_string(),
+                        "a field number from 0 to 31",
+                    ));
+                }
             }
             Ok(())
         })
@@ -184,13 +188,8 @@ impl<'a> Parser<'a> {
 
     /// Takes a string as text of its own.
     pub(super) fn owned_text(&mut self) -> Result<Text> {
-        self.lex.peek();
-        let mark = self.lex.mark();
         let bytes = self.string("a string")?;
-        match Text::from_utf8(Bytes::copy_from_slice(&bytes)) {
-            Ok(text) => Ok(text),
-            Err(_) => Err(self.not_utf8(mark)),
-        }
+        Ok(Text::from(from_bytes(&bytes).into_owned()))
     }
 
     /// Takes a list of imported operator sets.

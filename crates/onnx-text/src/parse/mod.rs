@@ -17,12 +17,14 @@ mod tensor;
 mod ty;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, Origin, ValueId};
-use onnx_types::Symbol;
+use onnx_types::raw_text::from_bytes;
+use onnx_types::{Symbol, Type};
 
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
@@ -96,11 +98,14 @@ fn parse<'a, T>(
     options: &ParseOptions,
     read: impl FnOnce(&mut Parser<'a>) -> Result<T>,
 ) -> Result<(Model, T), ParseError> {
-    // About every eighth byte begins a name; most names occur several times.
-    let names = onnx_schema::interner_with_capacity(text.len() / 32);
+    // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
+    let lines = text.iter().filter(|&&byte| byte == b'\n').count().min(text.len() / 16).min(1 << 20);
+    let mut model = Model::with_names(onnx_schema::interner_with_capacity(lines * 2));
+    model.reserve(lines, lines);
     let mut parser = Parser {
         lex: Lexer::new(text),
-        model: Model::with_names(names),
+        model,
+        types: HashMap::default(),
         scope: Scope::default(),
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
@@ -112,7 +117,9 @@ fn parse<'a, T>(
     let length = text.len() as u64;
     let result = if length > options.limits.bytes {
         let limit = options.limits.bytes;
-        Err(parser.error(&rules::TEXT_LIMIT, || format!("the text has {length} bytes, more than the limit of {limit}")))
+        Err(parser.error(&rules::TEXT_LIMIT, || {
+            format!("the text has {length} bytes, more than the limit of {limit}")
+        }))
     } else {
         read(&mut parser).and_then(|result| parser.end_of_text().map(|()| result))
     };
@@ -132,6 +139,8 @@ struct Parser<'a> {
     lex: Lexer<'a>,
     model: Model,
     scope: Scope,
+    /// Types by their spelling.
+    types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
     limits: Limits,
     positions: bool,
@@ -236,7 +245,8 @@ impl<'a> Parser<'a> {
             None => Ok(()),
             Some(_) => {
                 let found = self.found();
-                Err(self.error(&rules::TRAILING_TEXT, || format!("expected the end of the text, found {found}")))
+                Err(self
+                    .error(&rules::TRAILING_TEXT, || format!("expected the end of the text, found {found}")))
             }
         }
     }
@@ -282,19 +292,10 @@ impl<'a> Parser<'a> {
         self.lex.string().map_err(|error| self.lex_error(mark, error))
     }
 
-    /// Takes a string that is text.
+    /// Takes a string as a name or text. Bytes that are not UTF-8 are held as files' are.
     fn text(&mut self, what: &str) -> Result<Symbol> {
-        let mark = self.lex.mark();
         let bytes = self.string(what)?;
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => Ok(self.model.intern(text)),
-            Err(_) => Err(self.not_utf8(mark)),
-        }
-    }
-
-    #[cold]
-    fn not_utf8(&mut self, mark: Mark) -> Reported {
-        self.error_since(&rules::NAME_NOT_UTF8, mark, || "a name or text must be UTF-8".to_owned())
+        Ok(self.model.intern(&from_bytes(&bytes)))
     }
 
     /// Takes a literal.

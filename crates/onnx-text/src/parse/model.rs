@@ -194,8 +194,10 @@ impl<'a> Parser<'a> {
             .into_iter()
             .map(|parameter| bind(parameter, &|parser, name| parser.output_named(initialization, name)))
             .collect();
-        info.update_binding =
-            update.into_iter().map(|parameter| bind(parameter, &|parser, name| parser.reference(name))).collect();
+        info.update_binding = update
+            .into_iter()
+            .map(|parameter| bind(parameter, &|parser, name| parser.reference(name)))
+            .collect();
         if let Some(outer) = outer {
             self.leave(outer);
         }
@@ -206,7 +208,9 @@ impl<'a> Parser<'a> {
     fn output_named(&self, graph: Option<GraphId>, name: Symbol) -> ValueRef {
         let outputs = graph.map_or(&[][..], |graph| self.model.graph(graph).outputs());
         let named = outputs.iter().find(|output| self.model.value(output.value()).name() == name);
-        named.filter(|_| !name.is_empty()).map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
+        named
+            .filter(|_| !name.is_empty())
+            .map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
     }
 
     /// Takes a function with its header.

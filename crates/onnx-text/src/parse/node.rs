@@ -1,5 +1,8 @@
 //! Nodes.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, LoadedNode, LoadedOutput, NodeId, ValueId};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -58,7 +61,11 @@ impl<'a> Parser<'a> {
         }
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
-        let outputs: SmallVec<[LoadedOutput; 4]> = outputs.iter().map(|&name| self.output(name)).collect();
+        let mut outputs: SmallVec<[LoadedOutput; 4]> =
+            outputs.iter().map(|&name| self.output(name)).collect();
+        if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() > 1 {
+            self.define_once(&mut outputs);
+        }
         let id = self.model.load_node(graph, node, &inputs, &outputs);
         self.bind_outputs(id, &outputs);
         if self.positions {
@@ -89,6 +96,8 @@ impl<'a> Parser<'a> {
             if self.lex.peek() == Some(b'.') {
                 self.qualified(word, node)?;
             }
+        } else if self.lex.peek() == Some(b'.') {
+            self.qualified(b"", node)?;
         } else if self.lex.peek() == Some(b'"') {
             node.op = self.text("an operator")?;
             if self.lex.eat(b'.') {
@@ -114,7 +123,10 @@ impl<'a> Parser<'a> {
                 node.domain = self.intern_word(&domain);
                 return Ok(());
             }
-            domain.push(b'.');
+            // A dot before everything is read over.
+            if !domain.is_empty() {
+                domain.push(b'.');
+            }
             domain.extend_from_slice(word);
         }
     }
@@ -155,6 +167,18 @@ impl<'a> Parser<'a> {
                 LoadedOutput::Unresolved(value)
             }
             _ => LoadedOutput::New(name),
+        }
+    }
+
+    /// A value that was used before is defined by the first output of its name only; another one is a new value.
+    fn define_once(&self, outputs: &mut [LoadedOutput]) {
+        let mut defined: HashSet<ValueId, RandomState> = HashSet::default();
+        for output in outputs {
+            if let LoadedOutput::Unresolved(value) = *output
+                && !defined.insert(value)
+            {
+                *output = LoadedOutput::New(self.model.value(value).name());
+            }
         }
     }
 

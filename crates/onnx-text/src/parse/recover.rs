@@ -33,7 +33,8 @@ impl Parser<'_> {
             // What stands at the very place of the error may be the culprit, but also what comes next.
             let past = mark.at >= wrong && mark.at > start.at;
             if depth == 0 && past {
-                let begins_node = mark.line > line && (byte == b'[' || byte == b'"' || self.lex.peek_word().is_some());
+                let begins_node =
+                    mark.line > line && (byte == b'[' || byte == b'"' || self.lex.peek_word().is_some());
                 let found = match next {
                     Next::Node => byte == b'}' || begins_node,
                     Next::Attribute => matches!(byte, b',' | b'>'),

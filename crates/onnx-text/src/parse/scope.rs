@@ -40,11 +40,6 @@ pub(super) struct Outer {
 }
 
 impl Scope {
-    /// A scope with room for so many names.
-    pub(super) fn with_capacity(names: usize) -> Self {
-        Self { table: vec![None; names], ..Self::default() }
-    }
-
     /// Enters a graph; in an isolated one, such as a function's body, no outer name is visible.
     pub(super) fn enter(&mut self, isolated: bool) -> Outer {
         let outer = Outer {

@@ -5,7 +5,7 @@ use onnx_ir::SparseTensor;
 use onnx_types::tensor::{
     ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment, Varints,
 };
-use onnx_types::{Dim, ElemType, FieldMask, Storage, TypeKind};
+use onnx_types::{Dim, ElemType, FieldMask, Storage, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
@@ -33,8 +33,8 @@ impl Head {
 
 impl<'a> Parser<'a> {
     /// The element type and dimensions that a type gives to a tensor.
-    pub(super) fn tensor_head(&mut self, mark: Mark, text: &TypeText) -> Result<Head> {
-        let dims = match &text.ty.kind {
+    pub(super) fn tensor_head(&mut self, mark: Mark, ty: &Type, code: i32) -> Result<Head> {
+        let dims = match &ty.kind {
             TypeKind::Tensor(tensor) => tensor.shape.as_ref().map(|shape| shape.dims()),
             _ => {
                 return Err(self.error_since(&rules::WRONG_LITERAL, mark, || {
@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
         };
         let dims = dims.and_then(|dims| dims.iter().copied().map(Dim::known).collect::<Option<TensorDims>>());
         match dims {
-            Some(dims) if text.ty.denotation.is_none() => Ok(Head { code: text.code, dims }),
+            Some(dims) if ty.denotation.is_none() => Ok(Head { code, dims }),
             _ => Err(self.error_since(&rules::WRONG_LITERAL, mark, || {
                 "the dimensions of a tensor literal must be numbers".to_owned()
             })),
@@ -134,7 +134,8 @@ impl<'a> Parser<'a> {
         self.lex.word();
         self.lex.peek();
         let mark = self.lex.mark();
-        let bytes = if self.lex.peek() == Some(b'"') { self.hex()? } else { self.raw_elements(head, is_splat)? };
+        let bytes =
+            if self.lex.peek() == Some(b'"') { self.hex()? } else { self.raw_elements(head, is_splat)? };
         if !is_splat {
             return Ok(Payload::Raw(bytes));
         }
@@ -243,7 +244,8 @@ impl<'a> Parser<'a> {
                 Ok(some(list, |list| Payload::Int64s(Varints::from_i64s(list))))
             }
             Storage::Uint64 => {
-                let max = if elem == ElemType::Uint32 && range != (i64::from(i32::MIN)..=i64::from(i32::MAX)) {
+                let max = if elem == ElemType::Uint32 && range != (i64::from(i32::MIN)..=i64::from(i32::MAX))
+                {
                     u64::from(u32::MAX)
                 } else {
                     u64::MAX
@@ -288,7 +290,8 @@ impl<'a> Parser<'a> {
             // The first byte of an ellipsis, which no literal begins with.
             Some(0xe2 | b'.') => {
                 return Err(self.error(&rules::ELIDED_TENSOR, || {
-                    "the data of this tensor were left out when the text was printed: print it in full".to_owned()
+                    "the data of this tensor were left out when the text was printed: print it in full"
+                        .to_owned()
                 }));
             }
             _ => {}
@@ -511,7 +514,7 @@ impl<'a> Parser<'a> {
 
     /// Takes what follows the type of a tensor: name, equals sign and data.
     pub(super) fn named_tensor(&mut self, mark: Mark, text: &TypeText) -> Result<Tensor> {
-        let head = self.tensor_head(mark, text)?;
+        let head = self.tensor_head(mark, &text.ty, text.code)?;
         let name = if self.lex.peek_word().is_some() || self.lex.peek() == Some(b'"') {
             let name = self.name("a name")?;
             Some(self.model.str(name).to_owned())
@@ -542,9 +545,7 @@ fn raw_bytes(elem: ElemType, payload: &Payload) -> (Bytes, u64) {
     match payload {
         Payload::Floats(bytes) => (bytes.clone(), bytes.len() as u64 / 4),
         Payload::Doubles(bytes) => (bytes.clone(), bytes.len() as u64 / 8),
-        Payload::Int32s(list) => {
-            (list.iter_i32().flat_map(i32::to_le_bytes).collect(), list.count() as u64)
-        }
+        Payload::Int32s(list) => (list.iter_i32().flat_map(i32::to_le_bytes).collect(), list.count() as u64),
         Payload::Int64s(list) => (list.iter_i64().flat_map(i64::to_le_bytes).collect(), list.count() as u64),
         Payload::Uint64s(list) if elem == ElemType::Uint32 => {
             (list.iter().flat_map(|value| (value as u32).to_le_bytes()).collect(), list.count() as u64)

@@ -1,9 +1,11 @@
 //! Types and shapes.
 
+use std::sync::Arc;
+
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
 use super::{Parser, Result};
-use crate::lexer::{element_type, is_type_word};
+use crate::lexer::{Mark, element_type, is_type_word};
 use crate::rules;
 
 /// A type as it stands in the text.
@@ -26,16 +28,56 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Takes a type of a value. Types that are spelled the same, as many are, share one place in memory.
+    pub(super) fn shared_type(&mut self) -> Result<(Arc<Type>, i32)> {
+        let spelled = self.spelled_type();
+        if let Some(spelled) = spelled
+            && let Some(ty) = self.types.get(spelled)
+        {
+            let (ty, code) = (Arc::clone(ty), ty.elem().code());
+            self.lex.skip(spelled.len());
+            return Ok((ty, code));
+        }
+        let TypeText { ty, code } = self.type_text()?;
+        let ty = Arc::new(ty);
+        if let Some(spelled) = spelled {
+            self.types.insert(spelled, Arc::clone(&ty));
+        }
+        Ok((ty, code))
+    }
+
+    /// The bytes of the type that comes next, if it is a tensor type in plain spelling and nothing belongs to it but these.
+    fn spelled_type(&mut self) -> Option<&'a [u8]> {
+        const LONGEST: usize = 96;
+        let word = self.lex.peek_word().filter(|word| element_type(word).is_some())?;
+        let rest = self.lex.rest();
+        let rest = rest.get(..rest.len().min(LONGEST))?;
+        let mut end = word.len();
+        if rest.get(end) == Some(&b'[') {
+            end += rest.get(end..)?.iter().position(|&byte| byte == b']')? + 1;
+        }
+        let spelled = rest.get(..end)?;
+        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"[],?_- ".contains(&byte);
+        // A blank and the name of a value follow; an annotation would be part of the type.
+        let ends = matches!(rest.get(end..), Some([b' ', next, ..]) if next.is_ascii_alphanumeric() || *next == b'"');
+        (ends && spelled.iter().all(plain)).then_some(spelled)
+    }
+
     /// Takes a type of a value, whose elements must be of a type that exists.
     pub(super) fn ty(&mut self) -> Result<Type> {
         let mark = self.lex.mark();
         let TypeText { ty, code } = self.type_text()?;
-        if ElemType::from_code(code).is_none() {
-            return Err(self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || {
-                format!("there is no element type {code}")
-            }));
-        }
+        self.existing(mark, code)?;
         Ok(ty)
+    }
+
+    /// Refuses a number that no element type has; only tensors can hold such a one.
+    pub(super) fn existing(&mut self, mark: Mark, code: i32) -> Result {
+        if ElemType::from_code(code).is_some() {
+            return Ok(());
+        }
+        Err(self
+            .error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("there is no element type {code}")))
     }
 
     /// Takes a type, and what an annotation says of it.

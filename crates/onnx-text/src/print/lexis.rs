@@ -1,6 +1,7 @@
 //! Names, strings and bytes.
 
 use onnx_types::Symbol;
+use onnx_types::raw_text::{holds_raw_bytes, to_bytes};
 
 use super::Printer;
 use crate::lexer::{is_float_word, is_identifier, is_type_word};
@@ -73,6 +74,10 @@ impl Printer<'_> {
 
     /// Writes a quoted text.
     pub(super) fn string(&mut self, text: &str) {
+        if holds_raw_bytes(text) {
+            self.byte_string(&to_bytes(text));
+            return;
+        }
         self.out.push('"');
         self.quoted(text);
         self.out.push('"');
