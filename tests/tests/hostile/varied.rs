@@ -1,1 +1,0 @@
-//! One model with everything in it, damaged in every place.
