@@ -150,7 +150,7 @@ fn faults_say_where_and_what_to_do() {
     let error = input.reader().string(payload).unwrap_err().in_item("node", 12).in_field("graph");
     assert_eq!(
         error.to_string(),
-        "at byte 2 in `graph.node[12]`: 6 exceeds the limit of 4: raise `WireLimits::string_bytes` to accept it"
+        "at byte 2 in `graph.node[12]`: 6 exceeds the limit of 4: raise the limit `string_bytes` to accept it"
     );
     assert_eq!(size_of_val(&error), size_of::<usize>());
     let input = Input::new(input.bytes().clone(), WireLimits::default()).unwrap();

@@ -27,6 +27,7 @@ impl<'a> Cx<'a> {
         self.open.pop();
         let model = &mut self.model;
         let parent = self.open.last().copied();
+        self.scope.settle(outer, |value| matches!(model.value(value).def(), Def::Unresolved(_)));
         self.scope.leave(outer, |value| {
             if let Some(parent) = parent {
                 model.load_unresolved(parent, value);

@@ -68,6 +68,15 @@ impl Scope {
         outer
     }
 
+    /// Forgets, of the values that the innermost graph used before anything defined them, those that it defined after all:
+    /// they are its own, and no graph around it sees them.
+    pub(super) fn settle(&mut self, outer: Outer, is_unresolved: impl Fn(ValueId) -> bool) {
+        if self.unresolved.len() > outer.unresolved {
+            let own = self.unresolved.split_off(outer.unresolved);
+            self.unresolved.extend(own.into_iter().filter(|&(_, value)| is_unresolved(value)));
+        }
+    }
+
     /// Leaves a graph. Names that it used and nobody defined become names that the enclosing graph uses; where there is
     /// none, they stay unresolved.
     pub(super) fn leave(&mut self, outer: Outer, mut moved: impl FnMut(ValueId)) {

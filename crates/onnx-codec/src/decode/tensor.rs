@@ -253,11 +253,7 @@ impl<'a> Cx<'a> {
             }
         }
         parts.segments.push(payload);
-        if parts.segments.len() > 1 {
-            // Pieces merge into one message: their fields one after the other.
-            let pieces: Vec<&[u8]> = parts.segments.iter().map(|piece| piece.as_slice()).collect();
-            segment.source = Some(pieces.concat().into());
-        } else if !canonical || minimal != self.input.non_minimal() {
+        if !canonical || minimal != self.input.non_minimal() {
             segment.source = Some(reader.share(payload));
         }
         Ok(())
@@ -271,6 +267,11 @@ impl<'a> Cx<'a> {
             self.report(&rules::TENSOR_WITH_SEVERAL_DATA_FIELDS, parts.offset, || {
                 "a tensor fills more than one data field: the one with the lowest number counts".to_owned()
             });
+        }
+        if let Some(segment) = parts.segment.as_mut().filter(|_| parts.segments.len() > 1) {
+            // Pieces merge into one message: their fields one after the other.
+            let pieces: Vec<&[u8]> = parts.segments.iter().map(|piece| piece.as_slice()).collect();
+            segment.source = Some(pieces.concat().into());
         }
         let TensorParts { data_type, dims, layout, number, content, strings, external, is_external, .. } =
             parts;

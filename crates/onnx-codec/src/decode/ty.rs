@@ -72,7 +72,7 @@ impl<'a> Cx<'a> {
     fn type_piece(&mut self, reader: &Reader<'a>, payload: Payload<'a>, ty: &mut Type) -> Result<bool> {
         let mut fields = reader.message(payload)?;
         let mut form = Canonical::new();
-        let mut kinds = 0_u32;
+        let mut several = false;
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             let Some(inner) = len(field.value) else {
@@ -81,7 +81,7 @@ impl<'a> Cx<'a> {
             };
             match field.number {
                 1 | 4 | 5 | 7 | 8 | 9 => {
-                    kinds += 1;
+                    several |= ![0, field.number].contains(&kind_field(&ty.kind));
                     let holds = self.kind(&fields, field.number, inner, &mut ty.kind)?;
                     form.holds &= holds;
                 }
@@ -93,7 +93,7 @@ impl<'a> Cx<'a> {
                 _ => form.holds = false,
             }
         }
-        if kinds > 1 {
+        if several {
             form.holds = false;
             self.report(&rules::TYPE_WITH_SEVERAL_KINDS, payload.offset(), || {
                 "a type gives more than one kind: the last one counts".to_owned()
@@ -313,5 +313,18 @@ impl<'a> Cx<'a> {
         }
         *kind = TypeKind::Opaque { domain, name };
         Ok(form.holds)
+    }
+}
+
+/// The number of the field that a kind of type stands in; 0 for none.
+const fn kind_field(kind: &TypeKind) -> u32 {
+    match kind {
+        TypeKind::None => 0,
+        TypeKind::Tensor(_) => 1,
+        TypeKind::Sequence(_) => 4,
+        TypeKind::Map { .. } => 5,
+        TypeKind::Opaque { .. } => 7,
+        TypeKind::SparseTensor(_) => 8,
+        TypeKind::Optional(_) => 9,
     }
 }

@@ -70,9 +70,9 @@ pub enum WireErrorKind {
     },
     /// A string is not UTF-8.
     Utf8,
-    /// A [`WireLimits`](super::WireLimits) bound is exceeded.
+    /// A bound is exceeded, of [`WireLimits`](super::WireLimits) or of the limits of whoever reads the messages.
     Limit {
-        /// The name of the field in [`WireLimits`](super::WireLimits).
+        /// The name of the field that holds the bound.
         name: &'static str,
         /// The bound.
         limit: u64,
@@ -98,7 +98,7 @@ impl fmt::Display for WireErrorKind {
             }
             Self::Utf8 => f.write_str("a string is not UTF-8"),
             Self::Limit { name, limit, wanted } => {
-                write!(f, "{wanted} exceeds the limit of {limit}: raise `WireLimits::{name}` to accept it")
+                write!(f, "{wanted} exceeds the limit of {limit}: raise the limit `{name}` to accept it")
             }
         }
     }
