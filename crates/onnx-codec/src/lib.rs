@@ -12,12 +12,13 @@ mod mmap;
 pub mod rules;
 pub mod source;
 
-pub use decode::{DecodeOptions, Decoded, decode};
-pub use encode::{EncodeOptions, encode};
+pub use decode::{DecodeOptions, Decoded, decode, decode_function, decode_graph, decode_node};
+pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node};
 pub use error::{DecodeError, EncodeError};
 pub use externalize::{
     DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, externalize, inline, save,
 };
 pub use file::{FileError, ReadMode};
 pub use limits::Limits;
+pub use onnx_proto::wire::Segments;
 pub use source::{Checksum, Containment, FileSource, SourceNote, verify_checksum};

@@ -4,6 +4,7 @@
 //! used before the field that defines them: inputs and initializers first, then nodes, then what refers to values by
 //! name. Skipping a node takes two varints, so the walks cost little.
 
+mod alone;
 mod attr;
 mod device;
 mod graph;
@@ -33,6 +34,8 @@ use crate::limits::Limits;
 use crate::rules;
 use recent::Recent;
 use scope::Scope;
+
+pub use alone::{decode_function, decode_graph, decode_node};
 
 /// How to read a model.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,9 @@
 //! `ModelProto`, `TrainingInfoProto` and `FunctionProto`.
 
-use onnx_ir::{FunctionId, GraphId, Owner, TrainingInfo, ValueRef};
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{FunctionId, GraphId, Owner, TrainingInfo, ValueId, ValueRef};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
@@ -168,11 +171,15 @@ impl<'a> Cx<'a> {
     fn bindings(&mut self, whole: &Reader<'a>, info: &mut TrainingInfo) -> Result<()> {
         let mut fields = whole.clone();
         let initialization = info.initialization;
+        // There may be as many bindings as outputs, so the outputs are looked up, not searched.
+        let mut outputs: Option<HashMap<Symbol, ValueId, RandomState>> = None;
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (3, Some(entry)) => {
-                    let binding =
-                        self.binding(&fields, entry, |cx, name| cx.output_named(initialization, name))?;
+                    let outputs = outputs.get_or_insert_with(|| self.outputs_by_name(initialization));
+                    let binding = self.binding(&fields, entry, |_, name| {
+                        outputs.get(&name).map_or(ValueRef::Name(name), |&value| ValueRef::Value(value))
+                    })?;
                     info.initialization_binding.push(binding);
                 }
                 (4, Some(entry)) => {
@@ -185,28 +192,33 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// The output of a graph that has the given name.
-    fn output_named(&self, graph: Option<GraphId>, name: Symbol) -> ValueRef {
+    /// The outputs of a graph by name; of several with one name, the first.
+    fn outputs_by_name(&self, graph: Option<GraphId>) -> HashMap<Symbol, ValueId, RandomState> {
         let outputs = graph.map_or(&[][..], |graph| self.model.graph(graph).outputs());
-        let named = outputs.iter().find(|output| self.model.value(output.value()).name() == name);
-        named.map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
+        let named = outputs.iter().map(|output| (self.model.value(output.value()).name(), output.value()));
+        named.rev().collect()
     }
 
     fn function(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
-        let whole = reader.message(payload)?;
-        let (domain, name, overload) = self.function_identity(&whole)?;
+        self.function_message(&reader.message(payload)?)?;
+        Ok(())
+    }
+
+    /// Reads a function from its whole message.
+    pub(super) fn function_message(&mut self, whole: &Reader<'a>) -> Result<FunctionId> {
+        let (domain, name, overload) = self.function_identity(whole)?;
         let function = self.model.add_function(domain, name, overload);
         let body = self.model.function(function).body();
         self.steps.push(Step::Function(domain, name, overload));
         let outer = self.scope.enter(true);
         self.open.push(body);
-        self.function_fields(&whole, function)?;
-        self.nodes(std::iter::once(&whole), 7, body)?;
-        self.function_references(&whole, body)?;
+        self.function_fields(whole, function)?;
+        self.nodes(std::iter::once(whole), 7, body)?;
+        self.function_references(whole, body)?;
         self.open.pop();
         self.scope.leave(outer, |_| ());
         self.steps.pop();
-        Ok(())
+        Ok(function)
     }
 
     /// Domain, name and overload of a function; the last of each counts.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{
-    Attribute, Def, GraphId, LoadedNode, LoadedOutput, Metadata, NodeDeviceConfiguration, Origin, ValueId,
+    Attribute, Def, GraphId, LoadedNode, LoadedOutput, Metadata, NodeDeviceConfiguration, NodeId, Origin,
+    ValueId,
 };
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
@@ -16,6 +17,7 @@ use super::{Cx, Form, Result, Step, extras, len};
 const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
 
 impl<'a> Cx<'a> {
+    #[inline]
     pub(super) fn node(
         &mut self,
         reader: &Reader<'a>,
@@ -23,7 +25,18 @@ impl<'a> Cx<'a> {
         graph: GraphId,
         index: usize,
     ) -> Result<()> {
-        let mut fields = reader.message(payload)?;
+        self.node_fields(reader.message(payload)?, payload.offset(), graph, index)?;
+        Ok(())
+    }
+
+    /// Reads a node whose message begins at `offset`.
+    pub(super) fn node_fields(
+        &mut self,
+        mut fields: Reader<'a>,
+        offset: usize,
+        graph: GraphId,
+        index: usize,
+    ) -> Result<NodeId> {
         let mut form = Form::default();
         let mut node = LoadedNode::default();
         let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
@@ -71,9 +84,9 @@ impl<'a> Cx<'a> {
         let node = self.model.load_node(graph, node, &inputs, &outputs);
         self.bind_outputs(node, &outputs);
         if !self.options.no_offsets {
-            self.model.set_node_origin(node, Origin::Byte(payload.offset() as u64));
+            self.model.set_node_origin(node, Origin::Byte(offset as u64));
         }
-        Ok(())
+        Ok(node)
     }
 
     fn node_attribute(
@@ -117,7 +130,7 @@ impl<'a> Cx<'a> {
     }
 
     /// Makes the names of a node's new outputs known.
-    fn bind_outputs(&mut self, node: onnx_ir::NodeId, outputs: &[LoadedOutput]) {
+    fn bind_outputs(&mut self, node: NodeId, outputs: &[LoadedOutput]) {
         for (index, output) in outputs.iter().enumerate() {
             if let LoadedOutput::New(name) = *output
                 && let Some(value) = self.model.node(node).output(index)

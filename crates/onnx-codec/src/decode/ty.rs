@@ -319,7 +319,7 @@ impl<'a> Cx<'a> {
 /// The number of the field that a kind of type stands in; 0 for none.
 const fn kind_field(kind: &TypeKind) -> u32 {
     match kind {
-        TypeKind::None => 0,
+        TypeKind::Undefined => 0,
         TypeKind::Tensor(_) => 1,
         TypeKind::Sequence(_) => 4,
         TypeKind::Map { .. } => 5,

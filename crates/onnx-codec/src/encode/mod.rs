@@ -4,6 +4,7 @@
 //! out, packed a list that is usually not packed, or carried fields nobody knows, the same is written again. The same
 //! model always gives the same bytes.
 
+mod alone;
 mod device;
 mod graph;
 mod model;
@@ -17,6 +18,8 @@ use onnx_types::raw_text::to_bytes;
 use onnx_types::{FieldMask, Symbol, UnknownField};
 
 use crate::error::EncodeError;
+
+pub use alone::{encode_function, encode_graph, encode_node};
 
 /// How to write a model.
 #[derive(Clone, Copy, Debug)]

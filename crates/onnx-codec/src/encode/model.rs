@@ -126,7 +126,7 @@ impl Cx<'_> {
         matches!(reference, ValueRef::Value(value) if self.model.get_value(value).is_none())
     }
 
-    fn function(&self, writer: &mut Writer, function: FunctionId) -> Result {
+    pub(super) fn function(&self, writer: &mut Writer, function: FunctionId) -> Result {
         let unknown = &self.model.function(function).unknown;
         merged(writer, unknown, |writer, window| self.function_fields(writer, function, window))
     }

@@ -1,0 +1,57 @@
+//! Messages that stand alone: a `GraphProto`, a `FunctionProto` or a `NodeProto` without a model around it.
+
+use onnx_ir::{FunctionId, GraphId, Model, NodeId};
+use onnx_proto::wire::{Segments, Writer};
+
+use super::{Cx, EncodeOptions, Result};
+
+/// Writes a graph of a model as `GraphProto`.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+///
+/// # Panics
+///
+/// When the graph is not of this model.
+pub fn encode_graph(model: &Model, graph: GraphId, options: &EncodeOptions) -> Result<Segments> {
+    alone(model, options, |cx, writer| cx.graph(writer, graph, 0))
+}
+
+/// Writes a function of a model as `FunctionProto`.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+///
+/// # Panics
+///
+/// When the function is not of this model.
+pub fn encode_function(model: &Model, function: FunctionId, options: &EncodeOptions) -> Result<Segments> {
+    alone(model, options, |cx, writer| cx.function(writer, function))
+}
+
+/// Writes a node of a model as `NodeProto`.
+///
+/// # Errors
+///
+/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+///
+/// # Panics
+///
+/// When the node is not of this model.
+pub fn encode_node(model: &Model, node: NodeId, options: &EncodeOptions) -> Result<Segments> {
+    alone(model, options, |cx, writer| cx.node(writer, node, 0, &mut Vec::new()))
+}
+
+fn alone(
+    model: &Model,
+    options: &EncodeOptions,
+    write: impl FnOnce(&Cx<'_>, &mut Writer) -> Result,
+) -> Result<Segments> {
+    let plan = model.name_plan();
+    let cx = Cx { model, plan: &plan, options, raw_bytes: model.names().holds_raw_bytes() };
+    let mut writer = Writer::with_capacity(1024);
+    write(&cx, &mut writer)?;
+    Ok(writer.finish())
+}
