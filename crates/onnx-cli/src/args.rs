@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+use onnx_codec::ReadMode;
+
 use crate::format::Format;
+use crate::part::Part;
 use crate::size;
 
 const STYLES: Styles = Styles::styled()
@@ -20,6 +23,7 @@ Exit codes: 0 fine, 1 the model has errors, 2 something could not be done.
 Examples:
   onnx check model.onnx                  what is wrong with it?
   onnx info model.onnx                   what is in it?
+  onnx print model.onnx                  what does it compute?
   onnx convert model.onnx model.json     the same in another format
   onnx explain value-defined-twice       what does this finding mean?";
 
@@ -53,6 +57,12 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Convert between formats, and move weights out of the model or into it.
     Convert(ConvertArgs),
+    /// Show a model as text that people can read and edit.
+    Print(PrintArgs),
+    /// Make a binary model of a text.
+    Parse(ParseArgs),
+    /// Lay out text as `print` does, in place; comments stay.
+    Fmt(FmtArgs),
     /// Prove that the graph of a model holds together once it is loaded.
     Verify(VerifyArgs),
     /// Explain a finding: what it means, why it matters, how to repair it.
@@ -70,6 +80,13 @@ pub(crate) struct InputArgs {
     /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
     #[arg(long, display_order = 91)]
     pub(crate) no_map: bool,
+}
+
+impl InputArgs {
+    /// How to read files.
+    pub(crate) const fn mode(&self) -> ReadMode {
+        if self.no_map { ReadMode::Memory } else { ReadMode::Map }
+    }
 }
 
 const CHECK_EXAMPLES: &str = "\
@@ -198,6 +215,78 @@ pub(crate) struct ConvertArgs {
     pub(crate) checksum: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+const PRINT_EXAMPLES: &str = "\
+Large tensors are left out unless `--full` or `--compat` asks for them; what `--full` prints gives
+exactly the same file back.
+
+Examples:
+  onnx print model.onnx
+  onnx print model.onnx --full > model.onnxtxt
+  onnx print model.onnx --digest               tells large tensors apart by their contents
+  onnx print node.pb --as node";
+
+/// Arguments of `onnx print`.
+#[derive(Debug, Args)]
+#[command(after_help = PRINT_EXAMPLES)]
+pub(crate) struct PrintArgs {
+    /// The model, or what `--as` says; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// What the input holds.
+    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    pub(crate) part: Part,
+    /// Print everything: all elements of all tensors, and how they are stored.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print only what the reference parser reads, and say on standard error what had to be left out.
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) compat: bool,
+    /// Print the SHA-256 digest of each tensor that is left out, which reads its elements.
+    #[arg(long)]
+    pub(crate) digest: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+const PARSE_EXAMPLES: &str = "\
+Examples:
+  onnx parse model.onnxtxt -o model.onnx
+  onnx print model.onnx --full | sed s/Relu/Gelu/ | onnx parse - -o gelu.onnx
+  onnx parse node.txt --as node -o node.pb";
+
+/// Arguments of `onnx parse`.
+#[derive(Debug, Args)]
+#[command(after_help = PARSE_EXAMPLES)]
+pub(crate) struct ParseArgs {
+    /// The text; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// Where to write the binary message; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output_file: PathBuf,
+    /// What the text holds.
+    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    pub(crate) part: Part,
+}
+
+const FMT_EXAMPLES: &str = "\
+Examples:
+  onnx fmt model.onnxtxt
+  onnx fmt --check tests/                every *.onnxtxt file under tests/
+  onnx fmt - < model.onnxtxt";
+
+/// Arguments of `onnx fmt`.
+#[derive(Debug, Args)]
+#[command(after_help = FMT_EXAMPLES)]
+pub(crate) struct FmtArgs {
+    /// Models as text, or directories to search for *.onnxtxt files; `-` goes from standard input to standard output.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; list the files that would change, and exit with 1 if there are any.
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 const VERIFY_EXAMPLES: &str = "\

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, check};
 use onnx_diag::render::{json, sarif, text};
 use onnx_diag::{Caps, Clean, Counts, Policy, Sink};
 
 use crate::args::{CheckArgs, ReportFormat};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, Faults, Outcome};
 use crate::external;
 use crate::input::{display_name, expand, load};
 use crate::output::{BAD, Colours, GOOD, HEADING, Out, WARN, paint, terminal_safe};
@@ -20,7 +21,7 @@ const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let policy = rules::policy(&args.deny, &args.allow)?;
-    let files = expand(&args.files);
+    let files = expand(&args.files, &["onnx"]);
     let progress = Progress::start("checking", files.len());
     let mut report = Report { args, checked: Vec::new(), failures: Vec::new() };
     let mut totals = Totals::default();
@@ -28,10 +29,10 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let name = file.as_ref().map(|path| display_name(path)).unwrap_or_default();
         progress.begin(&name);
         match file.and_then(|path| findings(&path, args, &policy)) {
-            Ok(sink) => {
+            Ok(Checked { sink, source }) => {
                 totals.add(&sink);
                 if args.format == ReportFormat::Text {
-                    let text = report.text(&name, &sink)?;
+                    let text = report.text(&name, &sink, source.as_deref())?;
                     progress.aside(|| out.text(&text))?;
                 } else {
                     report.checked.push((name, sink));
@@ -55,8 +56,14 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 /// Everything that is wrong with one model.
-fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result<Sink, Failure> {
-    let mut loaded = load(path, &args.input)?;
+struct Checked {
+    sink: Sink,
+    /// The text of the model, if it is one.
+    source: Option<Bytes>,
+}
+
+fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result<Checked, Failure> {
+    let loaded = load(path, &args.input);
     let caps = match (args.limit, args.format) {
         (Some(0), _) => Caps::NONE,
         (Some(limit), _) => Caps { per_rule: limit, total: limit },
@@ -64,6 +71,11 @@ fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result
         (None, _) => Caps::DEFAULT,
     };
     let mut sink = Sink::with(policy.clone(), caps);
+    let mut loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(Failure { faults: Some(faults), .. }) => return Ok(unparsed(*faults, sink)),
+        Err(failure) => return Err(failure),
+    };
     sink.merge(std::mem::take(&mut loaded.findings));
     let custom_operators =
         if args.refuse_custom { CustomOperators::Refuse } else { CustomOperators::default() };
@@ -72,7 +84,18 @@ fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result
         sink.merge(check(&loaded.model, &options));
         external::check(&loaded, &mut sink)?;
     }
-    Ok(sink)
+    Ok(Checked { sink, source: loaded.text })
+}
+
+/// What is wrong with a text that cannot be parsed. Silencing the rules does not make it a model, so that is ignored.
+fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
+    let Faults { findings, source, .. } = faults;
+    let silenced = findings.diagnostics().iter().all(|found| sink.policy().severity(found.rule).is_none());
+    if silenced {
+        return Checked { sink: findings, source: Some(source) };
+    }
+    sink.merge(findings);
+    Checked { sink, source: Some(source) }
 }
 
 /// What all files have together.
@@ -142,14 +165,19 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn text(&self, name: &str, sink: &Sink) -> Result<String, Failure> {
+    fn text(&self, name: &str, sink: &Sink, source: Option<&[u8]>) -> Result<String, Failure> {
         let mut text = String::new();
         if sink.is_empty() {
             writeln!(text, "{}: {}", Clean(name), paint(GOOD, "no findings"))?;
             return Ok(text);
         }
-        let options =
-            text::Options { style: &Colours, concise: self.args.concise, ..text::Options::new(name) };
+        let source = source.map(String::from_utf8_lossy);
+        let options = text::Options {
+            style: &Colours,
+            concise: self.args.concise,
+            source: source.as_deref(),
+            ..text::Options::new(name)
+        };
         text::render(&mut text, sink, &options)?;
         Ok(text)
     }

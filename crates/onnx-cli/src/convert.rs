@@ -8,14 +8,14 @@ use onnx_codec::formats::{self, Loss};
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, encode, externalize, inline, save,
 };
-use onnx_diag::render::text;
+use onnx_text::{PrintOptions, print_model};
 use onnx_types::tensor::{NoData, Payload};
 
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format::{self, Format};
 use crate::input::{Loaded, display_name, load};
-use crate::output::{Colours, Out};
+use crate::output::Out;
 use crate::progress::Progress;
 use crate::{size, tensors};
 
@@ -33,43 +33,35 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let progress = Progress::start("converting", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load(&args.input_file, &args.input)?;
-    progress.aside(|| report(&loaded, out))?;
+    progress.aside(|| loaded.report(out));
     let files = move_weights(&mut loaded, args, out)?;
-    let encoded = encode(&loaded.model, &EncodeOptions::default())?;
-    let to_text = match format {
-        Format::Onnx if to_stdout => {
-            drop(progress);
-            out.bytes(encoded.iter().map(|piece| &piece[..]))?;
-            return Ok(Outcome::Fine);
-        }
+    let text = match format {
         Format::Onnx => {
-            save(&args.output_file, &encoded, &files)?;
+            let encoded = encode(&loaded.model, &EncodeOptions::default())?;
+            if to_stdout {
+                drop(progress);
+                out.bytes(encoded.iter().map(|piece| &piece[..]))?;
+            } else {
+                save(&args.output_file, &encoded, &files)?;
+            }
             return Ok(Outcome::Fine);
         }
-        Format::Textproto => formats::to_text,
-        Format::Json => formats::to_json,
+        Format::Onnxtxt => print_model(&loaded.model, &PrintOptions::full())?.text,
+        Format::Textproto | Format::Json => {
+            let to_text = if format == Format::Json { formats::to_json } else { formats::to_text };
+            let encoded = encode(&loaded.model, &EncodeOptions::default())?;
+            let rendered = to_text(encoded.into_bytes()).map_err(Failure::new)?;
+            progress.aside(|| report_losses(&rendered.losses, format, out));
+            rendered.text
+        }
     };
-    let rendered = to_text(encoded.into_bytes()).map_err(Failure::new)?;
-    progress.aside(|| report_losses(&rendered.losses, format, out));
     if to_stdout {
         drop(progress);
-        out.bytes([rendered.text.as_bytes()])?;
+        out.bytes([text.as_bytes()])?;
     } else {
-        save_text(&args.output_file, &rendered.text, &files)?;
+        save_text(&args.output_file, &text, &files)?;
     }
     Ok(Outcome::Fine)
-}
-
-/// Says on standard error what reading the model found.
-fn report(loaded: &Loaded, out: &Out) -> Result<(), Failure> {
-    if loaded.findings.is_empty() {
-        return Ok(());
-    }
-    let mut text = String::new();
-    let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&loaded.name) };
-    text::render(&mut text, &loaded.findings, &options)?;
-    out.aside(&text);
-    Ok(())
 }
 
 /// Says on standard error what the text leaves out.

@@ -4,7 +4,10 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use bytes::Bytes;
 use onnx_codec::{EncodeError, ExternalizeError, FileError};
+use onnx_diag::Sink;
+use onnx_text::PrintError;
 
 /// How a run ended, and so the exit code. Worse outcomes are greater, so that several files give the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,11 +35,33 @@ impl From<Outcome> for ExitCode {
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    /// Set where the reason is that a text has faults; these are shown instead of the message.
+    pub(crate) faults: Option<Box<Faults>>,
+}
+
+/// Everything that is wrong with a text.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    /// The name of the file.
+    pub(crate) name: String,
+    pub(crate) findings: Sink,
+    pub(crate) source: Bytes,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), help: None }
+        Self { message: message.to_string(), help: None, faults: None }
+    }
+
+    /// A text that cannot be parsed.
+    pub(crate) fn of_text(name: &str, findings: Sink, source: Bytes) -> Self {
+        let faults = Faults { name: name.to_owned(), findings, source };
+        Self { faults: Some(Box::new(faults)), ..Self::new(format_args!("{name}: the text has errors")) }
+    }
+
+    /// How a run ends that fails so: text with errors was looked at, as other models with errors are.
+    pub(crate) const fn outcome(&self) -> Outcome {
+        if self.faults.is_some() { Outcome::Findings } else { Outcome::CouldNotRun }
     }
 
     /// The same with the file it is about.
@@ -60,7 +85,7 @@ macro_rules! failure_from {
     )*};
 }
 
-failure_from!(FileError, EncodeError, ExternalizeError, fmt::Error);
+failure_from!(FileError, EncodeError, ExternalizeError, PrintError, fmt::Error);
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

@@ -15,7 +15,12 @@ pub(crate) enum Format {
     Textproto,
     /// The JSON form of protobuf: .json
     Json,
+    /// The ONNX text syntax, for people: .onnxtxt, .onnxtext
+    Onnxtxt,
 }
+
+/// The extensions of files in the ONNX text syntax.
+pub(crate) const TEXT_EXTENSIONS: &[&str] = &["onnxtxt", "onnxtext"];
 
 impl Format {
     /// The format that a file's extension stands for.
@@ -25,13 +30,14 @@ impl Format {
             "onnx" | "pb" => Self::Onnx,
             "textproto" | "pbtxt" | "prototxt" => Self::Textproto,
             "json" => Self::Json,
+            extension if TEXT_EXTENSIONS.contains(&extension) => Self::Onnxtxt,
             _ => return None,
         })
     }
 
     /// Whether it is made from characters.
     pub(crate) const fn is_text(self) -> bool {
-        matches!(self, Self::Textproto | Self::Json)
+        matches!(self, Self::Textproto | Self::Json | Self::Onnxtxt)
     }
 
     /// What people call it.
@@ -40,6 +46,7 @@ impl Format {
             Self::Onnx => "ONNX",
             Self::Textproto => "protobuf text",
             Self::Json => "JSON",
+            Self::Onnxtxt => "ONNX text",
         }
     }
 }
@@ -61,6 +68,8 @@ pub(crate) fn advice(bytes: &[u8]) -> Option<&'static str> {
         "this is compressed with gzip: unpack it first"
     } else if begins(b"ir_version") || begins(b"graph {") || begins(b"producer_name") {
         "this looks like protobuf text: add `--from textproto`"
+    } else if begins(b"<") && start.windows(8).any(|word| word == b"ir_versi" || word == b"opset_im") {
+        "this looks like ONNX text: add `--from onnxtxt`"
     } else {
         return None;
     })
@@ -76,6 +85,6 @@ pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, F
     }
     Format::of(path).ok_or_else(|| {
         Failure::new(format_args!("the extension of `{}` stands for no format", path.display()))
-            .help("use .onnx, .textproto or .json, or say the format with `--to`")
+            .help("use .onnx, .onnxtxt, .textproto or .json, or say the format with `--to`")
     })
 }

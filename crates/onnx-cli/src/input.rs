@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use onnx_codec::file::{MAX_STREAM_BYTES, read};
-use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, decode, formats};
+use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, formats};
+use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::Model;
 
 use crate::args::InputArgs;
 use crate::exit::Failure;
 use crate::format::{self, Format};
+use crate::output::{Colours, Out};
+use crate::part::{Part, Piece};
 
 /// A model that was read, and where it came from.
 pub(crate) struct Loaded {
@@ -24,8 +27,12 @@ pub(crate) struct Loaded {
     /// The size of the input.
     pub(crate) bytes: u64,
     pub(crate) model: Model,
+    /// What of the model the input stands for.
+    pub(crate) piece: Piece,
     /// The findings of reading.
     pub(crate) findings: Sink,
+    /// The input, where it is in the ONNX text syntax and findings have a line and column of it.
+    pub(crate) text: Option<Bytes>,
     mode: ReadMode,
 }
 
@@ -39,6 +46,14 @@ impl Loaded {
         Ok(source.with_mode(self.mode))
     }
 
+    /// Says on standard error what reading the model found.
+    pub(crate) fn report(&self, out: &Out) {
+        if !self.findings.is_empty() {
+            let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&self.name) };
+            out.findings(&self.findings, &options);
+        }
+    }
+
     /// Whether files are mapped, so that taking weights from them takes no memory.
     pub(crate) fn is_mapped(&self) -> bool {
         self.mode == ReadMode::Map
@@ -50,35 +65,57 @@ pub(crate) fn display_name(path: &Path) -> String {
     if is_stdin(path) { "<stdin>".to_owned() } else { path.to_string_lossy().into_owned() }
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// Reads a model.
 pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    let name = display_name(path);
-    let mode = if args.no_map { ReadMode::Memory } else { ReadMode::Map };
     let format = args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
+    load_part(path, format, args.mode(), Part::Model)
+}
+
+/// Reads a model, or a part of one that stands alone.
+pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part) -> Result<Loaded, Failure> {
+    let name = display_name(path);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
     let len = bytes.len() as u64;
-    let encoded = encoded(&bytes, format).map_err(|failure| failure.about(&name))?;
+    let text = (format == Format::Onnxtxt).then(|| bytes.clone());
+    let (Decoded { model, findings }, piece) = match format {
+        Format::Onnxtxt => {
+            part.parse(&bytes).map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?
+        }
+        _ => decode_as(bytes, format, part).map_err(|failure| failure.about(&name))?,
+    };
+    let path = (!is_stdin(path)).then(|| path.to_owned());
+    Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode })
+}
+
+/// Reads one of the forms of protobuf.
+fn decode_as(bytes: Bytes, format: Format, part: Part) -> Result<(Decoded, Piece), Failure> {
+    if format.is_text() && part != Part::Model {
+        return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
+            .help("leave `--as` away, or convert the file to binary first"));
+    }
+    let encoded = encoded(&bytes, format)?;
     let options = DecodeOptions { no_offsets: format.is_text(), ..DecodeOptions::default() };
-    let Decoded { model, findings } = decode(encoded, &options).map_err(|error| {
-        let failure = Failure::new(error).about(&name);
+    let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
+        let failure = Failure::new(error);
         match format::advice(&bytes).filter(|_| !format.is_text()) {
             Some(advice) => failure.help(advice),
             None => failure,
         }
     })?;
-    let findings = if format.is_text() { without_positions(findings) } else { findings };
-    let path = (!is_stdin(path)).then(|| path.to_owned());
-    Ok(Loaded { name, path, format, bytes: len, model, findings, mode })
+    if format.is_text() {
+        decoded.findings = without_positions(decoded.findings);
+    }
+    Ok((decoded, piece))
 }
 
 /// The `ModelProto` that a file holds or describes.
 fn encoded(bytes: &Bytes, format: Format) -> Result<Bytes, Failure> {
     let from_text = match format {
-        Format::Onnx => return Ok(bytes.clone()),
+        Format::Onnx | Format::Onnxtxt => return Ok(bytes.clone()),
         Format::Textproto => formats::from_text,
         Format::Json => formats::from_json,
     };
@@ -90,14 +127,13 @@ fn encoded(bytes: &Bytes, format: Format) -> Result<Bytes, Failure> {
     from_text(text).map_err(|error| {
         let failure = Failure::new(format_args!("this is not {name} of a model: {error}"));
         if format == Format::Textproto && text.trim_start().starts_with('<') {
-            return failure
-                .help("ONNX text syntax (`<ir_version: 10>`) is another format, which is not read yet");
+            return failure.help("if it is ONNX text (`<ir_version: 10>`), add `--from onnxtxt`");
         }
         failure
     })
 }
 
-fn read_stdin() -> Result<Bytes, Failure> {
+pub(crate) fn read_stdin() -> Result<Bytes, Failure> {
     let mut bytes = Vec::new();
     io::stdin()
         .lock()
@@ -132,8 +168,9 @@ fn without_positions(findings: Sink) -> Sink {
     sink
 }
 
-/// The files that the user means: directories stand for the `*.onnx` files under them, in the order of their names.
-pub(crate) fn expand(paths: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
+/// The files that the user means: directories stand for the files under them that have one of these extensions, in the
+/// order of their names.
+pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> Vec<Result<PathBuf, Failure>> {
     let mut files = Vec::new();
     for path in paths {
         if is_stdin(path) || !path.is_dir() {
@@ -141,21 +178,25 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
             continue;
         }
         let before = files.len();
-        walk(path, &mut files);
+        walk(path, extensions, &mut files);
         if files.len() == before {
-            files.push(Err(Failure::new(format_args!("there is no *.onnx file under `{}`", path.display()))));
+            let extension = extensions.first().copied().unwrap_or_default();
+            let message = format_args!("there is no *.{extension} file under `{}`", path.display());
+            files.push(Err(Failure::new(message)));
         }
     }
     files
 }
 
-/// Collects the `*.onnx` files under a directory. Links to directories are not followed, so the walk ends.
-fn walk(root: &Path, files: &mut Vec<Result<PathBuf, Failure>>) {
+/// Collects the files under a directory. Links to directories are not followed, so the walk ends.
+fn walk(root: &Path, extensions: &[&str], files: &mut Vec<Result<PathBuf, Failure>>) {
     let mut left = vec![root.to_owned()];
     while let Some(path) = left.pop() {
         let is_directory = path == root || path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if !is_directory {
-            let is_model = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"));
+            let is_model = path.extension().is_some_and(|extension| {
+                extensions.iter().any(|wanted| extension.eq_ignore_ascii_case(wanted))
+            });
             if is_model && !path.is_dir() {
                 files.push(Ok(path));
             }

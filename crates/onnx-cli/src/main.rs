@@ -1,7 +1,8 @@
 //! The `onnx` command: looks at ONNX models, checks them, and converts between their formats.
 //!
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
-//! [`format`](mod@format) (the formats a model can be stored in), [`output`] (terminal and colours), [`progress`] and [`exit`] (exit
+//! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in files of their own),
+//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`progress`] and [`exit`] (exit
 //! codes and failures). Whatever a library user could want is in the library crates.
 #![forbid(unsafe_code)]
 
@@ -12,13 +13,18 @@ mod convert;
 mod exit;
 mod explain;
 mod external;
+mod fmt;
 mod format;
 mod info;
 mod input;
 mod output;
+mod parse;
+mod part;
+mod print;
 mod progress;
 mod rules;
 mod size;
+mod syntax;
 mod tensors;
 mod verify;
 
@@ -44,13 +50,16 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args, &mut out),
         Command::Info(args) => info::run(args, &mut out),
         Command::Convert(args) => convert::run(args, &mut out),
+        Command::Print(args) => print::run(args, &mut out),
+        Command::Parse(args) => parse::run(args, &mut out),
+        Command::Fmt(args) => fmt::run(args, &mut out),
         Command::Verify(args) => verify::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &mut out),
         Command::Completions(args) => completions::run(args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {
         out.failure(&failure);
-        Outcome::CouldNotRun
+        failure.outcome()
     });
     outcome.into()
 }

@@ -5,12 +5,12 @@
 //! an error: what comes after is dropped.
 
 use std::fmt::{self, Write as _};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use onnx_diag::render::{self, Role};
-use onnx_diag::{Clean, Severity};
+use onnx_diag::render::{self, Role, text};
+use onnx_diag::{Clean, Severity, Sink};
 
 use crate::args::Color;
 use crate::exit::Failure;
@@ -113,9 +113,34 @@ impl Out {
         let _ = stream.write_all(text.as_bytes());
     }
 
+    /// Whether text on standard output keeps its colours.
+    pub(crate) fn is_coloured(&self) -> bool {
+        let choice = match self.choice {
+            ColorChoice::Auto => AutoStream::choice(&io::stdout()),
+            choice => choice,
+        };
+        choice != ColorChoice::Never
+    }
+
     /// Says on standard error why something could not be done.
     pub(crate) fn failure(&self, failure: &Failure) {
+        if let Some(faults) = &failure.faults {
+            let source = String::from_utf8_lossy(&faults.source);
+            let name = &faults.name;
+            let options =
+                text::Options { style: &Colours, source: Some(&source), ..text::Options::new(name) };
+            self.findings(&faults.findings, &options);
+            return;
+        }
         self.remark(BAD, "error", &failure.message, failure.help.as_deref());
+    }
+
+    /// Writes findings to standard error.
+    pub(crate) fn findings(&self, findings: &Sink, options: &text::Options<'_>) {
+        let mut rendered = String::new();
+        // Writing to a string cannot fail.
+        let _ = text::render(&mut rendered, findings, options);
+        self.aside(&rendered);
     }
 
     /// Says on standard error what the user will want to know although nothing failed.
@@ -144,6 +169,24 @@ pub(crate) fn shown(name: &str) -> String {
         None => Clean(name).to_string(),
         Some((end, _)) => format!("{}…", Clean(name.get(..end).unwrap_or_default())),
     }
+}
+
+/// Whether standard output is a terminal, where some characters act instead of being seen.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Text of several lines in which the characters that act on a terminal are escaped.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\n' | '\t') || (c.is_ascii() && !c.is_ascii_control()) {
+            clean.push(c);
+        } else {
+            let _ = write!(clean, "{}", Clean(c.encode_utf8(&mut [0; 4])));
+        }
+    }
+    clean
 }
 
 /// JSON that is safe to look at on a terminal: characters that act on it are escaped, which a parser does not notice.

@@ -33,7 +33,9 @@ Please report it, with the file if you can.
 /// All rules, by ascending code.
 pub(crate) fn all() -> Vec<&'static Rule> {
     let own = [&EXTERNAL_DATA_MISSING, &BROKEN_INVARIANT];
-    let mut rules: Vec<_> = onnx_codec::rules::ALL.iter().copied().chain(RULES).chain(own).collect();
+    let text = onnx_text::rules::ALL.iter().copied();
+    let mut rules: Vec<_> =
+        text.chain(onnx_codec::rules::ALL.iter().copied()).chain(RULES).chain(own).collect();
     rules.sort_by_key(|rule| rule.code);
     rules
 }

@@ -14,7 +14,7 @@ use crate::rules;
 use crate::size::plural;
 
 pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let files = expand(&args.files);
+    let files = expand(&args.files, &["onnx"]);
     let progress = Progress::start("verifying", files.len());
     let mut outcome = Outcome::Fine;
     for file in files {
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> 
             }
             Err(failure) => {
                 progress.aside(|| out.failure(&failure));
-                outcome = Outcome::CouldNotRun;
+                outcome = outcome.max(failure.outcome());
             }
         }
         progress.end();

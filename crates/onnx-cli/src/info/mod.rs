@@ -38,7 +38,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
             }
             Err(failure) => {
                 progress.aside(|| out.failure(&failure));
-                outcome = Outcome::CouldNotRun;
+                outcome = outcome.max(failure.outcome());
             }
         }
         progress.end();
