@@ -316,7 +316,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// The number of the field that a kind of type stands in; 0 for none.
+/// The number of the field that a kind of type stands in; 0 where there is none.
 const fn kind_field(kind: &TypeKind) -> u32 {
     match kind {
         TypeKind::Undefined => 0,
