@@ -7,15 +7,19 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use onnx_diag::{Diagnostic, Rule, Sink};
-use onnx_ir::{Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, Value, ValueId};
+use onnx_ir::{
+    Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, SparseTensor, Value, ValueId,
+};
 use onnx_schema::{FormalAttribute, Schema};
 use onnx_types::Symbol;
-use onnx_types::tensor::{Tensor, TensorFault};
+use onnx_types::tensor::{DataError, Tensor, TensorFault};
 use slotmap::Key;
 
+use crate::external::Piece;
 use crate::imports::Imports;
 use crate::options::CheckOptions;
 use crate::places::Places;
+use crate::sparse::IndexFaults;
 
 /// What all rules share. Rules about the model as a whole get it as it is.
 pub(crate) struct Cx<'a> {
@@ -25,6 +29,8 @@ pub(crate) struct Cx<'a> {
     places: Places<'a>,
     /// Whether the reference does not look at what is being checked, so that none of its rules is enforced there.
     pub(crate) is_unchecked: bool,
+    /// The external data met so far.
+    pub(crate) pieces: Vec<Piece<'a>>,
     said: BTreeSet<(u16, u64, u32)>,
 }
 
@@ -36,6 +42,7 @@ impl<'a> Cx<'a> {
             sink: Sink::with(options.policy.clone(), options.caps),
             places: Places::new(model),
             is_unchecked: false,
+            pieces: Vec::new(),
             said: BTreeSet::new(),
         }
     }
@@ -48,6 +55,12 @@ impl<'a> Cx<'a> {
             let found = build(places);
             if *is_unchecked { found.beyond_reference(true) } else { found }
         });
+    }
+
+    /// Whether this is the first time that `rule` asks at all: one finding says it all.
+    #[cold]
+    pub(crate) fn first_time(&mut self, rule: &'static Rule) -> bool {
+        self.said.insert((rule.code, 0, 0))
     }
 
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
@@ -87,7 +100,7 @@ macro_rules! leads_to_cx {
     )*};
 }
 
-leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx);
+leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx SparseCx ExternalCx);
 
 /// A graph: the main one, a nested one, the body of a function or a training graph.
 pub(crate) struct GraphCx<'c, 'a> {
@@ -187,6 +200,26 @@ pub(crate) struct TensorCx<'c, 'a> {
     pub(crate) place: TensorPlace,
     /// Everything that is wrong with its type, dimensions and amount of data.
     pub(crate) faults: &'c [TensorFault],
+}
+
+/// A sparse tensor; its values and indices are tensors, too, and were looked at before.
+pub(crate) struct SparseCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    pub(crate) sparse: &'a SparseTensor,
+    pub(crate) place: TensorPlace,
+    /// What is wrong with the indices.
+    pub(crate) indices: IndexFaults,
+}
+
+/// A file of external data, with everything that stands in it.
+pub(crate) struct ExternalCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    /// The first of the pieces.
+    pub(crate) first: Piece<'a>,
+    /// The pieces, in the order of the traversal.
+    pub(crate) pieces: &'c [Piece<'a>],
+    /// The size of the file in bytes, if files are looked at.
+    pub(crate) size: Option<Result<u64, DataError>>,
 }
 
 /// Where a tensor stands.

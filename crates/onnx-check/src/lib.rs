@@ -4,7 +4,7 @@
 //!
 //! [`check`] takes a [`Model`] and gives a [`Sink`] of findings. It never stops at the first one, and the same model gives
 //! the same findings in the same order every time. It takes time linear in the model and reads no weights unless
-//! [`CheckOptions::data`] asks for it.
+//! [`CheckOptions::data`] asks for it, except what every reader has to: the indices of sparse tensors, and 6-bit floats.
 //!
 //! A **rule** is one defect that a model can have. [`RULES`] lists them; each says how severe it is, which section of the
 //! specification it follows, whether the reference checker enforces it, and explains itself with an example of a wrong
@@ -45,23 +45,26 @@
 //!
 //! # What it is not
 //!
-//! It infers no types and shapes and opens no file. Whether bytes can be read at all is for the decoder to say, and
+//! It infers no types and shapes and opens no file: of external data it sees what [`CheckOptions::external`] shows it. Whether bytes can be read at all is for the decoder to say, and
 //! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
 #![forbid(unsafe_code)]
 
 mod cx;
+mod external;
 mod imports;
 mod names;
 mod options;
 mod places;
 mod rules;
 mod run;
+mod sparse;
 #[cfg(test)]
 mod testing;
 
 use onnx_diag::Sink;
 use onnx_ir::Model;
 
+pub use external::ExternalFiles;
 pub use options::{CheckOptions, CustomOperators};
 pub use rules::RULES;
 

@@ -2,6 +2,8 @@
 
 use onnx_diag::{Caps, Policy};
 
+use crate::external::ExternalFiles;
+
 /// What to check, and how to report it. The default is what the reference checker looks at, and more.
 ///
 /// ```
@@ -16,9 +18,11 @@ pub struct CheckOptions {
     pub policy: Policy,
     /// How many findings are kept; the rest is counted.
     pub caps: Caps,
-    /// Whether to look at the elements of tensors that are in memory. It takes time in proportion to their bytes;
-    /// everything else about a tensor is checked without.
+    /// Whether to look at the elements of tensors: those in memory, and those in [`external`](Self::external) files where
+    /// these are given. It takes time in proportion to their bytes; everything else about a tensor is checked without.
     pub data: bool,
+    /// The files of external data. Without them, only what the model says of them is checked.
+    pub external: Option<ExternalFiles>,
     /// What to make of operators of domains that ONNX does not define.
     pub custom_operators: CustomOperators,
 }
@@ -29,6 +33,7 @@ impl Default for CheckOptions {
             policy: Policy::new(),
             caps: Caps::DEFAULT,
             data: false,
+            external: None,
             custom_operators: CustomOperators::default(),
         }
     }

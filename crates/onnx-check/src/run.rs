@@ -11,11 +11,15 @@ use onnx_ir::{
 use onnx_types::tensor::Tensor;
 use onnx_types::{Interner, Symbol};
 
-use crate::cx::{AttributeCx, Callee, Cx, GraphCx, NodeCx, TensorCx, TensorHolder, TensorPlace, ValueCx};
+use crate::cx::{
+    AttributeCx, Callee, Cx, GraphCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, ValueCx,
+};
+use crate::external::{self, Piece};
 use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::CheckOptions;
-use crate::rules::{attribute, graph, model as model_rules, node, tensor, value};
+use crate::rules::{attribute, graph, model as model_rules, node, sparse as sparse_rules, tensor, value};
+use crate::sparse::IndexFaults;
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
 const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
@@ -33,6 +37,7 @@ pub(crate) fn run(model: &Model, options: &CheckOptions) -> Sink {
         tasks: Vec::new(),
     };
     run.model();
+    external::check(&mut run.cx);
     run.cx.sink
 }
 
@@ -258,9 +263,15 @@ impl<'a> Run<'a> {
                 self.tensor(tensor, TensorPlace { part: Some(part), ..place });
             }
         }
+        let indices = IndexFaults::find(sparse);
+        let mut cx = SparseCx { cx: &mut self.cx, sparse, place, indices };
+        for entry in sparse_rules::ENTRIES {
+            (entry.check)(&mut cx);
+        }
     }
 
     fn tensor(&mut self, tensor: &'a Tensor, place: TensorPlace) {
+        self.cx.pieces.extend(Piece::of(tensor, place, self.cx.is_unchecked));
         let faults = tensor.faults();
         let mut cx = TensorCx { cx: &mut self.cx, tensor, place, faults: &faults };
         for entry in tensor::ENTRIES {

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use onnx_ir::{
     AttrKind, AttrValue, Attribute, Constant, Def, GraphId, LoadedNode, LoadedOutput, Model, NodeId,
-    OpsetImport, Origin, Owner, TrainingInfo, ValueId,
+    OpsetImport, Origin, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
+use onnx_types::{FieldMask, UnknownFields};
 
 use crate::{CheckOptions, check};
 
@@ -268,4 +269,21 @@ fn names(list: &str) -> Vec<&str> {
 /// A tensor of one float.
 pub(crate) fn scalar() -> Tensor {
     Tensor::scalar(1.0_f32)
+}
+
+/// A sparse tensor with these positions of its values.
+pub(crate) fn sparse(values: &[f32], indices: &[i64], dims: &[i64]) -> SparseTensor {
+    SparseTensor {
+        values: Some(Tensor::vector(values)),
+        indices: Some(Tensor::vector(indices)),
+        dims: dims.into(),
+        mask: FieldMask::NONE,
+        unknown: UnknownFields::default(),
+    }
+}
+
+/// Checks a model that has a sparse initializer `s`.
+#[track_caller]
+pub(crate) fn check_sparse(tensor: SparseTensor, expected: &[(&str, &str)]) {
+    check_model(|m| m.initializer("s", Constant::Sparse(tensor)), expected);
 }

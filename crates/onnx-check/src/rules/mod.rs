@@ -3,9 +3,11 @@
 //! A unit is what a rule looks at. Each has a module with the list of its rules, in alphabetical order.
 
 pub(crate) mod attribute;
+pub(crate) mod external;
 pub(crate) mod graph;
 pub(crate) mod model;
 pub(crate) mod node;
+pub(crate) mod sparse;
 pub(crate) mod tensor;
 pub(crate) mod value;
 
@@ -27,7 +29,9 @@ const COUNT: usize = model::ENTRIES.len()
     + value::ENTRIES.len()
     + node::ENTRIES.len()
     + attribute::ENTRIES.len()
-    + tensor::ENTRIES.len();
+    + tensor::ENTRIES.len()
+    + sparse::ENTRIES.len()
+    + external::ENTRIES.len();
 
 /// All rules of the checker, by ascending code.
 ///
@@ -46,7 +50,9 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, value::ENTRIES);
     let at = fill(&mut rules, at, node::ENTRIES);
     let at = fill(&mut rules, at, attribute::ENTRIES);
-    fill(&mut rules, at, tensor::ENTRIES);
+    let at = fill(&mut rules, at, tensor::ENTRIES);
+    let at = fill(&mut rules, at, sparse::ENTRIES);
+    fill(&mut rules, at, external::ENTRIES);
     sort(&mut rules);
     rules
 };

@@ -66,9 +66,11 @@ fn lists_are_alphabetical() {
         assert!(entries.is_sorted_by(|a, b| a.rule.slug < b.rule.slug), "{unit}");
     }
     check("attribute", super::attribute::ENTRIES);
+    check("external", super::external::ENTRIES);
     check("graph", super::graph::ENTRIES);
     check("model", super::model::ENTRIES);
     check("node", super::node::ENTRIES);
+    check("sparse", super::sparse::ENTRIES);
     check("tensor", super::tensor::ENTRIES);
     check("value", super::value::ENTRIES);
 }

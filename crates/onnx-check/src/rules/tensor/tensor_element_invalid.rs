@@ -1,10 +1,11 @@
 //! The rule `tensor-element-invalid`: an element of a tensor is no value of the element type.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
-use onnx_types::ElemType;
-use onnx_types::tensor::{NoData, TensorFault};
+use onnx_types::tensor::{DataSource, NoData, TensorFault};
 
+use super::six_bit_float_invalid::is_six_bits;
 use crate::cx::TensorCx;
+use crate::external::ExternalFiles;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2507,
@@ -12,16 +13,21 @@ pub(crate) static RULE: Rule = Rule {
     severity: Severity::Warning,
     summary: "An element of a tensor is no value of the element type.",
     spec: "IR: Tensor Element Types",
-    reference: Reference::Partly,
+    reference: Reference::NotEnforced,
     explain: include_str!("tensor_element_invalid.md"),
 };
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
-    if !cx.options.data || cx.tensor.is_external() || !cx.faults.is_empty() {
+    let is_external = cx.tensor.is_external();
+    let is_done = is_six_bits(cx.tensor.elem()) && !is_external;
+    if !cx.options.data || is_done || !cx.faults.is_empty() {
         return;
     }
-    let (place, elem) = (cx.place, cx.tensor.elem());
-    for fault in cx.tensor.content_faults(&NoData, MOST).unwrap_or_default() {
+    let files = cx.options.external.as_ref();
+    let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
+    let place = cx.place;
+    // What cannot be read is said of the file.
+    for fault in cx.tensor.content_faults(source, MOST).unwrap_or_default() {
         cx.report(&RULE, |places| {
             let place = place.locate(places);
             let place = match index_of(&fault) {
@@ -30,15 +36,14 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             };
             Diagnostic::new(&RULE, place, fault.to_string())
                 .help("write the tensor again with a tool that checks its values")
-                .beyond_reference(!matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2))
         });
     }
 }
 
 /// How many bad elements of one tensor are told.
-const MOST: usize = 10;
+pub(super) const MOST: usize = 10;
 
-fn index_of(fault: &TensorFault) -> Option<usize> {
+pub(super) fn index_of(fault: &TensorFault) -> Option<usize> {
     match *fault {
         TensorFault::OutOfRange { index, .. }
         | TensorFault::NotBool { index, .. }
@@ -49,6 +54,7 @@ fn index_of(fault: &TensorFault) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use onnx_types::ElemType;
     use onnx_types::tensor::Tensor;
 
     use crate::CheckOptions;
@@ -57,7 +63,7 @@ mod tests {
     #[test]
     fn elements_are_values_of_their_type() {
         let model = |m: &mut Builder, bytes: &'static [u8]| {
-            m.initializer("w", Tensor::from_raw(super::ElemType::Bool, [3], bytes).unwrap());
+            m.initializer("w", Tensor::from_raw(ElemType::Bool, [3], bytes).unwrap());
         };
         let data = CheckOptions { data: true, ..CheckOptions::default() };
         let place = r#"graph "g" / initializer "w" / element 1"#;

@@ -1,0 +1,110 @@
+//! External data, gathered while tensors are visited and looked at file by file when all are known.
+
+use std::sync::Arc;
+
+use onnx_types::tensor::{DataSource, Payload, Tensor};
+
+use crate::cx::{Cx, ExternalCx, TensorPlace};
+use crate::rules::external;
+
+/// The files of external data, as [`CheckOptions::external`](crate::CheckOptions::external) gives them to the checker.
+///
+/// ```
+/// use onnx_check::{CheckOptions, ExternalFiles};
+/// use onnx_types::tensor::MemoryData;
+///
+/// let mut files = MemoryData::new();
+/// files.insert("weights.bin", vec![0; 4096]);
+/// let external = Some(ExternalFiles::new(files).with_digests());
+/// let options = CheckOptions { external, ..CheckOptions::default() };
+/// assert!(options.external.is_some());
+/// ```
+#[derive(Clone)]
+pub struct ExternalFiles {
+    source: Arc<dyn DataSource>,
+    digests: bool,
+}
+
+impl ExternalFiles {
+    /// The files of this source. Their sizes are compared with what the model says.
+    #[must_use]
+    pub fn new(source: impl DataSource + 'static) -> Self {
+        Self { source: Arc::new(source), digests: false }
+    }
+
+    /// The same; files for which the model states a digest are read and compared with it.
+    #[must_use]
+    pub fn with_digests(mut self) -> Self {
+        self.digests = true;
+        self
+    }
+
+    /// What reads the files.
+    #[must_use]
+    pub fn source(&self) -> &dyn DataSource {
+        self.source.as_ref()
+    }
+
+    /// Whether files are compared with the digests that the model states.
+    #[must_use]
+    pub const fn digests(&self) -> bool {
+        self.digests
+    }
+}
+
+impl std::fmt::Debug for ExternalFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExternalFiles").field("digests", &self.digests).finish_non_exhaustive()
+    }
+}
+
+/// The elements of one tensor in another file.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) location: &'a str,
+    pub(crate) place: TensorPlace,
+    pub(crate) offset: u64,
+    /// The number of bytes, as far as the entries, or else type and dimensions, say it.
+    pub(crate) length: Option<u64>,
+    /// The digest that is stated for the file.
+    pub(crate) checksum: Option<&'a str>,
+    /// Whether the reference does not look at the tensor.
+    pub(crate) is_unchecked: bool,
+}
+
+impl<'a> Piece<'a> {
+    /// The piece that a tensor stands in, unless it is in memory or its entries are faulty.
+    pub(crate) fn of(tensor: &'a Tensor, place: TensorPlace, is_unchecked: bool) -> Option<Self> {
+        let Payload::External(external) = tensor.payload() else { return None };
+        Some(Self {
+            location: external.location().ok()?,
+            place,
+            offset: external.offset().ok()?,
+            length: external.length().ok()?.or_else(|| tensor.byte_len()),
+            checksum: external.checksum().ok()?,
+            is_unchecked,
+        })
+    }
+
+    /// The bytes of the file that it takes, if their number is known and they are any.
+    pub(crate) fn range(&self) -> Option<(u64, u64)> {
+        let length = self.length.filter(|&length| length > 0)?;
+        Some((self.offset, self.offset.checked_add(length)?))
+    }
+}
+
+/// Runs the rules about files over all pieces, which come in the order of the traversal.
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    let mut pieces = std::mem::take(&mut cx.pieces);
+    // The sort is stable: the pieces of a file stay in their order.
+    pieces.sort_by_key(|piece| piece.location);
+    cx.is_unchecked = false;
+    for pieces in pieces.chunk_by(|a, b| a.location == b.location) {
+        let Some(&first) = pieces.first() else { continue };
+        let size = cx.options.external.as_ref().map(|files| files.source().len(first.location));
+        let mut cx = ExternalCx { cx, first, pieces, size };
+        for entry in external::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+    }
+}

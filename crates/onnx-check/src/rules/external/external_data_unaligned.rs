@@ -1,0 +1,58 @@
+//! The rule `external-data-unaligned`: external data begin inside of a page of their file.
+
+use crate::cx::ExternalCx;
+use crate::external::Piece;
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2517,
+    slug: "external-data-unaligned",
+    severity: Severity::Note,
+    summary: "External data begin inside of a page of their file.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::NotEnforced,
+    explain: include_str!("external_data_unaligned.md"),
+};
+
+pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
+    let mut pieces = cx.pieces.iter().filter(|piece| is_unaligned(piece));
+    let Some(first) = pieces.next() else { return };
+    let count = pieces.count().saturating_add(1);
+    cx.report(&RULE, |places| {
+        let location = Quoted(first.location);
+        let message = format!("{count} large tensors in {location} begin at no multiple of {PAGE} bytes");
+        Diagnostic::new(&RULE, first.place.locate(places).field("external_data"), message)
+            .help("save the model with aligned offsets: it loads without copies where files are mapped")
+    });
+}
+
+/// The bytes of a page.
+const PAGE: u64 = 4096;
+
+/// Whether a piece begins inside of a page and is so large that it matters.
+const fn is_unaligned(piece: &Piece<'_>) -> bool {
+    matches!(piece.length, Some(length) if length >= PAGE) && !piece.offset.is_multiple_of(PAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::ElemType;
+    use onnx_types::tensor::{ExternalData, Tensor};
+
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn large_tensors_begin_pages() {
+        let model = |m: &mut Builder, offset, length| {
+            for index in 0..2_u64 {
+                let place = ExternalData::new("w.bin").with_offset(offset + index * 8192);
+                let tensor = Tensor::external(ElemType::Uint8, [length], place).unwrap();
+                m.initializer(&format!("w{index}"), tensor);
+            }
+        };
+        let place = r#"graph "g" / initializer "w0" / field external_data"#;
+        check_model(|m| model(m, 64, 4096), &[("ONNX2517", place)]);
+        check_model(|m| model(m, 4096, 4096), &[]);
+        check_model(|m| model(m, 64, 4095), &[]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The rule `external-file-unreadable`: a file of external data is missing or cannot be opened.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::tensor::DataErrorReason;
+
+use crate::cx::ExternalCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2513,
+    slug: "external-file-unreadable",
+    severity: Severity::Error,
+    summary: "A file of external data is missing or cannot be opened.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::Partly,
+    explain: include_str!("external_file_unreadable.md"),
+};
+
+pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
+    let (first, others) = (cx.first, cx.pieces.len().saturating_sub(1));
+    let is_unchecked = cx.pieces.iter().all(|piece| piece.is_unchecked);
+    let Some(Err(error)) = cx.size.clone() else { return };
+    cx.report(&RULE, |places| {
+        let is_enforced = matches!(error.reason, DataErrorReason::NotFound | DataErrorReason::Refused(_));
+        let place = first.place.locate(places).field("external_data");
+        let found = Diagnostic::new(&RULE, place, error.to_string())
+            .help("put the file beside the model, where `location` says; it is part of the model")
+            .beyond_reference(is_unchecked || !is_enforced);
+        if others == 0 {
+            found
+        } else {
+            found.note(format!("{others} more tensors have their elements there"))
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::ElemType;
+    use onnx_types::tensor::{ExternalData, MemoryData, Tensor};
+
+    use crate::testing::{Builder, check_with};
+    use crate::{CheckOptions, ExternalFiles};
+
+    #[test]
+    fn files_are_there() {
+        let mut files = MemoryData::new();
+        files.insert("w.bin", vec![0; 8]);
+        let options = CheckOptions { external: Some(ExternalFiles::new(files)), ..CheckOptions::default() };
+        let model = |m: &mut Builder, location: &'static str| {
+            for name in ["v", "w"] {
+                let place = ExternalData::new(location).with_length(4);
+                m.initializer(name, Tensor::external(ElemType::Float, [1], place).unwrap());
+            }
+        };
+        let place = r#"graph "g" / initializer "v" / field external_data"#;
+        check_with(&options, |m| model(m, "v.bin"), &[("ONNX2513", place)]);
+        check_with(&options, |m| model(m, "w.bin"), &[]);
+        check_with(&CheckOptions::default(), |m| model(m, "v.bin"), &[]);
+    }
+}

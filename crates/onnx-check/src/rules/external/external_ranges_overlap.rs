@@ -1,0 +1,69 @@
+//! The rule `external-ranges-overlap`: two tensors share part of their bytes in a file.
+
+use crate::cx::ExternalCx;
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2516,
+    slug: "external-ranges-overlap",
+    severity: Severity::Note,
+    summary: "Two tensors share part of their bytes in a file.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::NotEnforced,
+    explain: include_str!("external_ranges_overlap.md"),
+};
+
+pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
+    let mut ranges: Vec<_> =
+        cx.pieces.iter().filter_map(|piece| piece.range().map(|range| (range, piece))).collect();
+    // The sort is stable, so tensors of one range stay in the order of the traversal.
+    ranges.sort_by_key(|&(range, _)| range);
+    // Tensors that are the same bytes share them on purpose.
+    ranges.dedup_by_key(|&mut (range, _)| range);
+    let mut ranges = ranges.into_iter();
+    let Some(mut widest) = ranges.next() else { return };
+    for (range, piece) in ranges {
+        let ((_, end), other) = widest;
+        if range.0 < end {
+            cx.report(&RULE, |places| {
+                let shared = end.min(range.1).saturating_sub(range.0);
+                let location = Quoted(piece.location);
+                let message = format!("the tensor shares {shared} bytes of {location} with another one");
+                Diagnostic::new(&RULE, piece.place.locate(places).field("external_data"), message)
+                    .label(other.place.locate(places), "this one")
+                    .help("check `offset` and `length`; one of them is probably wrong")
+            });
+        }
+        if range.1 > end {
+            widest = (range, piece);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::ElemType;
+    use onnx_types::tensor::{ExternalData, Tensor};
+
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn bytes_belong_to_one_tensor() {
+        let model = |m: &mut Builder, ranges: &[(u64, i64)]| {
+            for (index, &(offset, length)) in ranges.iter().enumerate() {
+                let place = ExternalData::new("w.bin").with_offset(offset);
+                let tensor = Tensor::external(ElemType::Uint8, [length], place).unwrap();
+                m.initializer(&format!("w{index}"), tensor);
+            }
+        };
+        let place = |index: u32| format!(r#"graph "g" / initializer "w{index}" / field external_data"#);
+        check_model(|m| model(m, &[(0, 4), (3, 4)]), &[("ONNX2516", &place(1))]);
+        check_model(
+            |m| model(m, &[(2, 8), (0, 4), (4, 1)]),
+            &[("ONNX2516", &place(0)), ("ONNX2516", &place(2))],
+        );
+        check_model(|m| model(m, &[(0, 4), (4, 4)]), &[]);
+        check_model(|m| model(m, &[(0, 4), (0, 4), (2, 0)]), &[]);
+        check_model(|m| model(m, &[(u64::MAX, 4), (0, 4)]), &[]);
+    }
+}

@@ -1,0 +1,45 @@
+//! The rule `sparse-dimension-invalid`: a sparse tensor has no dimensions, or one that is not positive.
+
+use crate::cx::SparseCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2552,
+    slug: "sparse-dimension-invalid",
+    severity: Severity::Error,
+    summary: "A sparse tensor has no dimensions, or one that is not positive.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_dimension_invalid.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let (place, dims) = (cx.place, &cx.sparse.dims);
+    if dims.is_empty() {
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places), "the sparse tensor has no dimensions")
+                .help("set `dims`; a single element needs no sparse tensor")
+        });
+    }
+    for (axis, &dim) in dims.iter().enumerate().filter(|&(_, &dim)| dim <= 0) {
+        cx.report(&RULE, |places| {
+            let message = format!("dimension {axis} of the sparse tensor is {dim}, but must be positive");
+            Diagnostic::new(&RULE, place.locate(places).dimension(axis), message)
+                .help("write the size; a tensor without elements is written as a dense one")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn dimensions_are_positive() {
+        let place = r#"graph "g" / sparse initializer "s" / dimension 1"#;
+        check_sparse(sparse(&[], &[], &[]), &[("ONNX2552", r#"graph "g" / sparse initializer "s""#)]);
+        check_sparse(sparse(&[], &[], &[2, 0]), &[("ONNX2552", place)]);
+        check_sparse(sparse(&[], &[], &[2, -1]), &[("ONNX2552", place)]);
+        check_sparse(sparse(&[], &[], &[2, 1]), &[]);
+    }
+}

@@ -1,0 +1,42 @@
+//! The rule `sparse-indices-external`: the indices of a sparse tensor stand in another file.
+
+use crate::cx::SparseCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2557,
+    slug: "sparse-indices-external",
+    severity: Severity::Error,
+    summary: "The indices of a sparse tensor stand in another file.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_indices_external.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let place = cx.place;
+    if cx.sparse.indices.as_ref().is_some_and(onnx_types::tensor::Tensor::is_external) {
+        cx.report(&RULE, |places| {
+            let message = "the indices of a sparse tensor stand in another file, where readers do not look";
+            Diagnostic::new(&RULE, place.locate(places).field("indices"), message)
+                .help("write the indices into the model; the values may stand in another file")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::ElemType;
+    use onnx_types::tensor::{ExternalData, Tensor};
+
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn indices_are_in_the_model() {
+        let mut tensor = sparse(&[1.0], &[], &[3]);
+        let place = ExternalData::new("indices.bin");
+        tensor.indices = Some(Tensor::external(ElemType::Int64, [1], place).unwrap());
+        check_sparse(tensor, &[("ONNX2557", r#"graph "g" / sparse initializer "s" / field indices"#)]);
+        check_sparse(sparse(&[1.0], &[0], &[3]), &[]);
+    }
+}

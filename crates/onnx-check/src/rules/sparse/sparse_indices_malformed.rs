@@ -1,0 +1,86 @@
+//! The rule `sparse-indices-malformed`: the indices of a sparse tensor have another type or shape than its values and
+//! dimensions ask for.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::ElemType;
+use onnx_types::tensor::Tensor;
+
+use crate::cx::SparseCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2554,
+    slug: "sparse-indices-malformed",
+    severity: Severity::Error,
+    summary: "The indices of a sparse tensor have another type or shape than its values and dimensions ask for.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_indices_malformed.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let (place, sparse) = (cx.place, cx.sparse);
+    let Some(indices) = &sparse.indices else { return };
+    // That there is no type, or an unknown one, is said of the tensor itself.
+    if !matches!(indices.elem(), ElemType::Int64 | ElemType::Undefined) {
+        cx.report(&RULE, |places| {
+            let message = format!("the indices of a sparse tensor are int64, but are {}", indices.elem());
+            Diagnostic::new(&RULE, place.locate(places).field("indices"), message).help("write them as int64")
+        });
+    }
+    let values = sparse.values.as_ref().map(Tensor::dims);
+    if let Some(message) = wrong_shape(indices.dims(), values, sparse.dims.len()) {
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places).field("indices"), message)
+                .help("write one position for each value, or one row of coordinates")
+        });
+    }
+}
+
+/// What is wrong with the shape of the indices of a tensor of this rank, whose values have these dimensions.
+fn wrong_shape(dims: &[i64], values: Option<&[i64]>, rank: usize) -> Option<String> {
+    let (count, columns) = match *dims {
+        [count] => (count, None),
+        [count, columns] => (count, Some(columns)),
+        _ => {
+            return Some(format!("the indices of a sparse tensor have rank 1 or 2, but have {}", dims.len()));
+        }
+    };
+    if let Some(&[values]) = values
+        && values != count
+    {
+        return Some(format!("the sparse tensor has {values} values, but {count} indices"));
+    }
+    let wrong = columns.filter(|&columns| rank > 0 && usize::try_from(columns) != Ok(rank))?;
+    Some(format!("the indices have {wrong} coordinates, but the sparse tensor has rank {rank}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::Tensor;
+
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn indices_fit_values_and_rank() {
+        let with = |indices: Tensor| {
+            let mut tensor = sparse(&[1.0, 2.0], &[], &[2, 3]);
+            tensor.indices = Some(indices);
+            tensor
+        };
+        for indices in [
+            Tensor::vector(&[0_i32, 1]),
+            Tensor::vector(&[0_i64, 1, 2]),
+            Tensor::scalar(0_i64),
+            Tensor::from_slice([2, 1], &[0_i64, 1]).unwrap(),
+            Tensor::from_slice([2, 1, 1], &[0_i64, 1]).unwrap(),
+        ] {
+            check_sparse(
+                with(indices),
+                &[("ONNX2554", r#"graph "g" / sparse initializer "s" / field indices"#)],
+            );
+        }
+        check_sparse(with(Tensor::vector(&[0_i64, 1])), &[]);
+        let rows = Tensor::from_slice([2, 2], &[0_i64, 0, 1, 2]).unwrap();
+        check_sparse(with(rows), &[]);
+    }
+}

@@ -1,0 +1,41 @@
+//! The rule `sparse-indices-missing`: a sparse tensor has values, but no indices.
+
+use crate::cx::SparseCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2553,
+    slug: "sparse-indices-missing",
+    severity: Severity::Error,
+    summary: "A sparse tensor has values, but no indices.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_indices_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let place = cx.place;
+    let Some(&[count]) = cx.sparse.values.as_ref().map(onnx_types::tensor::Tensor::dims) else { return };
+    if cx.sparse.indices.is_some() || count == 0 {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let message = format!("the sparse tensor has {count} values, but no `indices`");
+        Diagnostic::new(&RULE, place.locate(places), message)
+            .help("set `indices`: for each value its position, or its coordinates")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::SparseTensor;
+
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn values_have_places() {
+        let bare = |values: &[f32]| SparseTensor { indices: None, ..sparse(values, &[], &[3]) };
+        check_sparse(bare(&[1.0]), &[("ONNX2553", r#"graph "g" / sparse initializer "s""#)]);
+        check_sparse(bare(&[]), &[]);
+    }
+}

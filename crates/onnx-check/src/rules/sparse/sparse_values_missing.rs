@@ -1,0 +1,38 @@
+//! The rule `sparse-values-missing`: a sparse tensor has no values.
+
+use crate::cx::SparseCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2550,
+    slug: "sparse-values-missing",
+    severity: Severity::Error,
+    summary: "A sparse tensor has no values.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_values_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let place = cx.place;
+    if cx.sparse.values.is_none() {
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places), "the sparse tensor has no `values`")
+                .help("set `values` to a vector of the elements that are not zero; it may be empty")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::SparseTensor;
+
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn sparse_tensors_have_values() {
+        let none = || SparseTensor { values: None, ..sparse(&[1.0], &[0], &[3]) };
+        check_sparse(none(), &[("ONNX2550", r#"graph "g" / sparse initializer "s""#)]);
+        check_sparse(sparse(&[1.0], &[0], &[3]), &[]);
+    }
+}

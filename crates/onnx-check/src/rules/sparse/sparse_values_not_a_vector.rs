@@ -1,0 +1,44 @@
+//! The rule `sparse-values-not-a-vector`: the values of a sparse tensor are no vector.
+
+use crate::cx::SparseCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2551,
+    slug: "sparse-values-not-a-vector",
+    severity: Severity::Error,
+    summary: "The values of a sparse tensor are no vector.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("sparse_values_not_a_vector.md"),
+};
+
+pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
+    let place = cx.place;
+    let Some(values) = cx.sparse.values.as_ref().filter(|values| values.rank() != 1) else { return };
+    cx.report(&RULE, |places| {
+        let message = format!("the values of a sparse tensor are a vector, but have rank {}", values.rank());
+        Diagnostic::new(&RULE, place.locate(places).field("values"), message)
+            .help("give them one dimension, their number; `dims` beside them holds the shape")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check_sparse, sparse};
+
+    #[test]
+    fn values_are_a_vector() {
+        let shaped = |dims: &[i64]| {
+            let mut tensor = sparse(&[1.0], &[0], &[3]);
+            tensor.values.as_mut().unwrap().set_dims(dims.iter().copied());
+            tensor
+        };
+        check_sparse(
+            shaped(&[1, 1]),
+            &[("ONNX2551", r#"graph "g" / sparse initializer "s" / field values"#)],
+        );
+        check_sparse(shaped(&[]), &[("ONNX2551", r#"graph "g" / sparse initializer "s" / field values"#)]);
+        check_sparse(shaped(&[1]), &[]);
+    }
+}

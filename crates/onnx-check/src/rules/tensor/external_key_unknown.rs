@@ -1,0 +1,53 @@
+//! The rule `external-key-unknown`: external data have an entry that the specification does not know.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_types::tensor::Payload;
+
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2512,
+    slug: "external-key-unknown",
+    severity: Severity::Note,
+    summary: "External data have an entry that the specification does not know.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::NotEnforced,
+    explain: include_str!("external_key_unknown.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    let Payload::External(external) = cx.tensor.payload() else { return };
+    // A writer mostly gives its key to all tensors: the first one stands for them.
+    if external.unknown_keys().next().is_none() || !cx.first_time(&RULE) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let key = Quoted(external.unknown_keys().next().unwrap_or_default());
+        let message = format!("external data have the entry {key}, which readers ignore");
+        Diagnostic::new(&RULE, place.locate(places).field("external_data"), message)
+            .help("the known keys are `location`, `offset`, `length` and `checksum`")
+            .note("other tensors may have such entries, too")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::{ExternalData, Payload, Tensor, TensorDims, TensorMetadata};
+
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn keys_are_known() {
+        let model = |m: &mut Builder, key: &'static str| {
+            for name in ["v", "w"] {
+                let entries = vec![TensorMetadata::new("location", "w.bin"), TensorMetadata::new(key, "0")];
+                let payload = Payload::External(ExternalData::from_entries(entries));
+                m.initializer(name, Tensor::from_parts(1, TensorDims::from_slice(&[1]), payload));
+            }
+        };
+        let place = r#"graph "g" / initializer "v" / field external_data"#;
+        check_model(|m| model(m, "ofset"), &[("ONNX2512", place)]);
+        check_model(|m| model(m, "offset"), &[]);
+    }
+}

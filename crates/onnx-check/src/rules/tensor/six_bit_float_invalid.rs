@@ -1,0 +1,63 @@
+//! The rule `six-bit-float-invalid`: a 6-bit float has more than 6 bits, or bits that belong to no element are set.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::ElemType;
+use onnx_types::tensor::NoData;
+
+use super::tensor_element_invalid::{MOST, index_of};
+use crate::cx::TensorCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2508,
+    slug: "six-bit-float-invalid",
+    severity: Severity::Error,
+    summary: "A 6-bit float has more than 6 bits, or bits that belong to no element are set.",
+    spec: "IR: Tensor Element Types",
+    reference: Reference::Enforced,
+    explain: include_str!("six_bit_float_invalid.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    // Every reader has to look at these, so they are looked at without being asked.
+    if !is_six_bits(cx.tensor.elem()) || cx.tensor.is_external() || !cx.faults.is_empty() {
+        return;
+    }
+    let place = cx.place;
+    for fault in cx.tensor.content_faults(&NoData, MOST).unwrap_or_default() {
+        cx.report(&RULE, |places| {
+            let place = place.locate(places);
+            let place = match index_of(&fault) {
+                Some(index) => place.element(index),
+                None => place,
+            };
+            Diagnostic::new(&RULE, place, fault.to_string())
+                .help("write the codes 0 to 63, and zeros where the last byte has bits to spare")
+        });
+    }
+}
+
+/// Whether this is one of the types whose values the reference looks at.
+pub(super) const fn is_six_bits(elem: ElemType) -> bool {
+    matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2)
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::{Payload, Tensor, TensorDims, Varints};
+
+    use crate::testing::check_model;
+
+    #[test]
+    fn six_bits_are_six() {
+        let check = |payload: Payload, expected: &[(&str, &str)]| {
+            let tensor = Tensor::from_parts(27, TensorDims::from_slice(&[1]), payload);
+            check_model(|m| m.initializer("w", tensor), expected);
+        };
+        let place = r#"graph "g" / initializer "w""#;
+        check(Payload::Raw(b"\x40".as_slice().into()), &[("ONNX2508", place)]);
+        check(Payload::Raw(b"\x3f".as_slice().into()), &[]);
+        let place = r#"graph "g" / initializer "w" / element 0"#;
+        check(Payload::Int32s(Varints::from_i32s([64])), &[("ONNX2508", place)]);
+        check(Payload::Int32s(Varints::from_i32s([63])), &[]);
+    }
+}

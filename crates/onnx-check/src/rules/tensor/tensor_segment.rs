@@ -1,0 +1,46 @@
+//! The rule `tensor-segment`: a tensor says that it is a piece of a larger one.
+
+use crate::cx::TensorCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2509,
+    slug: "tensor-segment",
+    severity: Severity::Note,
+    summary: "A tensor says that it is a piece of a larger one.",
+    spec: "IR: Tensor Definition",
+    reference: Reference::NotEnforced,
+    explain: include_str!("tensor_segment.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    let Some(segment) = cx.tensor.extra().and_then(|extra| extra.segment.as_ref()) else { return };
+    cx.report(&RULE, |places| {
+        let text = |end: Option<i64>| end.map_or_else(|| "?".to_owned(), |end| end.to_string());
+        let message =
+            format!("the tensor says that it is piece {} to {}", text(segment.begin), text(segment.end));
+        Diagnostic::new(&RULE, place.locate(places).field("segment"), message)
+            .help("store the tensor whole, and remove `segment`: readers take a piece for the tensor")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::TensorSegment;
+
+    use crate::testing::{Builder, check_model, scalar};
+
+    #[test]
+    fn tensors_are_whole() {
+        let model = |m: &mut Builder, segment| {
+            let mut tensor = scalar();
+            tensor.extra_mut().segment = segment;
+            m.initializer("w", tensor);
+        };
+        let segment = TensorSegment { begin: Some(0), end: Some(1), source: None };
+        let place = r#"graph "g" / initializer "w" / field segment"#;
+        check_model(|m| model(m, Some(segment)), &[("ONNX2509", place)]);
+        check_model(|m| model(m, None), &[]);
+    }
+}

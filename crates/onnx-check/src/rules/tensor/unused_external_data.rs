@@ -1,0 +1,46 @@
+//! The rule `unused-external-data`: a tensor names a file for its elements, but does not say that they stand there.
+
+use crate::cx::TensorCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2510,
+    slug: "unused-external-data",
+    severity: Severity::Warning,
+    summary: "A tensor names a file for its elements, but does not say that they stand there.",
+    spec: "IR: External Tensor Data",
+    reference: Reference::NotEnforced,
+    explain: include_str!("unused_external_data.md"),
+};
+
+pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
+    let place = cx.place;
+    if cx.tensor.extra().is_none_or(|extra| extra.unused_external.is_empty()) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let message = "the tensor has `external_data`, but its `data_location` is not `EXTERNAL`";
+        Diagnostic::new(&RULE, place.locate(places).field("external_data"), message)
+            .help("set `data_location`, or remove the entries: readers ignore them")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::TensorMetadata;
+
+    use crate::testing::{Builder, check_model, scalar};
+
+    #[test]
+    fn entries_mean_something() {
+        let model = |m: &mut Builder, entries| {
+            let mut tensor = scalar();
+            tensor.extra_mut().unused_external = entries;
+            m.initializer("w", tensor);
+        };
+        let place = r#"graph "g" / initializer "w" / field external_data"#;
+        let entries = vec![TensorMetadata::new("location", "w.bin")];
+        check_model(|m| model(m, entries), &[("ONNX2510", place)]);
+        check_model(|m| model(m, vec![]), &[]);
+    }
+}
