@@ -80,7 +80,13 @@ fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result
     let custom_operators =
         if args.refuse_custom { CustomOperators::Refuse } else { CustomOperators::default() };
     if rules::verify(&loaded.model, &mut sink) {
-        let options = CheckOptions { policy: policy.clone(), caps, data: args.data, custom_operators };
+        let options = CheckOptions {
+            policy: policy.clone(),
+            caps,
+            data: args.data,
+            custom_operators,
+            ..CheckOptions::default()
+        };
         sink.merge(check(&loaded.model, &options));
         external::check(&loaded, &mut sink)?;
     }
