@@ -1,7 +1,7 @@
 //! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
 //!
 //! `measure generate chain|transformer NODES PATH`, `measure generate weights BYTES PATH`,
-//! `measure model PATH ROUNDS`, `measure open PATH`, `measure copy FROM TO fsync|plain`,
+//! `measure model PATH ROUNDS`, `measure profile PATH ROUNDS`, `measure open PATH`, `measure copy FROM TO fsync|plain`,
 //! `measure growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
@@ -32,10 +32,11 @@ fn main() -> ExitCode {
     let result = match args.as_slice() {
         ["generate", kind, size, path] => generate(kind, size, path),
         ["model", path, rounds] => model(path, rounds, &mut samples),
+        ["profile", path, rounds] => profile(path, rounds),
         ["open", path] => open(path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
-        _ => Err("measure generate|model|open|copy|growth, with their arguments".into()),
+        _ => Err("measure generate|model|profile|open|copy|growth, with their arguments".into()),
     };
     match result {
         Ok(()) => {
@@ -75,8 +76,9 @@ fn model(path: &str, rounds: &str, samples: &mut Samples) -> Result {
 
 /// Samples of everything that takes time linear in the model; `suffix` ends their names.
 fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
-    // The first round pays for memory that the process does not have yet.
+    // The first round pays for memory that the process does not have yet; this matters most to reading.
     let mut warm_up = Samples::default();
+    drop(samples.time(format!("first-decode{suffix}"), || decode(bytes.clone())));
     for round in 0..=rounds {
         let samples = if round == 0 { &mut warm_up } else { &mut *samples };
         drop(samples.time(format!("decode{suffix}"), || decode(bytes.clone())));
@@ -89,6 +91,13 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
         let faults = samples.time(format!("verify{suffix}"), || model.verify());
         assert!(faults.is_ok(), "the model that was read is sound");
     }
+}
+
+/// Only reads a model, for a profiler.
+fn profile(path: &str, rounds: &str) -> Result {
+    let bytes = read(path, ReadMode::Memory)?;
+    (0..rounds.parse()?).for_each(|_: u32| drop(decode(bytes.clone())));
+    Ok(())
 }
 
 /// Opens a model by a map, in a process that has done nothing else.

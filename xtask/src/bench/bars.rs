@@ -128,12 +128,17 @@ pub(super) fn print(outcomes: &[Outcome]) -> usize {
     println!("\n{:<8} {:<58} {:>23} {:>9}  {:<8}", "group", "what", "ours / theirs", "result", "bar");
     for outcome in outcomes {
         let bar = match outcome.bar {
+            Bar::AtMost(bar) if bar < 0.1 => format!("≤ 1/{:.0}", 1.0 / bar),
             Bar::AtMost(bar) => format!("≤ {bar}"),
             Bar::AtLeast(bar) => format!("≥ {bar}"),
             Bar::None => String::new(),
         };
         let Outcome { group, what, sides, value, .. } = outcome;
-        let value = if value.abs() < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") };
+        let value = match value.abs() {
+            v if v < 0.1 => format!("1/{:.0}", 1.0 / v),
+            v if v < 100.0 => format!("{value:.2}"),
+            _ => format!("{value:.0}"),
+        };
         println!("{group:<8} {what:<58} {sides:>23} {value:>9}  {bar:<8} {}", outcome.verdict());
     }
     outcomes.iter().filter(|outcome| outcome.passes() == Some(false)).count()
