@@ -1,4 +1,57 @@
 //! The ONNX text syntax: parsed into the editable graph, and printed from it.
+//!
+//! Text is how people look at models, how tests are written, and how a pass shows what it did. This crate reads all of the
+//! syntax that the reference implementation reads, and extends it so that *everything* a model file can hold has a
+//! spelling. `docs/text-format.md` in the repository defines the syntax.
+//!
+//! # Parsing
+//!
+//! [`parse_model`], [`parse_graph`], [`parse_function`] and [`parse_node`] take text and give the [`Model`](onnx_ir::Model)
+//! that decoding the equivalent file gives; nodes, inputs and initializers know their line and column
+//! ([`Origin::Text`](onnx_ir::Origin::Text)).
+//!
+//! ```
+//! use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+//!
+//! let text = r#"<
+//!    ir_version: 8,
+//!    opset_import: ["": 17]
+//! >
+//! main (float[N, 3] x) => (float[N, 3] y)
+//! <
+//!    float[3] bias = {0.5, 1, -2}
+//! > {
+//!    [add] sum = Add (x, bias)
+//!    [act] y = LeakyRelu <alpha = 0.1> (sum)
+//! }
+//! "#;
+//! let model = parse_model(text, &ParseOptions::default())?;
+//! assert_eq!(model.node_count(), 2);
+//! assert_eq!(print_model(&model, &PrintOptions::default())?.text, text.replace("N, 3", "N,3"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The parser goes on after an error, so one look shows everything that is wrong, each finding with its place:
+//!
+//! ```
+//! # use onnx_text::{ParseOptions, parse_graph};
+//! let error = parse_graph("g (x) => (y) {\n  y = Relu <a = > (x)\n  z = Add (x, x\n  w = Relu (x)\n}", &ParseOptions::default());
+//! let findings = error.err().map(onnx_text::ParseError::into_findings).unwrap_or_default();
+//! let first = &findings.diagnostics()[0];
+//! assert_eq!(first.locus.position().map(|position| position.to_string()).as_deref(), Some("2:17"));
+//! assert_eq!(first.message, "expected a value, found `>`");
+//! ```
+//!
+//! # Printing
+//!
+//! [`print_model`] and its siblings print for people unless told otherwise ([`PrintOptions`]): large tensors are cut short
+//! and never read, and details of how a file spells things are left out. [`PrintOptions::full`] prints everything, so that
+//! parsing gives exactly the same model, down to the bytes it is written as. [`PrintOptions::compat`] prints what the
+//! reference parser reads, and [`Printed::left_out`] says what it could not.
+//!
+//! # What it is not for
+//!
+//! It opens no files and colours no output. Text is a poor place for large weights: keep those in files, as external data.
 #![forbid(unsafe_code)]
 
 mod elements;

@@ -110,6 +110,7 @@ impl<'a> Parser<'a> {
         for initializer in std::mem::take(&mut waiting.sparse) {
             self.initializer(graph, initializer);
         }
+        self.check("values", self.model.value_count(), self.limits.values)?;
         Ok(waiting)
     }
 

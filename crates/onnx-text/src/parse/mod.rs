@@ -110,6 +110,7 @@ fn parse<'a, T>(
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
         positions: !options.no_positions,
+        counted: (0, 0),
         depth: 0,
         open: Vec::new(),
         silent: HashSet::default(),
@@ -144,6 +145,8 @@ struct Parser<'a> {
     findings: Sink,
     limits: Limits,
     positions: bool,
+    /// A byte, and how many characters stand before it in its line.
+    counted: (usize, usize),
     /// How many graphs and types are open.
     depth: u32,
     /// The graphs that are being read, the outermost first.
@@ -212,16 +215,22 @@ impl<'a> Parser<'a> {
     }
 
     /// Line and column of a place, both counted from 1; columns in characters.
-    fn position(&self, mark: Mark) -> (u32, u32) {
-        let before = self.lex.slice(mark.line_start, mark.at);
+    fn position(&mut self, mark: Mark) -> (u32, u32) {
+        // Where all of a text is one line, counting from its start each time would take too long.
+        let (from, columns) = match self.counted {
+            (at, columns) if (mark.line_start..=mark.at).contains(&at) => (at, columns),
+            _ => (mark.line_start, 0),
+        };
+        let between = self.lex.slice(from, mark.at);
         // Continuation bytes of UTF-8 are no characters of their own.
-        let column = before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        let column = columns + between.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+        self.counted = (mark.at, column);
         let column = u32::try_from(column).unwrap_or(u32::MAX);
         (mark.line.saturating_add(1), column.saturating_add(1))
     }
 
     /// A place as an origin.
-    fn origin(&self, mark: Mark) -> Origin {
+    fn origin(&mut self, mark: Mark) -> Origin {
         let (line, column) = self.position(mark);
         Origin::Text { line, column }
     }

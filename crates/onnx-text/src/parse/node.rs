@@ -69,7 +69,8 @@ impl<'a> Parser<'a> {
         let id = self.model.load_node(graph, node, &inputs, &outputs);
         self.bind_outputs(id, &outputs);
         if self.positions {
-            self.model.set_node_origin(id, self.origin(mark));
+            let origin = self.origin(mark);
+            self.model.set_node_origin(id, origin);
         }
         Ok(id)
     }

@@ -206,7 +206,6 @@ impl<'m> Printer<'m> {
 
     /// Writes an entry that describes a value.
     fn info(&mut self, value: ValueId, info: Info<'m>) -> Result {
-        let name = self.plan.name(value, self.model).to_owned();
         let mut ty = info.ty;
         if self.compat() {
             self.place.push(Place::Value(value));
@@ -227,9 +226,9 @@ impl<'m> Printer<'m> {
             Some(ty) => {
                 self.ty(ty)?;
                 self.out.push(' ');
-                self.name(&name);
+                self.value_name(value);
             }
-            None => self.name_not_type(&name),
+            None => self.value_name_not_type(value),
         }
         if self.compat() {
             self.place.pop();

@@ -227,8 +227,7 @@ impl Printer<'_> {
         if index > 0 {
             self.out.push_str(", ");
         }
-        let name = self.plan.name(value, self.model).to_owned();
-        self.name_not_type(&name);
+        self.value_name_not_type(value);
     }
 
     fn function_header(&mut self, function: &Function) {

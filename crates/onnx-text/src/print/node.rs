@@ -1,11 +1,11 @@
 //! Nodes.
 
-use onnx_ir::{Node, NodeId};
+use onnx_ir::{Node, NodeId, ValueId};
 
 use super::meta::Entries;
 use super::ty::is_dotted;
 use super::{Printer, Result};
-use crate::lexer::is_identifier;
+use crate::lexer::{is_identifier, is_type_word};
 
 impl Printer<'_> {
     /// Writes a node without indentation.
@@ -45,21 +45,34 @@ impl Printer<'_> {
     }
 
     #[inline]
-    fn operand(&mut self, value: Option<onnx_ir::ValueId>) {
+    fn operand(&mut self, value: Option<ValueId>) {
         match value {
             None => self.out.push_str("\"\""),
-            Some(value) if self.plan.is_trivial() => {
-                let model = self.model;
-                self.name(model.str(model.value(value).name()));
-            }
             Some(value) => self.value_name(value),
         }
     }
 
     /// Writes the name that a value is written with.
-    pub(super) fn value_name(&mut self, value: onnx_ir::ValueId) {
-        let name = self.plan.name(value, self.model).to_owned();
-        self.name(&name);
+    #[inline]
+    pub(super) fn value_name(&mut self, value: ValueId) {
+        let model = self.model;
+        if self.plan.is_trivial() {
+            self.name(model.str(model.value(value).name()));
+        } else {
+            let name = self.plan.name(value, model).to_owned();
+            self.name(&name);
+        }
+    }
+
+    /// Writes the name of a value where a type might stand instead.
+    pub(super) fn value_name_not_type(&mut self, value: ValueId) {
+        let name = self.plan.name(value, self.model);
+        if is_type_word(name.as_bytes()) {
+            let name = name.to_owned();
+            self.string(&name);
+        } else {
+            self.value_name(value);
+        }
     }
 
     /// Writes domain, operator and overload.

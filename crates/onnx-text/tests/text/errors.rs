@@ -1,0 +1,121 @@
+//! What is wrong with a text, and where.
+
+use onnx_diag::render::text;
+use onnx_text::{ParseError, ParseOptions, parse_function, parse_graph, parse_model, parse_node};
+
+/// The findings as `slug line:column`.
+fn found<T>(result: Result<T, ParseError>) -> Vec<String> {
+    let Err(error) = result else { return Vec::new() };
+    let findings = error.into_findings().into_diagnostics();
+    findings
+        .iter()
+        .map(|finding| {
+            let position = finding.locus.position().map(|position| position.to_string());
+            format!("{} {}", finding.rule.slug, position.unwrap_or_default())
+        })
+        .collect()
+}
+
+#[test]
+fn nodes() {
+    for (text, want) in [
+        ("y = Relu (x", "unexpected-token 1:12"),
+        ("y = Relu x)", "unexpected-token 1:10"),
+        ("y Relu (x)", "unexpected-token 1:3"),
+        ("y = Relu (x) z", "trailing-text 1:14"),
+        ("y = Op <> (x)", "unexpected-token 1:9"),
+        ("y = Op <a = 1,> (x)", "unexpected-token 1:15"),
+        ("y = Op <a = [1, 2.5]> (x)", "attribute-kind-mismatch 1:17"),
+        ("y = Op <a: float = \"x\"> (x)", "attribute-kind-mismatch 1:20"),
+        ("y = Op <a: ints = 3> (x)", "attribute-kind-mismatch 1:19"),
+        ("y = Op <a = []> (x)", "attribute-kind-mismatch 1:13"),
+        ("y = Op <a: number = 1> (x)", "unexpected-token 1:12"),
+        ("y = Op <a = -> (x)", "malformed-number 1:13"),
+        ("y = Op <a = 1e> (x)", "malformed-number 1:13"),
+        ("y = Op <a = 1e39> (x)", "number-out-of-range 1:13"),
+        ("y = Op <a = 9223372036854775808> (x)", "number-out-of-range 1:13"),
+        ("y = Op <a = \"x> (x)", "malformed-string 1:13"),
+        ("y = Op <a = \"\\x{1}\"> (x)", "malformed-string 1:13"),
+        ("y = Op <a = float[N] {1}> (x)", "wrong-literal 1:13"),
+        ("y = Op <a = seq(float) {1}> (x)", "wrong-literal 1:13"),
+        ("y = Op <a = int8[1] {1.5}> (x)", "wrong-literal 1:22"),
+        ("y = Op <a = int8[1] {128}> (x)", "number-out-of-range 1:22"),
+        ("y = Op <a = uint64[1] {-1}> (x)", "number-out-of-range 1:24"),
+        ("y = Op <a = float16[1] {1e6}> (x)", "number-out-of-range 1:25"),
+        ("y = Op <a = float[1] {1e39}> (x)", "number-out-of-range 1:23"),
+        ("y = Op <a = float[3] {1, 2}> (x)", "wrong-element-count 1:22"),
+        ("y = Op <a = float[1] {1, 2}> (x)", "wrong-element-count 1:22"),
+        ("y = Op <a = string[1] {1}> (x)", "unexpected-token 1:24"),
+        ("y = Op <a = float[2] {…2 elements}> (x)", "elided-tensor 1:23"),
+        ("y = Op <a = ?99> (x)", "number-out-of-range 1:13"),
+        ("y = Op (x) @{colour: 1}", "unknown-key 1:14"),
+        ("y = Op (x) @{unknown: [\"8\"]}", "wrong-literal 1:24"),
+        ("y = Op (x) @{present: [32]}", "number-out-of-range 1:24"),
+    ] {
+        assert_eq!(found(parse_node(text, &ParseOptions::default())), [want], "{text}");
+    }
+}
+
+#[test]
+fn models() {
+    for (text, want) in [
+        ("", "unexpected-token 1:1"),
+        ("<ir_version: 3,> g (x) => (y) {}", "unexpected-token 1:16"),
+        ("<colour: 3> g (x) => (y) {}", "unknown-key 1:2"),
+        ("g (x) = > (y) {}", "unexpected-token 1:7"),
+        ("g (x) => (y) {\n", "unexpected-token 2:1"),
+        ("g (x = {1}) => (y) {}", "wrong-literal 1:4"),
+        ("g (float) => (y) {}", "unexpected-token 1:9"),
+        ("g (x) => (y) {} }", "unexpected-token 1:17"),
+        ("g (x) => (y) {} f (x) => (y) <float w = {1}> {}", "unexpected-token 1:44"),
+    ] {
+        assert_eq!(found(parse_model(text, &ParseOptions::default())), [want], "{text}");
+    }
+    assert_eq!(found(parse_function("f (x) => (y) {} g", &ParseOptions::default())), ["trailing-text 1:17"]);
+}
+
+#[test]
+fn parsing_goes_on() {
+    let text = "g (x) => (y) {
+   a = Add (x, 1)
+   b = Op <p = [1, x], q = 3, r = 1e99> (a)
+   c = If (b) <
+      then_branch = t () => (d) {
+         d = = Relu (b)
+         e = Relu (d)
+      }
+   >
+   f = Relu (x)
+   , = = y
+}
+f (x) = (y) { y = Relu (x) }
+h (x) => (y) { y = Relu x }
+";
+    let want = [
+        "unexpected-token 2:16",
+        "unexpected-token 3:21",
+        "number-out-of-range 3:35",
+        "unexpected-token 6:14",
+        "unexpected-token 11:8",
+        "unexpected-token 13:7",
+        "unexpected-token 14:25",
+    ];
+    assert_eq!(found(parse_model(text, &ParseOptions::default())), want);
+}
+
+#[test]
+fn errors_are_limited() {
+    let text = format!("g (x) => (y) {{\n{}}}", "y = Relu <a = > (x)\n".repeat(10_000));
+    assert_eq!(found(parse_graph(&text, &ParseOptions::default())).len(), 100);
+}
+
+#[test]
+fn the_place_is_shown() {
+    let text = "g (x) => (y) {\n   y = LeakyRelu <alpha = > (x)\n}\n";
+    let error = parse_graph(text, &ParseOptions::default()).err().unwrap();
+    assert_eq!(error.to_string(), "2:27: expected a value, found `>`");
+    let mut out = String::new();
+    let options = text::Options { source: Some(text), ..text::Options::new("g.onnxtxt") };
+    text::render(&mut out, error.findings(), &options).unwrap();
+    assert!(out.contains("2 |    y = LeakyRelu <alpha = > (x)\n"), "{out}");
+}
