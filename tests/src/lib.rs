@@ -1,4 +1,5 @@
 //! Tests of the workspace as a whole, and the generators of their models.
 
 pub mod conformance;
+pub mod hostile;
 pub mod models;

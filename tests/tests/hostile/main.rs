@@ -1,0 +1,51 @@
+//! Hostile files, each through everything: decoding, verifying, writing, checking, walking, cloning and dropping, on a
+//! thread with half a megabyte of stack and with bounded memory. What is expected of each stands beside it in
+//! [`onnx_tests::hostile`]; the files of external data, T1 to T19, are with the tests of the codec.
+//!
+//! Names that collide in a hash table cannot be tried from outside: the tables are seeded at random for every process, so
+//! no file can be made for them.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail")]
+
+mod gauntlet;
+mod memory;
+mod varied;
+
+use onnx_tests::hostile;
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+#[test]
+fn nesting() {
+    gauntlet::run(hostile::nesting::cases());
+}
+
+#[test]
+fn wire() {
+    gauntlet::run(hostile::wire::cases());
+}
+
+#[test]
+fn tensors() {
+    gauntlet::run(hostile::tensors::cases());
+}
+
+#[test]
+fn models() {
+    gauntlet::run(hostile::models::cases());
+}
+
+#[test]
+fn functions() {
+    gauntlet::run(hostile::functions::cases());
+}
+
+#[test]
+fn amplification() {
+    gauntlet::run(hostile::amplify::cases());
+}
+
+#[test]
+fn traps() {
+    gauntlet::run(hostile::traps::cases());
+}
