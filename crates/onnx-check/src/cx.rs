@@ -11,14 +11,15 @@ use onnx_ir::{
     Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, SparseTensor, Value, ValueId,
 };
 use onnx_schema::{FormalAttribute, Schema};
-use onnx_types::Symbol;
 use onnx_types::tensor::{DataError, Tensor, TensorFault};
+use onnx_types::{Symbol, Type};
 use slotmap::Key;
 
 use crate::external::Piece;
 use crate::imports::Imports;
 use crate::options::CheckOptions;
 use crate::places::Places;
+use crate::seen::Seen;
 use crate::sparse::IndexFaults;
 
 /// What all rules share. Rules about the model as a whole get it as it is.
@@ -31,6 +32,10 @@ pub(crate) struct Cx<'a> {
     pub(crate) is_unchecked: bool,
     /// The external data met so far.
     pub(crate) pieces: Vec<Piece<'a>>,
+    /// The symbol of `*`, if the model has that name anywhere.
+    pub(crate) asterisk: Option<Symbol>,
+    /// For rules about names that stand twice in a list.
+    pub(crate) seen: Seen,
     said: BTreeSet<(u16, u64, u32)>,
 }
 
@@ -43,6 +48,8 @@ impl<'a> Cx<'a> {
             places: Places::new(model),
             is_unchecked: false,
             pieces: Vec::new(),
+            asterisk: model.names().get("*"),
+            seen: Seen::default(),
             said: BTreeSet::new(),
         }
     }
@@ -100,7 +107,7 @@ macro_rules! leads_to_cx {
     )*};
 }
 
-leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx SparseCx ExternalCx);
+leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx SparseCx ExternalCx TypeCx);
 
 /// A graph: the main one, a nested one, the body of a function or a training graph.
 pub(crate) struct GraphCx<'c, 'a> {
@@ -113,6 +120,11 @@ impl GraphCx<'_, '_> {
     /// Whether the graph is the body of a function, which has no name and whose outputs have no types.
     pub(crate) fn is_function(&self) -> bool {
         matches!(self.graph.owner(), Owner::Function(_))
+    }
+
+    /// Whether the graph is the main one: here rules are asked that look at the whole model at once.
+    pub(crate) fn is_main(&self) -> bool {
+        self.id == self.cx.model.main_graph()
     }
 }
 
@@ -258,5 +270,61 @@ impl TensorPlace {
             Some(field) => place.field(field),
             None => place,
         }
+    }
+}
+
+/// A declaration of a value's type: that of a graph input or output, one in `value_info`, or a type in an attribute.
+pub(crate) struct TypeCx<'c, 'a> {
+    pub(crate) cx: &'c mut Cx<'a>,
+    /// What is declared; graph inputs and outputs may leave it out.
+    pub(crate) ty: Option<&'a Type>,
+    pub(crate) place: TypePlace,
+    /// What another declaration says of the same value, where the two are not the same.
+    pub(crate) other: Option<&'a Type>,
+}
+
+impl<'a> TypeCx<'_, 'a> {
+    /// Whether this is an input or output of the main graph, which must have a complete type.
+    pub(crate) fn is_interface(&self) -> bool {
+        match self.place {
+            TypePlace::Input(graph, _) | TypePlace::Output(graph, _) => graph == self.cx.model.main_graph(),
+            TypePlace::Info(..) | TypePlace::Attribute(..) => false,
+        }
+    }
+
+    /// The type and the types inside it, outermost first.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &'a Type> + use<'a> {
+        std::iter::successors(self.ty, |ty| ty.inner())
+    }
+}
+
+/// Where a type is declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TypePlace {
+    /// An input of a graph, by position.
+    Input(GraphId, usize),
+    /// An output of a graph, by position.
+    Output(GraphId, usize),
+    /// An entry of a graph's `value_info`.
+    Info(GraphId, ValueId),
+    /// An attribute of a node, with the position in its list where it holds one.
+    Attribute(NodeId, Symbol, Option<usize>),
+}
+
+impl TypePlace {
+    /// The place of what has the type.
+    pub(crate) fn holder(self, places: &Places<'_>) -> onnx_diag::Locus {
+        match self {
+            Self::Input(graph, index) => places.graph_input(graph, index),
+            Self::Output(graph, index) => places.graph_output(graph, index),
+            Self::Info(graph, value) => places.value_info(graph, value),
+            Self::Attribute(node, name, None) => places.attribute(node, name),
+            Self::Attribute(node, name, Some(index)) => places.attribute(node, name).element(index),
+        }
+    }
+
+    /// The place of the type, or of the one so many levels inside it.
+    pub(crate) fn locate(self, places: &Places<'_>, level: usize) -> onnx_diag::Locus {
+        (0..=level).fold(self.holder(places), |place, _| place.ty())
     }
 }

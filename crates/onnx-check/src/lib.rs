@@ -21,6 +21,7 @@
 //! use onnx_check::{CheckOptions, check};
 //! use onnx_ir::{Model, NewNode, OpsetImport, Position};
 //! use onnx_schema::domain;
+//! use onnx_types::{ElemType, Shape, Type};
 //!
 //! // A model of one node, `y = Rellu (x)`.
 //! let mut model = Model::new();
@@ -33,6 +34,9 @@
 //! model.push_graph_input(graph, x)?;
 //! model.add_node(Position::End(graph), NewNode::new(op).inputs([x]).outputs([y]))?;
 //! model.push_graph_output(graph, y);
+//! for value in [x, y] {
+//!     model.set_type(value, Some(Type::tensor(ElemType::Float, Some(Shape::unknown(1)))));
+//! }
 //!
 //! let findings = check(&model, &CheckOptions::default());
 //! let [found] = findings.diagnostics() else { panic!("one thing is wrong") };
@@ -49,14 +53,17 @@
 //! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
 #![forbid(unsafe_code)]
 
+mod conflict;
 mod cx;
 mod external;
+mod identifier;
 mod imports;
 mod names;
 mod options;
 mod places;
 mod rules;
 mod run;
+mod seen;
 mod sparse;
 #[cfg(test)]
 mod testing;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 use onnx_diag::{Locus, Position, Step};
-use onnx_ir::{Constant, Def, GraphId, Model, NodeId, Origin, Owner, ValueId};
+use onnx_ir::{Constant, Def, GraphId, Model, NodeId, Origin, Owner, ValueId, ValueRef};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -70,6 +70,33 @@ impl<'a> Places<'a> {
             Def::Unresolved(graph) if self.model.get_graph(graph).is_some() => self.graph(graph).value(name),
             Def::Unresolved(_) => Locus::model().value(name),
         }
+    }
+
+    /// The place of an input of a graph.
+    pub(crate) fn graph_input(&self, graph: GraphId, index: usize) -> Locus {
+        let value = self.model.graph(graph).inputs().get(index).copied();
+        let place = self.graph(graph).input(index, value.map_or("", |value| self.name(value)));
+        place.at(value.and_then(|value| self.origin(value)))
+    }
+
+    /// The place of an output of a graph.
+    pub(crate) fn graph_output(&self, graph: GraphId, index: usize) -> Locus {
+        let output = self.model.graph(graph).outputs().get(index);
+        self.graph(graph).output(index, output.map_or("", |output| self.name(output.value())))
+    }
+
+    /// The place of an entry of a graph's `value_info`.
+    pub(crate) fn value_info(&self, graph: GraphId, value: ValueId) -> Locus {
+        self.graph(graph).value_info(self.name(value))
+    }
+
+    /// The place of a quantization annotation of a graph.
+    pub(crate) fn annotation(&self, graph: GraphId, tensor: ValueRef) -> Locus {
+        let name = match tensor {
+            ValueRef::Value(value) => self.model.get_value(value).map_or(Symbol::EMPTY, |value| value.name()),
+            ValueRef::Name(name) => name,
+        };
+        self.graph(graph).quantization_annotation(self.str(name))
     }
 
     /// The place of an initializer, which may be the default of a graph input.

@@ -6,19 +6,20 @@
 
 use onnx_diag::Sink;
 use onnx_ir::{
-    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, Owner, SparseTensor, ValueId,
+    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner, SparseTensor, ValueId,
 };
 use onnx_types::tensor::Tensor;
-use onnx_types::{Interner, Symbol};
+use onnx_types::{Interner, Symbol, Type};
 
 use crate::cx::{
-    AttributeCx, Callee, Cx, GraphCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, ValueCx,
+    AttributeCx, Callee, Cx, GraphCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypeCx,
+    TypePlace, ValueCx,
 };
 use crate::external::{self, Piece};
 use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::CheckOptions;
-use crate::rules::{attribute, graph, model as model_rules, node, sparse as sparse_rules, tensor, value};
+use crate::rules::{attribute, graph, model as model_rules, node, sparse as sparse_rules, tensor, ty, value};
 use crate::sparse::IndexFaults;
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
@@ -153,7 +154,38 @@ impl<'a> Run<'a> {
                 None => {}
             }
         }
+        self.types(id);
         self.tasks.extend(record.first().map(Task::Nodes));
+    }
+
+    /// The types that a graph declares for its inputs, its outputs and other values.
+    fn types(&mut self, id: GraphId) {
+        let model = self.cx.model;
+        let record = model.graph(id);
+        // A function only names its inputs and outputs.
+        if !matches!(record.owner(), Owner::Function(_)) {
+            for (index, &input) in record.inputs().iter().enumerate() {
+                self.ty(model.ty(input), None, TypePlace::Input(id, index));
+            }
+            for (index, output) in record.outputs().iter().enumerate() {
+                let (ty, other) = declared(output.own(), model.ty(output.value()));
+                self.ty(ty, other, TypePlace::Output(id, index));
+            }
+        }
+        for entry in model.value_info(id) {
+            let (ty, other) = declared(entry.own(), model.ty(entry.value()));
+            if ty.is_some() {
+                self.ty(ty, other, TypePlace::Info(id, entry.value()));
+            }
+        }
+    }
+
+    #[inline]
+    fn ty(&mut self, ty: Option<&'a Type>, other: Option<&'a Type>, place: TypePlace) {
+        let mut cx = TypeCx { cx: &mut self.cx, ty, place, other };
+        for entry in ty::ENTRIES {
+            (entry.check)(&mut cx);
+        }
     }
 
     /// Walks nodes from `at` on, as far as the next one that has nested graphs.
@@ -195,7 +227,7 @@ impl<'a> Run<'a> {
                 (entry.check)(&mut cx);
             }
             has_graphs |= !attribute.value().graphs().is_empty();
-            self.tensors_of(id, attribute);
+            self.contents_of(id, attribute);
         }
         has_graphs
     }
@@ -241,7 +273,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn tensors_of(&mut self, node: NodeId, attribute: &'a Attribute) {
+    /// The tensors and types in an attribute.
+    fn contents_of(&mut self, node: NodeId, attribute: &'a Attribute) {
         let place = TensorPlace::of(TensorHolder::Attribute(node, attribute.name()));
         let at = |index| TensorPlace { element: Some(index), ..place };
         match attribute.value() {
@@ -252,6 +285,14 @@ impl<'a> Run<'a> {
             AttrValue::SparseTensor(sparse) => self.sparse(sparse, place),
             AttrValue::SparseTensors(tensors) => {
                 tensors.iter().enumerate().for_each(|(index, sparse)| self.sparse(sparse, at(index)));
+            }
+            AttrValue::Type(ty) => {
+                self.ty(Some(ty), None, TypePlace::Attribute(node, attribute.name(), None))
+            }
+            AttrValue::Types(types) => {
+                for (index, ty) in types.iter().enumerate() {
+                    self.ty(Some(ty), None, TypePlace::Attribute(node, attribute.name(), Some(index)));
+                }
             }
             _ => {}
         }
@@ -277,6 +318,14 @@ impl<'a> Run<'a> {
         for entry in tensor::ENTRIES {
             (entry.check)(&mut cx);
         }
+    }
+}
+
+/// The type that an output or an entry of `value_info` declares, and what the value itself says where that is another.
+fn declared<'a>(own: Option<&'a OwnInfo>, value: Option<&'a Type>) -> (Option<&'a Type>, Option<&'a Type>) {
+    match own {
+        Some(own) => (own.ty.as_deref(), value),
+        None => (value, None),
     }
 }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use onnx_ir::{
     AttrKind, AttrValue, Attribute, Constant, Def, GraphId, LoadedNode, LoadedOutput, Model, NodeId,
-    OpsetImport, Origin, Owner, SparseTensor, TrainingInfo, ValueId,
+    OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
-use onnx_types::{FieldMask, UnknownFields};
+use onnx_types::{ElemType, FieldMask, Shape, Type, UnknownFields};
 
 use crate::{CheckOptions, check};
 
@@ -85,21 +85,53 @@ impl Builder {
         self.scopes.last().unwrap().0
     }
 
-    /// Adds graph inputs.
+    /// Adds graph inputs. Those of the main graph are scalars of floats, unless [`typed`](Self::typed) says otherwise.
     pub(crate) fn inputs<const N: usize>(&mut self, names: [&str; N]) {
         for name in names {
             let graph = self.graph();
             let value = self.define(name);
             self.model.load_graph_input(graph, value);
+            self.type_interface(value);
         }
     }
 
-    /// Adds graph outputs; call it when all nodes are there.
+    /// Adds graph outputs; call it when all nodes are there. They have types as graph inputs have.
     pub(crate) fn outputs<const N: usize>(&mut self, names: [&str; N]) {
         for name in names {
             let graph = self.graph();
             let value = self.used(name);
             self.model.push_graph_output(graph, value);
+            self.type_interface(value);
+        }
+    }
+
+    /// Gives a value that is defined or used already another type, or none.
+    pub(crate) fn typed(&mut self, name: &str, ty: Option<Type>) {
+        let value = self.used(name);
+        self.model.set_type(value, ty);
+    }
+
+    /// The value that a name means here.
+    pub(crate) fn value(&mut self, name: &str) -> ValueId {
+        self.used(name)
+    }
+
+    /// Adds an entry to `value_info`, which says what the value says; call it when all nodes are there.
+    pub(crate) fn value_info(&mut self, name: &str) {
+        let (graph, value) = (self.graph(), self.used(name));
+        self.model.push_value_info(graph, value, None);
+    }
+
+    /// Adds an entry to `value_info` that says something else than the value does.
+    pub(crate) fn other_info(&mut self, name: &str, ty: Type) {
+        let (graph, value) = (self.graph(), self.used(name));
+        let own = OwnInfo { ty: Some(ty.into()), ..OwnInfo::default() };
+        self.model.push_value_info(graph, value, Some(own.into()));
+    }
+
+    fn type_interface(&mut self, value: ValueId) {
+        if self.graph() == self.model.main_graph() && self.model.ty(value).is_none() {
+            self.model.set_type(value, Some(float(Some(&[]))));
         }
     }
 
@@ -286,4 +318,9 @@ pub(crate) fn sparse(values: &[f32], indices: &[i64], dims: &[i64]) -> SparseTen
 #[track_caller]
 pub(crate) fn check_sparse(tensor: SparseTensor, expected: &[(&str, &str)]) {
     check_model(|m| m.initializer("s", Constant::Sparse(tensor)), expected);
+}
+
+/// The type of a tensor of floats with the given sizes, or of unknown rank.
+pub(crate) fn float(sizes: Option<&[i64]>) -> Type {
+    Type::tensor(ElemType::Float, sizes.map(Shape::known))
 }

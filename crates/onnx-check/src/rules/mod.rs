@@ -9,6 +9,7 @@ pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod sparse;
 pub(crate) mod tensor;
+pub(crate) mod ty;
 pub(crate) mod value;
 
 use onnx_diag::Rule;
@@ -31,7 +32,8 @@ const COUNT: usize = model::ENTRIES.len()
     + attribute::ENTRIES.len()
     + tensor::ENTRIES.len()
     + sparse::ENTRIES.len()
-    + external::ENTRIES.len();
+    + external::ENTRIES.len()
+    + ty::ENTRIES.len();
 
 /// All rules of the checker, by ascending code.
 ///
@@ -52,7 +54,8 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, attribute::ENTRIES);
     let at = fill(&mut rules, at, tensor::ENTRIES);
     let at = fill(&mut rules, at, sparse::ENTRIES);
-    fill(&mut rules, at, external::ENTRIES);
+    let at = fill(&mut rules, at, external::ENTRIES);
+    fill(&mut rules, at, ty::ENTRIES);
     sort(&mut rules);
     rules
 };

@@ -72,5 +72,6 @@ fn lists_are_alphabetical() {
     check("node", super::node::ENTRIES);
     check("sparse", super::sparse::ENTRIES);
     check("tensor", super::tensor::ENTRIES);
+    check("ty", super::ty::ENTRIES);
     check("value", super::value::ENTRIES);
 }

@@ -80,7 +80,7 @@ mod tests {
     fn nested_graphs_see_what_was_made_before_their_node() {
         let branches = |m: &mut Builder| {
             let branches = ["then_branch", "else_branch"].map(|name| {
-                let graph = m.nested("b", |m| {
+                let graph = m.nested(name, |m| {
                     m.node(&format!("{name} = Relu (z)"));
                     m.outputs([name]);
                 });
@@ -89,7 +89,9 @@ mod tests {
             m.node_with("y = If (c)", branches);
         };
         let place = |name| {
-            format!(r#"graph "g" / node #0 If / attribute "{name}" / graph "b" / node #0 Relu / input 0 "z""#)
+            format!(
+                r#"graph "g" / node #0 If / attribute "{name}" / graph "{name}" / node #0 Relu / input 0 "z""#
+            )
         };
         check_model(
             |m| {

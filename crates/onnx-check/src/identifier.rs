@@ -1,0 +1,23 @@
+//! What C90 takes for a name.
+
+/// Whether a name has only ASCII letters, digits and underscores and does not begin with a digit.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|first| !first.is_ascii_digit())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_those_of_c90() {
+        for name in ["x", "_", "_1", "Conv2d_3"] {
+            assert!(is_identifier(name), "{name}");
+        }
+        for name in ["", "1", "a.b", "a/b", "a b", "é", "a\u{0}"] {
+            assert!(!is_identifier(name), "{name}");
+        }
+    }
+}

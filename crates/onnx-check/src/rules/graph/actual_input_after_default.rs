@@ -1,0 +1,68 @@
+//! The rule `actual-input-after-default`: in an old model, an input of a nested graph comes after one with a default.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Owner;
+
+use crate::cx::GraphCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2215,
+    slug: "actual-input-after-default",
+    severity: Severity::Warning,
+    summary: "An input of a nested graph comes after one with an initializer, which IR versions up to 3 want last.",
+    spec: "IR: Nodes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("actual_input_after_default.md"),
+};
+
+/// The last IR version in which the constants of a nested graph are inputs of it.
+const LAST_IR_WITH_INPUTS: i64 = 3;
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    let model = cx.model;
+    if model.info().ir_version > LAST_IR_WITH_INPUTS || !matches!(cx.graph.owner(), Owner::Node(_)) {
+        return;
+    }
+    let inputs = cx.graph.inputs();
+    let has_default = |position: usize| {
+        inputs.get(position).is_some_and(|&input| model.value(input).initializer().is_some())
+    };
+    let Some(first) = (0..inputs.len()).find(|&position| has_default(position)) else { return };
+    let Some(after) = (first..inputs.len()).find(|&position| !has_default(position)) else { return };
+    let Some(&input) = inputs.get(after) else { return };
+    let id = cx.id;
+    cx.report(&RULE, |places| {
+        let name = Quoted(places.str(model.value(input).name()));
+        let message = format!("input {name} comes after an input with an initializer");
+        Diagnostic::new(&RULE, places.graph_input(id, after), message)
+            .label(places.graph_input(id, first), "this one has an initializer")
+            .help("move inputs with initializers to the end of the list")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::AttrValue;
+
+    use crate::testing::{Builder, check_model, scalar};
+
+    #[test]
+    fn constants_of_old_nested_graphs_are_the_last_inputs() {
+        let model = |m: &mut Builder, inputs: [&str; 4]| {
+            m.model.info_mut().ir_version = 3;
+            m.inputs(["n", "c", "s"]);
+            let body = m.nested("body", |m| {
+                m.inputs(inputs);
+                m.initializer("w", scalar());
+                m.node("next = Add (state, w)");
+                m.outputs(["keep", "next"]);
+            });
+            let body = m.attribute("body", AttrValue::Graph(body));
+            m.node_with("y = Loop (n, c, s)", [body]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Loop / attribute "body" / graph "body" / input 3 "state""#;
+        check_model(|m| model(m, ["i", "keep", "w", "state"]), &[("ONNX2215", place)]);
+        check_model(|m| model(m, ["i", "keep", "state", "w"]), &[]);
+    }
+}

@@ -1,0 +1,92 @@
+//! The rule `dimension-variable-not-identifier`: dimension variables are no identifiers of C90.
+
+use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_ir::Model;
+use onnx_types::{Dim, Symbol, Type};
+
+use crate::cx::GraphCx;
+use crate::identifier::is_identifier;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2208,
+    slug: "dimension-variable-not-identifier",
+    severity: Severity::Note,
+    summary: "Dimension variables are no identifiers of C90.",
+    spec: "IR: Static tensor shapes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("dimension_variable_not_identifier.md"),
+};
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    if !cx.is_main() {
+        return;
+    }
+    let (model, asterisk) = (cx.model, cx.asterisk);
+    cx.seen.begin();
+    let (mut count, mut example) = (0_u64, None);
+    let seen = &mut cx.seen;
+    for_each_variable(model, |name| {
+        // Of the asterisk another rule speaks.
+        if Some(name) != asterisk && seen.is_new(name) && !is_identifier(model.str(name)) {
+            count += 1;
+            example.get_or_insert(name);
+        }
+    });
+    let Some(example) = example else { return };
+    cx.report(&RULE, |places| {
+        let example = Quoted(places.str(example));
+        let message = match count {
+            1 => format!("dimension variable {example} is no C90 identifier"),
+            _ => format!("{count} dimension variables are no C90 identifiers, among them {example}"),
+        };
+        Diagnostic::new(&RULE, Locus::model(), message)
+            .help("use a name of letters, digits and underscores, or leave the dimension open")
+    });
+}
+
+fn for_each_variable(model: &Model, mut take: impl FnMut(Symbol)) {
+    let mut of_type = |ty: Option<&Type>| {
+        for ty in std::iter::successors(ty, |ty| ty.inner()) {
+            for dim in ty.shape().map_or(&[][..], |shape| shape.dims()) {
+                if let Dim::Var(name) = *dim {
+                    take(name);
+                }
+            }
+        }
+    };
+    for graph in model.all_graphs() {
+        let record = model.graph(graph);
+        record.inputs().iter().for_each(|&input| of_type(model.ty(input)));
+        for output in record.outputs() {
+            of_type(model.ty(output.value()));
+            of_type(output.own().and_then(|own| own.ty.as_deref()));
+        }
+        for entry in model.value_info(graph) {
+            of_type(model.ty(entry.value()));
+            of_type(entry.own().and_then(|own| own.ty.as_deref()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::{ElemType, Shape};
+
+    use super::*;
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn dimension_variables_are_identifiers() {
+        let model = |m: &mut Builder, variable: &str| {
+            m.inputs(["x"]);
+            m.node("y = Identity (x)");
+            m.outputs(["y"]);
+            let shape = Shape::new([Dim::Known(1), Dim::Var(m.model.intern(variable))]);
+            let tensor = Type::tensor(ElemType::Float, Some(shape));
+            m.typed("x", Some(tensor.clone()));
+            m.typed("y", Some(Type::sequence(tensor)));
+        };
+        check_model(|m| model(m, "batch size"), &[("ONNX2208", "model")]);
+        check_model(|m| model(m, "batch_size"), &[]);
+    }
+}

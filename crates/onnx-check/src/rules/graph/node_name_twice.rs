@@ -1,0 +1,67 @@
+//! The rule `node-name-twice`: two nodes of a graph have the same name.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::GraphCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2205,
+    slug: "node-name-twice",
+    severity: Severity::Warning,
+    summary: "Two nodes of a graph have the same name.",
+    spec: "IR: Names Within a Graph",
+    reference: Reference::NotEnforced,
+    explain: include_str!("node_name_twice.md"),
+};
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    cx.seen.begin();
+    let model = cx.model;
+    let (mut first_pair, mut more) = (None, 0_u64);
+    for (position, node) in (0_u32..).zip(model.nodes(cx.id)) {
+        let name = model.node(node).name();
+        if name.is_empty() {
+            continue;
+        }
+        let Some(earlier) = cx.seen.earlier(name, position) else { continue };
+        match first_pair {
+            None => first_pair = Some((node, earlier)),
+            Some(_) => more += 1,
+        }
+    }
+    let Some((node, earlier)) = first_pair else { return };
+    let id = cx.id;
+    // One finding for a graph: whoever gave one name twice mostly gave many.
+    cx.report(&RULE, |places| {
+        let message = format!("node name {} is given twice", Quoted(places.str(model.node(node).name())));
+        let mut found = Diagnostic::new(&RULE, places.node(node), message);
+        if let Some(first) = model.nodes(id).nth(earlier as usize) {
+            found = found.label(places.node(first), "first given here");
+        }
+        if more > 0 {
+            found = found.note(format!("{more} more nodes of this graph have names of earlier ones"));
+        }
+        found.help("rename one of them, or leave its name out")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn nodes_have_names_of_their_own() {
+        let model = |m: &mut Builder, names: [&str; 3]| {
+            m.inputs(["x"]);
+            for (node, name) in ["a = Relu (x)", "b = Relu (a)", "y = Relu (b)"].into_iter().zip(names) {
+                let (node, name) = (m.node(node), m.model.intern(name));
+                m.model.set_node_name(node, name);
+            }
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #1 Relu "n""#;
+        check_model(|m| model(m, ["n", "n", "n"]), &[("ONNX2205", place)]);
+        check_model(|m| model(m, ["n", "m", ""]), &[]);
+        check_model(|m| model(m, ["", "", "n"]), &[]);
+    }
+}

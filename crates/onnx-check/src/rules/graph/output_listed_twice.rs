@@ -1,0 +1,58 @@
+//! The rule `output-listed-twice`: a graph has one value twice among its outputs.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::GraphCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2204,
+    slug: "output-listed-twice",
+    severity: Severity::Warning,
+    summary: "A graph has one value twice among its outputs.",
+    spec: "IR: Names Within a Graph",
+    reference: Reference::NotEnforced,
+    explain: include_str!("output_listed_twice.md"),
+};
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    let outputs = cx.graph.outputs();
+    // Of the outputs of a function, which the reference does compare, another rule speaks.
+    if cx.is_function() || outputs.len() < 2 {
+        return;
+    }
+    cx.seen.begin();
+    for (index, (position, output)) in (0_u32..).zip(outputs).enumerate() {
+        let value = output.value();
+        let name = cx.model.value(value).name();
+        let Some(earlier) = cx.seen.earlier(name, position) else { continue };
+        let earlier = earlier as usize;
+        // Two values can share a name, which is another defect; and two outputs can both have none.
+        if name.is_empty() || outputs.get(earlier).is_none_or(|first| first.value() != value) {
+            continue;
+        }
+        let id = cx.id;
+        cx.report(&RULE, |places| {
+            let message = format!("output {} is listed twice", Quoted(places.str(name)));
+            Diagnostic::new(&RULE, places.graph_output(id, index), message)
+                .label(places.graph_output(id, earlier), "first listed here")
+                .help("hand the value through an `Identity` node to return it twice, or remove one")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn outputs_are_distinct() {
+        let model = |m: &mut Builder, second: &str| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.node("z = Identity (y)");
+            m.outputs(["y", second]);
+        };
+        check_model(|m| model(m, "y"), &[("ONNX2204", r#"graph "g" / output 1 "y""#)]);
+        check_model(|m| model(m, "z"), &[]);
+    }
+}

@@ -1,0 +1,87 @@
+//! The rule `value-info-of-interface`: `value_info` describes an input or output of its graph.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::cx::GraphCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2211,
+    slug: "value-info-of-interface",
+    severity: Severity::Note,
+    summary: "The list `value_info` describes inputs or outputs of its graph again.",
+    spec: "IR: Graphs",
+    reference: Reference::NotEnforced,
+    explain: include_str!("value_info_of_interface.md"),
+};
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    // A function only names its inputs and outputs; `value_info` is where it can describe them.
+    if cx.is_function() {
+        return;
+    }
+    let (id, model, graph) = (cx.id, cx.model, cx.graph);
+    cx.seen.begin();
+    let interface = graph.inputs().iter().copied().chain(graph.outputs().iter().map(|output| output.value()));
+    for value in interface {
+        cx.seen.is_new(model.value(value).name());
+    }
+    let (mut first, mut more) = (None, 0_u64);
+    for value in model.value_info(id).map(|entry| entry.value()) {
+        let name = model.value(value).name();
+        if name.is_empty() || !cx.seen.has(name) || model.graph_of(value) != id {
+            continue;
+        }
+        match first {
+            None => first = Some(value),
+            Some(_) => more += 1,
+        }
+    }
+    let Some(value) = first else { return };
+    cx.report(&RULE, |places| {
+        let name = Quoted(places.str(model.value(value).name()));
+        let message = format!("{name} is an input or output of the graph, which describes it already");
+        let found = Diagnostic::new(&RULE, places.value_info(id, value), message).help("remove the entry");
+        match more {
+            0 => found,
+            more => found.note(format!("{more} more entries describe inputs or outputs of this graph")),
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model, float};
+
+    #[test]
+    fn inputs_and_outputs_describe_themselves() {
+        let model = |m: &mut Builder, names: &[&str]| {
+            m.inputs(["x"]);
+            m.node("a = Relu (x)");
+            m.node("y = Relu (a)");
+            m.outputs(["y"]);
+            m.typed("a", Some(float(None)));
+            for name in names {
+                m.value_info(name);
+            }
+        };
+        check_model(|m| model(m, &["a", "y"]), &[("ONNX2211", r#"graph "g" / value info "y""#)]);
+        check_model(|m| model(m, &["x", "y"]), &[("ONNX2211", r#"graph "g" / value info "x""#)]);
+        check_model(|m| model(m, &["a"]), &[]);
+    }
+
+    #[test]
+    fn functions_describe_theirs_here() {
+        check_model(
+            |m| {
+                m.function("d", "f", Some(""), |m| {
+                    m.inputs(["x"]);
+                    m.node("y = Relu (x)");
+                    m.outputs(["y"]);
+                    m.typed("y", Some(float(None)));
+                    m.value_info("y");
+                });
+            },
+            &[],
+        );
+    }
+}

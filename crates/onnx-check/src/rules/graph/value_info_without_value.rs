@@ -1,0 +1,71 @@
+//! The rule `value-info-without-value`: an entry of `value_info` describes no value.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Def;
+
+use crate::cx::GraphCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2210,
+    slug: "value-info-without-value",
+    severity: Severity::Warning,
+    summary: "Entries of `value_info` describe values that do not exist.",
+    spec: "IR: Graphs",
+    reference: Reference::NotEnforced,
+    explain: include_str!("value_info_without_value.md"),
+};
+
+pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
+    let (id, model) = (cx.id, cx.model);
+    let stale = || {
+        model.value_info(id).map(|entry| entry.value()).filter(|&value| {
+            // A name that is used and not defined is reported where it is used.
+            let record = model.value(value);
+            matches!(record.def(), Def::Unresolved(_)) && !record.is_used()
+        })
+    };
+    let Some(first) = stale().next() else { return };
+    // One finding for a graph: whoever removed nodes and forgot their values mostly forgot many.
+    cx.report(&RULE, |places| {
+        let name = places.str(model.value(first).name());
+        let message = if name.is_empty() {
+            "the entry has no name".to_owned()
+        } else {
+            format!("nothing defines {}, which is described here", Quoted(name))
+        };
+        let found = Diagnostic::new(&RULE, places.value_info(id, first), message).help("remove the entry");
+        match stale().count().saturating_sub(1) {
+            0 => found,
+            more => found.note(format!("{more} more entries of this graph describe no value")),
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model, float};
+
+    fn model(m: &mut Builder, names: &[&str]) {
+        m.inputs(["x"]);
+        m.node("a = Relu (x)");
+        m.node("y = Relu (a)");
+        m.outputs(["y"]);
+        for name in names {
+            m.typed(name, Some(float(None)));
+            m.value_info(name);
+        }
+    }
+
+    #[test]
+    fn entries_describe_values() {
+        let place = ("ONNX2210", r#"graph "g" / value info "b""#);
+        check_model(|m| model(m, &["b"]), &[place]);
+        check_model(|m| model(m, &["a", "b", "c"]), &[place]);
+        check_model(|m| model(m, &["a"]), &[]);
+    }
+
+    #[test]
+    fn entries_have_names() {
+        check_model(|m| model(m, &[""]), &[("ONNX2210", r#"graph "g" / value info """#)]);
+    }
+}

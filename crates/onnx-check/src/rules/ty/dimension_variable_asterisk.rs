@@ -1,0 +1,53 @@
+//! The rule `dimension-variable-asterisk`: a dimension variable is called `*`.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::Dim;
+
+use crate::cx::TypeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2905,
+    slug: "dimension-variable-asterisk",
+    severity: Severity::Warning,
+    summary: "A dimension variable is called `*`, which stands for nothing.",
+    spec: "IR: Static tensor shapes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("dimension_variable_asterisk.md"),
+};
+
+pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
+    let Some(asterisk) = cx.asterisk else { return };
+    for (level, ty) in cx.levels().enumerate() {
+        let dims = ty.shape().map_or(&[][..], |shape| shape.dims());
+        let Some(axis) = dims.iter().position(|&dim| dim == Dim::Var(asterisk)) else { continue };
+        let place = cx.place;
+        cx.report(&RULE, |places| {
+            let place = place.locate(places, level).dimension(axis);
+            Diagnostic::new(&RULE, place, "`*` is no dimension variable").help(
+                "leave the dimension open if its size is not known, or leave out the shape if the rank is not",
+            )
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::{ElemType, Shape, Type};
+
+    use super::*;
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn an_asterisk_is_no_variable() {
+        let model = |m: &mut Builder, variable: &str| {
+            m.inputs(["x"]);
+            m.node("y = Identity (x)");
+            m.outputs(["y"]);
+            let shape = Shape::new([Dim::Known(1), Dim::Var(m.model.intern(variable))]);
+            m.typed("x", Some(Type::tensor(ElemType::Float, Some(shape))));
+        };
+        let place = r#"graph "g" / input 0 "x" / type / dimension 1"#;
+        check_model(|m| model(m, "*"), &[("ONNX2905", place)]);
+        check_model(|m| model(m, "N"), &[]);
+    }
+}

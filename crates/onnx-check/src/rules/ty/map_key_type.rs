@@ -1,0 +1,62 @@
+//! The rule `map-key-type`: the keys of a map are neither integers nor strings.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::{ElemType, TypeKind};
+
+use crate::cx::TypeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2904,
+    slug: "map-key-type",
+    severity: Severity::Error,
+    summary: "The keys of a map are neither integers nor strings.",
+    spec: "IR: Input / Output Data Types",
+    reference: Reference::NotEnforced,
+    explain: include_str!("map_key_type.md"),
+};
+
+pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
+    for (level, ty) in cx.levels().enumerate() {
+        let TypeKind::Map { key, .. } = ty.kind else { continue };
+        if is_key(key) {
+            continue;
+        }
+        let place = cx.place;
+        cx.report(&RULE, |places| {
+            let message = format!("keys of a map cannot be of type `{}`", key.name());
+            Diagnostic::new(&RULE, place.locate(places, level), message)
+                .help("use an integer type of 8 to 64 bits, or strings")
+        });
+    }
+}
+
+/// Whether keys can be of this type; of an undefined one another rule speaks.
+const fn is_key(elem: ElemType) -> bool {
+    use ElemType::{Int8, Int16, Int32, Int64, String, Uint8, Uint16, Uint32, Uint64, Undefined};
+    matches!(elem, Undefined | Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64 | String)
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::Type;
+
+    use super::*;
+    use crate::testing::{Builder, check_model, float};
+
+    #[test]
+    fn keys_are_integers_or_strings() {
+        let model = |m: &mut Builder, key| {
+            m.inputs(["x"]);
+            m.node("y = Identity (x)");
+            m.outputs(["y"]);
+            m.typed("x", Some(Type::sequence(Type::map(key, float(None)))));
+        };
+        let place = ("ONNX2904", r#"graph "g" / input 0 "x" / type / type"#);
+        for key in [ElemType::Float, ElemType::Bool, ElemType::Int4] {
+            check_model(|m| model(m, key), &[place]);
+        }
+        for key in [ElemType::Int64, ElemType::Uint8, ElemType::String] {
+            check_model(|m| model(m, key), &[]);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The rule `negative-dimension`: a declared shape has a negative dimension.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::Dim;
+
+use crate::cx::TypeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2903,
+    slug: "negative-dimension",
+    severity: Severity::Warning,
+    summary: "A declared shape has a negative dimension.",
+    spec: "IR: Tensor Definition",
+    reference: Reference::NotEnforced,
+    explain: include_str!("negative_dimension.md"),
+};
+
+pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
+    for (level, ty) in cx.levels().enumerate() {
+        let Some(shape) = ty.shape() else { continue };
+        let negative = shape.dims().iter().enumerate().find_map(|(axis, dim)| match *dim {
+            Dim::Known(size) if size < 0 => Some((axis, size)),
+            _ => None,
+        });
+        let Some((axis, size)) = negative else { continue };
+        let place = cx.place;
+        // One finding for a shape will do: the others in it are repaired along with it.
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, place.locate(places, level).dimension(axis), format!("the size is {size}"))
+                .help("leave a dimension open that is not known, or name a dimension variable")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::Type;
+
+    use crate::testing::{Builder, check_model, float};
+
+    #[test]
+    fn sizes_are_not_negative() {
+        let model = |m: &mut Builder, ty: Type| {
+            m.inputs(["x"]);
+            m.node("y = Identity (x)");
+            m.outputs(["y"]);
+            m.typed("x", Some(ty));
+        };
+        check_model(
+            |m| model(m, float(Some(&[1, -1, -1]))),
+            &[("ONNX2903", r#"graph "g" / input 0 "x" / type / dimension 1"#)],
+        );
+        check_model(
+            |m| model(m, Type::sequence(float(Some(&[-1])))),
+            &[("ONNX2903", r#"graph "g" / input 0 "x" / type / type / dimension 0"#)],
+        );
+        check_model(|m| model(m, float(Some(&[1, 0]))), &[]);
+    }
+}

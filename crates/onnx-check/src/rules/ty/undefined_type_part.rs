@@ -1,0 +1,87 @@
+//! The rule `undefined-type-part`: a declared type does not say of what it is.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::{ElemType, Type, TypeKind};
+
+use crate::cx::TypeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2902,
+    slug: "undefined-type-part",
+    severity: Severity::Warning,
+    summary: "A declared type does not say which elements it has or what it holds.",
+    spec: "IR: Input / Output Data Types",
+    reference: Reference::NotEnforced,
+    explain: include_str!("undefined_type_part.md"),
+};
+
+pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
+    // Of inputs and outputs of the main graph, `type-incomplete` looks at the outermost type.
+    let first = usize::from(cx.is_interface());
+    let gap = cx.levels().enumerate().skip(first).find_map(|(level, ty)| Some((level, gap(ty)?)));
+    let Some((level, message)) = gap else { return };
+    let place = cx.place;
+    cx.report(&RULE, |places| {
+        Diagnostic::new(&RULE, place.locate(places, level), message)
+            .help("complete the type, or leave out the declaration where it is optional")
+    });
+}
+
+/// What a type leaves open that it must say.
+fn gap(ty: &Type) -> Option<&'static str> {
+    match &ty.kind {
+        TypeKind::Undefined => Some("the type is of no kind"),
+        TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+            (tensor.elem == ElemType::Undefined).then_some("the element type is undefined")
+        }
+        TypeKind::Sequence(None) => Some("the type of the elements is missing"),
+        TypeKind::Optional(None) => Some("the type of the element is missing"),
+        TypeKind::Map { key: ElemType::Undefined, .. } => Some("the type of the keys is undefined"),
+        TypeKind::Map { value: None, .. } => Some("the type of the values is missing"),
+        TypeKind::Opaque { name, .. } => name.is_empty().then_some("the opaque type has no name"),
+        TypeKind::Sequence(Some(_)) | TypeKind::Optional(Some(_)) | TypeKind::Map { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Builder, check_model, float};
+
+    #[test]
+    fn what_sequences_hold_has_an_element_type() {
+        let model = |m: &mut Builder, elem| {
+            m.inputs(["x"]);
+            m.node("y = Identity (x)");
+            m.outputs(["y"]);
+            m.typed("x", Some(Type::sequence(Type::tensor(elem, None))));
+        };
+        check_model(
+            |m| model(m, ElemType::Undefined),
+            &[("ONNX2902", r#"graph "g" / input 0 "x" / type / type"#)],
+        );
+        check_model(|m| model(m, ElemType::Float), &[]);
+    }
+
+    #[test]
+    fn other_declarations_are_optional_and_complete() {
+        let model = |m: &mut Builder, ty: Type| {
+            m.inputs(["x"]);
+            m.node("a = Relu (x)");
+            m.node("y = Relu (a)");
+            m.outputs(["y"]);
+            m.typed("a", Some(ty));
+            m.value_info("a");
+        };
+        let place = ("ONNX2902", r#"graph "g" / value info "a" / type"#);
+        let map = |key, value: Option<Type>| Type::new(TypeKind::Map { key, value: value.map(Box::new) });
+        let opaque = TypeKind::Opaque { domain: onnx_types::Symbol::EMPTY, name: onnx_types::Symbol::EMPTY };
+        for kind in [TypeKind::Undefined, TypeKind::Sequence(None), TypeKind::Optional(None), opaque] {
+            check_model(|m| model(m, Type::new(kind)), &[place]);
+        }
+        check_model(|m| model(m, map(ElemType::Undefined, None)), &[place]);
+        check_model(|m| model(m, map(ElemType::String, None)), &[place]);
+        check_model(|m| model(m, map(ElemType::String, Some(float(None)))), &[]);
+        check_model(|m| model(m, float(None)), &[]);
+    }
+}

@@ -1,0 +1,98 @@
+//! The rule `unknown-denotation`: a type or dimension has a denotation that ONNX does not define.
+
+use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_types::{Shape, Symbol};
+
+use crate::cx::TypeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2907,
+    slug: "unknown-denotation",
+    severity: Severity::Note,
+    summary: "A type or dimension has a denotation that ONNX does not define.",
+    spec: "Type Denotation; Dimension Denotation",
+    reference: Reference::NotEnforced,
+    explain: include_str!("unknown_denotation.md"),
+};
+
+/// What values can mean.
+const TYPES: [&str; 4] = ["TENSOR", "IMAGE", "AUDIO", "TEXT"];
+
+/// What dimensions can mean.
+const DIMENSIONS: [&str; 7] = [
+    "DATA_BATCH",
+    "DATA_CHANNEL",
+    "DATA_TIME",
+    "DATA_FEATURE",
+    "FILTER_IN_CHANNEL",
+    "FILTER_OUT_CHANNEL",
+    "FILTER_SPATIAL",
+];
+
+pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
+    for (level, ty) in cx.levels().enumerate() {
+        if let Some(denotation) = ty.denotation {
+            check_name(cx, level, denotation, &TYPES, |place| place);
+        }
+        let denotations = ty.shape().into_iter().flat_map(of_dimensions);
+        for (axis, denotation) in denotations {
+            check_name(cx, level, denotation, &DIMENSIONS, |place| place.dimension(axis));
+        }
+    }
+}
+
+fn of_dimensions(shape: &Shape) -> impl Iterator<Item = (usize, Symbol)> + '_ {
+    (0..shape.rank()).filter_map(|axis| Some((axis, shape.denotation(axis)?)))
+}
+
+fn check_name(
+    cx: &mut TypeCx<'_, '_>,
+    level: usize,
+    name: Symbol,
+    known: &[&'static str],
+    refine: impl FnOnce(Locus) -> Locus,
+) {
+    let text = cx.model.str(name);
+    if known.contains(&text) {
+        return;
+    }
+    let place = cx.place;
+    cx.report(&RULE, |places| {
+        let help = match onnx_schema::nearest(text, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the known ones are {}", known.join(", ")),
+        };
+        let message = format!("there is no denotation {}", Quoted(text));
+        Diagnostic::new(&RULE, refine(place.locate(places, level)), message).help(help)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::{ElemType, Type};
+
+    use super::*;
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, denotations: [&str; 2]) {
+        m.inputs(["x"]);
+        m.node("y = Identity (x)");
+        m.outputs(["y"]);
+        let [ty, dimension] = denotations.map(|name| Some(m.model.intern(name)));
+        let mut shape = Shape::known(&[1, 3]);
+        shape.set_denotation(1, dimension);
+        m.typed("x", Some(Type { denotation: ty, ..Type::tensor(ElemType::Float, Some(shape)) }));
+    }
+
+    #[test]
+    fn denotations_are_those_of_onnx() {
+        check_model(
+            |m| model(m, ["PICTURE", "CHANNEL"]),
+            &[
+                ("ONNX2907", r#"graph "g" / input 0 "x" / type"#),
+                ("ONNX2907", r#"graph "g" / input 0 "x" / type / dimension 1"#),
+            ],
+        );
+        check_model(|m| model(m, ["IMAGE", "DATA_CHANNEL"]), &[]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The rule `initializer-contradicts-type`: an initializer is not of the type that is declared for its value.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Constant;
+use onnx_types::{ElemType, Shape, Type, TypeKind};
+
+use crate::conflict::conflict;
+use crate::cx::ValueCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2104,
+    slug: "initializer-contradicts-type",
+    severity: Severity::Error,
+    summary: "An initializer is not of the type that is declared for its value.",
+    spec: "IR: Graphs",
+    reference: Reference::NotEnforced,
+    explain: include_str!("initializer_contradicts_type.md"),
+};
+
+pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
+    let (Some(constant), Some(declared)) = (cx.value.initializer(), cx.value.ty()) else { return };
+    let Some(conflict) = conflict(&type_of(constant, declared), declared) else { return };
+    let (id, name) = (cx.id, cx.value.name());
+    cx.report(&RULE, |places| {
+        let name = Quoted(places.str(name));
+        let message = format!("initializer {name} contradicts the declared type: {conflict}");
+        let found = Diagnostic::new(&RULE, places.initializer(id), message);
+        let found = if places.initializer(id).steps() == places.definition(id).steps() {
+            found
+        } else {
+            found.label(places.definition(id), "the type is declared here")
+        };
+        found.help("declare the type that the initializer has")
+    });
+}
+
+/// The type of the content. A sparse tensor is of whichever kind is declared: operators turn it into a dense one.
+fn type_of(constant: &Constant, declared: &Type) -> Type {
+    let shape = |dims: &[i64]| Some(Shape::known(dims));
+    match constant {
+        Constant::Dense(tensor) => Type::tensor(tensor.elem(), shape(tensor.dims())),
+        Constant::Sparse(sparse) => {
+            let elem = sparse.values.as_ref().map_or(ElemType::Undefined, |values| values.elem());
+            match declared.kind {
+                TypeKind::Tensor(_) => Type::tensor(elem, shape(&sparse.dims)),
+                _ => Type::sparse_tensor(elem, shape(&sparse.dims)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_types::tensor::Tensor;
+
+    use super::*;
+    use crate::testing::{Builder, check_model, float, scalar, sparse};
+
+    const PLACE: (&str, &str) = ("ONNX2104", r#"graph "g" / initializer "w""#);
+
+    #[test]
+    fn a_default_is_of_the_type_of_its_input() {
+        let model = |m: &mut Builder, w: Type| {
+            m.inputs(["x", "w"]);
+            m.initializer("w", Tensor::vector(&[1.0_f32, 2.0]));
+            m.node("y = Add (x, w)");
+            m.outputs(["y"]);
+            m.typed("w", Some(w));
+        };
+        check_model(|m| model(m, float(Some(&[3]))), &[PLACE]);
+        check_model(|m| model(m, Type::tensor(ElemType::Int64, Some(Shape::known(&[2])))), &[PLACE]);
+        check_model(|m| model(m, Type::tensor(ElemType::Float, Some(Shape::unknown(1)))), &[]);
+        check_model(|m| model(m, float(Some(&[2]))), &[]);
+    }
+
+    #[test]
+    fn value_info_counts() {
+        let model = |m: &mut Builder, w: Type| {
+            m.inputs(["x"]);
+            m.initializer("w", scalar());
+            m.node("y = Add (x, w)");
+            m.outputs(["y"]);
+            m.typed("w", Some(w));
+            m.value_info("w");
+        };
+        check_model(|m| model(m, float(Some(&[1]))), &[PLACE]);
+        check_model(|m| model(m, float(Some(&[]))), &[]);
+    }
+
+    #[test]
+    fn sparse_initializers_have_a_shape_of_their_own() {
+        let model = |m: &mut Builder, w: Type| {
+            m.inputs(["x", "w"]);
+            m.initializer("w", Constant::Sparse(sparse(&[1.0], &[4], &[5])));
+            m.node("y = Add (x, w)");
+            m.outputs(["y"]);
+            m.typed("w", Some(w));
+        };
+        let place = ("ONNX2104", r#"graph "g" / sparse initializer "w""#);
+        check_model(|m| model(m, float(Some(&[1]))), &[place]);
+        check_model(|m| model(m, float(Some(&[5]))), &[]);
+        check_model(|m| model(m, Type::sparse_tensor(ElemType::Float, Some(Shape::known(&[5])))), &[]);
+    }
+}

@@ -1,0 +1,65 @@
+//! The rule `initializer-not-input`: an initializer is no input of its graph, in an IR version that wants it to be one.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Constant;
+
+use crate::cx::ValueCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2103,
+    slug: "initializer-not-input",
+    severity: Severity::Error,
+    summary: "An initializer is no input of its graph, which IR versions up to 3 want.",
+    spec: "IR: Graphs",
+    reference: Reference::Enforced,
+    explain: include_str!("initializer_not_input.md"),
+};
+
+/// The last IR version in which every initializer is an input, too.
+const LAST_IR_WITH_INPUTS: i64 = 3;
+
+pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
+    let version = cx.model.info().ir_version;
+    if !(1..=LAST_IR_WITH_INPUTS).contains(&version) {
+        return;
+    }
+    // Sparse initializers are younger than the requirement.
+    let Some(Constant::Dense(_)) = cx.value.constant().map(AsRef::as_ref) else { return };
+    // That a name is defined twice is another rule's business.
+    if cx.earlier.is_some_and(|earlier| cx.model.graph_of(earlier) == cx.model.graph_of(cx.id)) {
+        return;
+    }
+    let (id, name) = (cx.id, cx.value.name());
+    cx.report(&RULE, |places| {
+        let message = format!("initializer {} is no input of its graph", Quoted(places.str(name)));
+        Diagnostic::new(&RULE, places.initializer(id), message)
+            .help(format!("list it among the inputs, or raise the IR version from {version} to 4 or newer"))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model, scalar};
+
+    fn model(m: &mut Builder, version: i64, is_input: bool) {
+        m.model.info_mut().ir_version = version;
+        m.inputs(["x"]);
+        if is_input {
+            m.inputs(["w"]);
+        }
+        m.initializer("w", scalar());
+        m.node("y = Add (x, w)");
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn initializers_of_old_models_are_inputs() {
+        check_model(|m| model(m, 3, false), &[("ONNX2103", r#"graph "g" / initializer "w""#)]);
+        check_model(|m| model(m, 3, true), &[]);
+    }
+
+    #[test]
+    fn those_of_newer_ones_need_not_be() {
+        check_model(|m| model(m, 4, false), &[]);
+    }
+}
