@@ -65,4 +65,4 @@ pub mod rules;
 pub use error::{ParseError, PrintError};
 pub use limits::Limits;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
-pub use print::{PrintOptions, Printed, print_function, print_graph, print_model, print_node};
+pub use print::{Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node};

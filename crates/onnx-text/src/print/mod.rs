@@ -22,6 +22,9 @@ use onnx_types::tensor::Tensor;
 use crate::error::PrintError;
 use crate::rules;
 
+/// Makes a digest of a tensor's data, such as `sha256:0f…`; `None` where they cannot be read.
+pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + 'a;
+
 /// How to print.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
@@ -33,7 +36,7 @@ pub struct PrintOptions<'a> {
     /// them. Default: 64.
     pub elide_above: u64,
     /// Makes a digest such as `sha256:0f…` of an elided tensor. Without it, elided tensors are not read at all.
-    pub digest: Option<&'a dyn Fn(&Tensor) -> Option<String>>,
+    pub digest: Option<&'a Digest<'a>>,
 }
 
 impl Default for PrintOptions<'_> {

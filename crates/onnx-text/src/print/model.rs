@@ -16,7 +16,7 @@ impl Printer<'_> {
     pub(super) fn model(&mut self) -> Result {
         let model = self.model;
         self.model_header();
-        if self.has_graph() {
+        if self.has_graph() || self.compat() {
             self.graph(model.main_graph())?;
             self.out.push('\n');
         }
@@ -40,8 +40,7 @@ impl Printer<'_> {
     fn has_graph(&self) -> bool {
         let main = self.model.main_graph();
         let graph = self.model.graph(main);
-        self.compat()
-            || self.model.info().mask.contains(7)
+        self.model.info().mask.contains(7)
             || graph.node_count() > 0
             || !graph.name().is_empty()
             || !graph.doc.is_empty()
@@ -120,8 +119,12 @@ impl Printer<'_> {
             }
         }
         if !self.has_graph() {
-            self.header_key(&mut header, "graph");
-            self.out.push_str("none");
+            if self.compat() {
+                self.lost("that the model has no graph");
+            } else {
+                self.header_key(&mut header, "graph");
+                self.out.push_str("none");
+            }
         }
         self.end_header(&header);
     }

@@ -87,12 +87,11 @@ impl Printer<'_> {
             {
                 self.out.push_str("{}");
             }
-            (Payload::External(external), _) => {
-                if self.compat() && external.entries().is_empty() {
-                    self.lost("external data without entries");
-                }
-                self.tensor_metadata(external.entries());
+            (Payload::External(external), _) if self.compat() && external.entries().is_empty() => {
+                self.lost("external data without entries");
+                self.out.push_str("{}");
             }
+            (Payload::External(external), _) => self.tensor_metadata(external.entries()),
             (_, Plain::Entries) => self.entries(tensor),
             (Payload::Raw(bytes), Plain::Elements) if !self.compat() => {
                 if self.exact() {
