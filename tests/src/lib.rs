@@ -1,5 +1,6 @@
 //! Tests of the workspace as a whole, and the generators of their models.
 
 pub mod conformance;
+pub mod filetests;
 pub mod hostile;
 pub mod models;

@@ -18,7 +18,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-check", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
-    ("onnx-cli", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-codec", "onnx-check"]),
+    (
+        "onnx-cli",
+        &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-codec", "onnx-text", "onnx-check"],
+    ),
 ];
 
 const LIST: &str = "EDGES in xtask/src/tidy/edges.rs";

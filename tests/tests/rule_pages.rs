@@ -1,0 +1,62 @@
+//! The examples on the pages of rules are tests: *Wrong* raises what its comments say, where they say it, and *Right*
+//! raises nothing.
+#![forbid(unsafe_code)]
+
+use onnx_check::{CheckOptions, check};
+use onnx_diag::Rule;
+use onnx_tests::filetests::expect::{Finding, Strictness, compare, expectations};
+use onnx_text::{ParseOptions, parse_model};
+
+/// Everything that parser and checker find in a text.
+fn findings(text: &str) -> Vec<Finding> {
+    let sink = match parse_model(text, &ParseOptions::default()) {
+        Ok(model) => check(&model, &CheckOptions { data: true, ..CheckOptions::default() }),
+        Err(error) => error.into_findings(),
+    };
+    sink.diagnostics().iter().map(Finding::new).collect()
+}
+
+/// The ONNX texts on a page, each with the heading it stands under.
+fn examples(page: &str) -> Vec<(&str, String)> {
+    let mut examples = Vec::new();
+    let mut heading = "";
+    let mut open: Option<String> = None;
+    for line in page.lines() {
+        match &mut open {
+            Some(text) if line.starts_with("```") => {
+                examples.push((heading, std::mem::take(text)));
+                open = None;
+            }
+            Some(text) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            None if line == "```onnx" => open = Some(String::new()),
+            None => heading = line.strip_prefix("## ").unwrap_or(heading),
+        }
+    }
+    examples
+}
+
+fn faults(rule: &Rule) -> String {
+    let mut faults = String::new();
+    for (heading, text) in examples(rule.explain) {
+        let result = expectations(&text).and_then(|expected| {
+            if expected.is_empty() == (heading == "Wrong") {
+                return Err("only *Wrong* marks lines, and it marks at least one".to_owned());
+            }
+            compare(&expected, &findings(&text), Strictness::Loose)
+        });
+        if let Err(report) = result {
+            faults.push_str(&format!("{} {}: {heading}\n{report}\n", rule.id(), rule.slug));
+        }
+    }
+    faults
+}
+
+#[test]
+fn examples_hold() {
+    let rules = onnx_text::rules::ALL.iter().chain(onnx_codec::rules::ALL).copied().chain(onnx_check::RULES);
+    let faults: String = rules.map(faults).collect();
+    assert!(faults.is_empty(), "\n{faults}");
+}
