@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
-use onnx_diag::{Diagnostic, Rule, Sink};
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Sink};
 use onnx_ir::{
     Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, SparseTensor, Value, ValueId,
 };
@@ -16,8 +16,9 @@ use onnx_types::{Symbol, Type};
 use slotmap::Key;
 
 use crate::external::Piece;
+use crate::functions::Functions;
 use crate::imports::Imports;
-use crate::options::CheckOptions;
+use crate::options::{CheckOptions, Profile};
 use crate::places::Places;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
@@ -36,6 +37,12 @@ pub(crate) struct Cx<'a> {
     pub(crate) asterisk: Option<Symbol>,
     /// For rules about names that stand twice in a list.
     pub(crate) seen: Seen,
+    /// The operator sets that the model imports, and of the others those that a function imports first.
+    pub(crate) imports_of_all: Imports,
+    /// What the functions of the model declare.
+    pub(crate) functions: Functions<'a>,
+    /// The function that is being walked.
+    pub(crate) function: Option<FunctionId>,
     said: BTreeSet<(u16, u64, u32)>,
 }
 
@@ -50,6 +57,9 @@ impl<'a> Cx<'a> {
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
+            imports_of_all: Imports::of_all(model),
+            functions: Functions::of(model),
+            function: None,
             said: BTreeSet::new(),
         }
     }
@@ -57,6 +67,9 @@ impl<'a> Cx<'a> {
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
     #[cold]
     pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+        if self.options.profile == Profile::Reference {
+            return self.report_as_reference(rule, build);
+        }
         let Self { sink, places, is_unchecked, .. } = self;
         sink.report_with(rule, || {
             let found = build(places);
@@ -68,6 +81,24 @@ impl<'a> Cx<'a> {
     #[cold]
     pub(crate) fn first_time(&mut self, rule: &'static Rule) -> bool {
         self.said.insert((rule.code, 0, 0))
+    }
+
+    /// Reports a finding unless the reference would not have it, which only the finding itself says.
+    fn report_as_reference(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+        if self.is_unchecked || rule.reference == Reference::NotEnforced {
+            return;
+        }
+        let kept = self.sink.rule_counts().find(|count| count.rule == rule).map_or(0, |count| count.kept);
+        let caps = self.options.caps;
+        let is_full = self.sink.diagnostics().len() >= caps.total
+            || usize::try_from(kept).is_ok_and(|kept| kept >= caps.per_rule);
+        // A finding that is only counted needs no place, and finding one takes time.
+        self.places.set_terse(is_full);
+        let found = build(&self.places);
+        self.places.set_terse(false);
+        if !found.beyond_reference {
+            self.sink.report(found);
+        }
     }
 
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
@@ -108,6 +139,8 @@ macro_rules! leads_to_cx {
 }
 
 leads_to_cx!(GraphCx ValueCx NodeCx AttributeCx TensorCx SparseCx ExternalCx TypeCx);
+
+pub(crate) use leads_to_cx;
 
 /// A graph: the main one, a nested one, the body of a function or a training graph.
 pub(crate) struct GraphCx<'c, 'a> {
@@ -169,7 +202,6 @@ pub(crate) enum Callee {
     /// An operator that ONNX defines at the imported version, deprecated or not.
     Operator(&'static Schema),
     /// A function of the model.
-    #[expect(dead_code, reason = "rules about calls of functions are still to come")]
     Function(FunctionId),
     /// One of the operators that ONNX once tried out and dropped; readers know them, but there are no facts about them.
     Experimental,
@@ -251,6 +283,8 @@ pub(crate) enum TensorHolder {
     Initializer(ValueId),
     /// An attribute of a node.
     Attribute(NodeId, Symbol),
+    /// The default of an attribute of a function.
+    Default(FunctionId, Symbol),
 }
 
 impl TensorPlace {
@@ -258,10 +292,11 @@ impl TensorPlace {
         Self { holder, element: None, part: None }
     }
 
-    pub(crate) fn locate(self, places: &Places<'_>) -> onnx_diag::Locus {
+    pub(crate) fn locate(self, places: &Places<'_>) -> Locus {
         let mut place = match self.holder {
             TensorHolder::Initializer(value) => places.initializer(value),
             TensorHolder::Attribute(node, name) => places.attribute(node, name),
+            TensorHolder::Default(function, name) => places.function_attribute(function, name),
         };
         if let Some(index) = self.element {
             place = place.element(index);
@@ -307,24 +342,25 @@ pub(crate) enum TypePlace {
     Output(GraphId, usize),
     /// An entry of a graph's `value_info`.
     Info(GraphId, ValueId),
-    /// An attribute of a node, with the position in its list where it holds one.
-    Attribute(NodeId, Symbol, Option<usize>),
+    /// An attribute, with the position in its list where it holds one.
+    Attribute(TensorHolder, Option<usize>),
 }
 
 impl TypePlace {
     /// The place of what has the type.
-    pub(crate) fn holder(self, places: &Places<'_>) -> onnx_diag::Locus {
+    pub(crate) fn holder(self, places: &Places<'_>) -> Locus {
         match self {
             Self::Input(graph, index) => places.graph_input(graph, index),
             Self::Output(graph, index) => places.graph_output(graph, index),
             Self::Info(graph, value) => places.value_info(graph, value),
-            Self::Attribute(node, name, None) => places.attribute(node, name),
-            Self::Attribute(node, name, Some(index)) => places.attribute(node, name).element(index),
+            Self::Attribute(holder, element) => {
+                TensorPlace { element, ..TensorPlace::of(holder) }.locate(places)
+            }
         }
     }
 
     /// The place of the type, or of the one so many levels inside it.
-    pub(crate) fn locate(self, places: &Places<'_>, level: usize) -> onnx_diag::Locus {
+    pub(crate) fn locate(self, places: &Places<'_>, level: usize) -> Locus {
         (0..=level).fold(self.holder(places), |place, _| place.ty())
     }
 }

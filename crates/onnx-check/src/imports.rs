@@ -1,6 +1,6 @@
 //! Which operator set versions hold where.
 
-use onnx_ir::OpsetImport;
+use onnx_ir::{Model, OpsetImport};
 use onnx_schema::domain;
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -25,6 +25,17 @@ impl Imports {
         versions.sort_by_key(|&(domain, _)| domain);
         versions.dedup_by_key(|&mut (domain, _)| domain);
         Self { versions, number }
+    }
+
+    /// The imports of a model; of the domains that it does not import, those that functions import, the first one first.
+    pub(crate) fn of_all(model: &Model) -> Self {
+        let functions = model.functions().iter().map(|&function| model.function(function));
+        let imports = functions.flat_map(|function| &function.opset_imports);
+        let mut all = Self::new(&model.info().opset_imports, 0);
+        all.versions.extend(imports.map(|import| (import.written_domain(), import.version())));
+        all.versions.sort_by_key(|&(domain, _)| domain);
+        all.versions.dedup_by_key(|&mut (domain, _)| domain);
+        all
     }
 
     /// The imports of a model that is too old to have any: version 1 of the ONNX operators.

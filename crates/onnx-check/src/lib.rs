@@ -53,9 +53,12 @@
 //! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
 #![forbid(unsafe_code)]
 
+mod calls;
 mod conflict;
 mod cx;
+mod declared;
 mod external;
+mod functions;
 mod identifier;
 mod imports;
 mod names;
@@ -72,7 +75,7 @@ use onnx_diag::Sink;
 use onnx_ir::Model;
 
 pub use external::ExternalFiles;
-pub use options::{CheckOptions, CustomOperators};
+pub use options::{CheckOptions, CustomOperators, Profile};
 pub use rules::RULES;
 
 /// Finds everything that is wrong with a model.

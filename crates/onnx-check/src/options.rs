@@ -25,6 +25,14 @@ pub struct CheckOptions {
     pub external: Option<ExternalFiles>,
     /// What to make of operators of domains that ONNX does not define.
     pub custom_operators: CustomOperators,
+    /// Whether functions may import other versions of an operator set than the model does. The reference has a flag of
+    /// the same name; the meaning of a function does not depend on it, but readers exist that inline without looking.
+    pub skip_opset_compatibility: bool,
+    /// Whose rules count.
+    pub profile: Profile,
+    /// Whether to report, as notes, what a model should say of itself and does not: who made it, what it belongs to, whose
+    /// names it uses. Most models leave such things out, so this is off unless asked for.
+    pub recommendations: bool,
 }
 
 impl Default for CheckOptions {
@@ -35,6 +43,9 @@ impl Default for CheckOptions {
             data: false,
             external: None,
             custom_operators: CustomOperators::default(),
+            skip_opset_compatibility: false,
+            profile: Profile::default(),
+            recommendations: false,
         }
     }
 }
@@ -47,4 +58,14 @@ pub enum CustomOperators {
     Accept,
     /// They are unknown operators.
     Refuse,
+}
+
+/// Whose rules count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Profile {
+    /// The specification: everything is reported.
+    #[default]
+    Spec,
+    /// The reference checker: findings that it would not have are left out.
+    Reference,
 }

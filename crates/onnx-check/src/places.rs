@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 use onnx_diag::{Locus, Position, Step};
-use onnx_ir::{Constant, Def, GraphId, Model, NodeId, Origin, Owner, ValueId, ValueRef};
+use onnx_ir::{Constant, Def, FunctionId, GraphId, Model, NodeId, Origin, Owner, ValueId, ValueRef};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -17,11 +17,23 @@ pub(crate) struct Places<'a> {
     /// The position of every node in its graph; counted when the first node is named.
     positions: OnceCell<SecondaryMap<NodeId, usize>>,
     budget: Cell<usize>,
+    /// Whether all places are given as the model, because nobody will see them.
+    is_terse: Cell<bool>,
 }
 
 impl<'a> Places<'a> {
     pub(crate) fn new(model: &'a Model) -> Self {
-        Self { model, positions: OnceCell::new(), budget: Cell::new(SUGGESTION_BUDGET) }
+        Self {
+            model,
+            positions: OnceCell::new(),
+            budget: Cell::new(SUGGESTION_BUDGET),
+            is_terse: Cell::new(false),
+        }
+    }
+
+    /// From now on, gives places or, where nobody will see them, does not look for them.
+    pub(crate) fn set_terse(&self, is_terse: bool) {
+        self.is_terse.set(is_terse);
     }
 
     /// The text of a symbol.
@@ -34,8 +46,26 @@ impl<'a> Places<'a> {
         self.locate(Vec::new(), graph)
     }
 
+    /// The place of a function.
+    pub(crate) fn function(&self, function: FunctionId) -> Locus {
+        let record = self.model.function(function);
+        Locus::model().function(
+            self.str(record.domain()),
+            self.str(record.name()),
+            self.str(record.overload()),
+        )
+    }
+
+    /// The place of an attribute that a function declares.
+    pub(crate) fn function_attribute(&self, function: FunctionId, name: Symbol) -> Locus {
+        self.function(function).attribute(self.str(name))
+    }
+
     /// The place of a node.
     pub(crate) fn node(&self, node: NodeId) -> Locus {
+        if self.is_terse.get() {
+            return Locus::model();
+        }
         let record = self.model.node(node);
         self.locate(vec![self.node_step(node)], record.graph()).at(position(self.model.root_origin(node)))
     }
@@ -117,12 +147,17 @@ impl<'a> Places<'a> {
             let outputs = model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().copied());
             inputs.chain(model.initializers(graph)).chain(outputs.flatten())
         });
-        let affordable = values.take_while(|_| {
+        self.nearest(name, values.map(|value| model.value(value).name()))
+    }
+
+    /// The candidate that is nearest to `name`, if one is near.
+    pub(crate) fn nearest(&self, name: Symbol, candidates: impl Iterator<Item = Symbol>) -> Option<&'a str> {
+        let affordable = candidates.take_while(|_| {
             let left = self.budget.get();
             self.budget.set(left.saturating_sub(1));
             left > 0
         });
-        onnx_schema::nearest(self.str(name), affordable.map(|value| self.name(value)))
+        onnx_schema::nearest(self.str(name), affordable.map(|candidate| self.str(candidate)))
     }
 
     fn name(&self, value: ValueId) -> &'a str {
@@ -157,6 +192,9 @@ impl<'a> Places<'a> {
 
     /// Puts the way from the model to `graph` before `steps`, which are in the order from the place to its graph.
     fn locate(&self, mut steps: Vec<Step>, graph: GraphId) -> Locus {
+        if self.is_terse.get() {
+            return Locus::model();
+        }
         let mut at = graph;
         loop {
             let record = self.model.graph(at);
@@ -171,10 +209,7 @@ impl<'a> Places<'a> {
                     continue;
                 }
                 Owner::Function(function) => {
-                    let function = self.model.function(function);
-                    let [domain, name, overload] = [function.domain(), function.name(), function.overload()]
-                        .map(|name| self.str(name).into());
-                    steps.push(Step::Function { domain, name, overload });
+                    steps.extend(self.function(function).steps().iter().cloned());
                 }
                 Owner::Initialization | Owner::Algorithm => {
                     let training = &self.model.info().training;

@@ -6,20 +6,26 @@
 
 use onnx_diag::Sink;
 use onnx_ir::{
-    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner, SparseTensor, ValueId,
+    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, OpsetImport, OwnInfo, Owner,
+    SparseTensor, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{Interner, Symbol, Type};
 
+use crate::calls::Calls;
 use crate::cx::{
     AttributeCx, Callee, Cx, GraphCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypeCx,
     TypePlace, ValueCx,
 };
+use crate::declared::{FunctionCx, MetadataCx, MetadataHolder, MetadataList, OpsetCx};
 use crate::external::{self, Piece};
 use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::CheckOptions;
-use crate::rules::{attribute, graph, model as model_rules, node, sparse as sparse_rules, tensor, ty, value};
+use crate::rules::{
+    attribute, call, function, graph, metadata, model as model_rules, node, opset, reference,
+    sparse as sparse_rules, tensor, ty, value,
+};
 use crate::sparse::IndexFaults;
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
@@ -70,6 +76,8 @@ impl<'a> Run<'a> {
         }
         let model = self.cx.model;
         let info = model.info();
+        self.metadata(MetadataList::Symbols(&info.metadata), MetadataHolder::Model);
+        self.opset(&info.opset_imports, None);
         let imports = if info.opset_imports.is_empty() && info.ir_version < FIRST_IR_WITH_IMPORTS {
             Imports::implied()
         } else {
@@ -84,15 +92,67 @@ impl<'a> Run<'a> {
             }
         }
         self.cx.is_unchecked = info.ir_version < FIRST_IR_WITH_FUNCTIONS;
+        let calls = Calls::of(model);
         for (index, &function) in model.functions().iter().enumerate() {
-            self.function(function, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
+            self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
         }
     }
 
-    fn function(&mut self, function: FunctionId, number: u32) {
-        let record = self.cx.model.function(function);
+    fn function(&mut self, id: FunctionId, calls: &Calls, number: u32) {
+        let record = self.cx.model.function(id);
+        for entry in function::ENTRIES {
+            (entry.check)(&mut FunctionCx { cx: &mut self.cx, id, function: record, calls });
+        }
+        self.metadata(MetadataList::Symbols(&record.metadata), MetadataHolder::Function(id));
+        self.opset(&record.opset_imports, Some(id));
         let imports = Imports::new(&record.opset_imports, number);
+        self.cx.function = Some(id);
         self.graph(record.body(), &imports, std::iter::empty());
+        // The reference does not look at the defaults of attributes.
+        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
+        for default in &record.defaults {
+            self.contents_of(TensorHolder::Default(id, default.name()), default);
+            for &graph in default.value().graphs() {
+                self.graph(graph, &imports, std::iter::empty());
+            }
+        }
+        self.cx.is_unchecked = was_unchecked;
+        self.cx.function = None;
+    }
+
+    fn opset(&mut self, imports: &'a [OpsetImport], function: Option<FunctionId>) {
+        for entry in opset::ENTRIES {
+            (entry.check)(&mut OpsetCx { cx: &mut self.cx, imports, function });
+        }
+    }
+
+    /// A list of metadata, which most things do not have.
+    #[inline]
+    fn metadata(&mut self, entries: MetadataList<'a>, holder: MetadataHolder) {
+        if entries.len() == 0 {
+            return;
+        }
+        for entry in metadata::ENTRIES {
+            (entry.check)(&mut MetadataCx { cx: &mut self.cx, entries, holder });
+        }
+    }
+
+    /// The metadata of a graph, and of descriptions of values that differ from what the values say themselves.
+    fn metadata_of_graph(&mut self, id: GraphId) {
+        let model = self.cx.model;
+        let record = model.graph(id);
+        self.metadata(MetadataList::Symbols(&record.metadata), MetadataHolder::Graph(id));
+        for (index, output) in record.outputs().iter().enumerate() {
+            if let Some(own) = output.own() {
+                self.metadata(MetadataList::Symbols(&own.metadata), MetadataHolder::Output(id, index));
+            }
+        }
+        for entry in model.value_info(id) {
+            if let Some(own) = entry.own() {
+                let holder = MetadataHolder::ValueInfo(id, entry.value());
+                self.metadata(MetadataList::Symbols(&own.metadata), holder);
+            }
+        }
     }
 
     /// Walks an outermost graph with everything nested in it, then `inside`, to which its names are visible.
@@ -135,6 +195,7 @@ impl<'a> Run<'a> {
         for entry in graph::ENTRIES {
             (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
         }
+        self.metadata_of_graph(id);
         for &input in record.inputs() {
             self.value(input);
         }
@@ -216,6 +277,11 @@ impl<'a> Run<'a> {
         for entry in node::ENTRIES {
             (entry.check)(&mut cx);
         }
+        if self.has_functions {
+            for entry in call::ENTRIES {
+                (entry.check)(&mut cx);
+            }
+        }
         let schema = cx.schema();
         // Of such a node the reference does not look at the attributes, nor at the graphs in them.
         self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
@@ -227,8 +293,14 @@ impl<'a> Run<'a> {
                 (entry.check)(&mut cx);
             }
             has_graphs |= !attribute.value().graphs().is_empty();
-            self.contents_of(id, attribute);
+            if let AttrValue::Ref(_) = attribute.value() {
+                for entry in reference::ENTRIES {
+                    (entry.check)(&mut cx);
+                }
+            }
+            self.contents_of(TensorHolder::Attribute(id, attribute.name()), attribute);
         }
+        self.metadata(MetadataList::Symbols(record.metadata()), MetadataHolder::Node(id));
         has_graphs
     }
 
@@ -271,11 +343,12 @@ impl<'a> Run<'a> {
         for entry in value::ENTRIES {
             (entry.check)(&mut cx);
         }
+        self.metadata(MetadataList::Symbols(record.metadata()), MetadataHolder::Value(id));
     }
 
     /// The tensors and types in an attribute.
-    fn contents_of(&mut self, node: NodeId, attribute: &'a Attribute) {
-        let place = TensorPlace::of(TensorHolder::Attribute(node, attribute.name()));
+    fn contents_of(&mut self, holder: TensorHolder, attribute: &'a Attribute) {
+        let place = TensorPlace::of(holder);
         let at = |index| TensorPlace { element: Some(index), ..place };
         match attribute.value() {
             AttrValue::Tensor(tensor) => self.tensor(tensor, place),
@@ -286,12 +359,10 @@ impl<'a> Run<'a> {
             AttrValue::SparseTensors(tensors) => {
                 tensors.iter().enumerate().for_each(|(index, sparse)| self.sparse(sparse, at(index)));
             }
-            AttrValue::Type(ty) => {
-                self.ty(Some(ty), None, TypePlace::Attribute(node, attribute.name(), None))
-            }
+            AttrValue::Type(ty) => self.ty(Some(ty), None, TypePlace::Attribute(holder, None)),
             AttrValue::Types(types) => {
                 for (index, ty) in types.iter().enumerate() {
-                    self.ty(Some(ty), None, TypePlace::Attribute(node, attribute.name(), Some(index)));
+                    self.ty(Some(ty), None, TypePlace::Attribute(holder, Some(index)));
                 }
             }
             _ => {}
@@ -318,6 +389,7 @@ impl<'a> Run<'a> {
         for entry in tensor::ENTRIES {
             (entry.check)(&mut cx);
         }
+        self.metadata(MetadataList::Texts(tensor.metadata()), MetadataHolder::Tensor(place));
     }
 }
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use onnx_ir::{
-    AttrKind, AttrValue, Attribute, Constant, Def, GraphId, LoadedNode, LoadedOutput, Model, NodeId,
-    OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
+    AttrKind, AttrValue, Attribute, Constant, Def, Function, GraphId, LoadedNode, LoadedOutput, Model,
+    NodeId, OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, FieldMask, Shape, Type, UnknownFields};
@@ -225,6 +225,18 @@ impl Builder {
         let outer = std::mem::take(&mut self.scopes);
         self.inside(body, build);
         self.scopes = outer;
+    }
+
+    /// The function that was added last.
+    pub(crate) fn last_function(&mut self) -> &mut Function {
+        let id = *self.model.functions().last().unwrap();
+        self.model.function_mut(id)
+    }
+
+    /// Lets the function that was added last import version 1 of a domain.
+    pub(crate) fn own_import(&mut self, domain: &str) {
+        let import = OpsetImport::new(self.model.intern(domain), 1);
+        self.last_function().opset_imports.push(import);
     }
 
     /// Adds a training algorithm, which sees the names of the main graph.

@@ -3,10 +3,15 @@
 //! A unit is what a rule looks at. Each has a module with the list of its rules, in alphabetical order.
 
 pub(crate) mod attribute;
+pub(crate) mod call;
 pub(crate) mod external;
+pub(crate) mod function;
 pub(crate) mod graph;
+pub(crate) mod metadata;
 pub(crate) mod model;
 pub(crate) mod node;
+pub(crate) mod opset;
+pub(crate) mod reference;
 pub(crate) mod sparse;
 pub(crate) mod tensor;
 pub(crate) mod ty;
@@ -33,7 +38,12 @@ const COUNT: usize = model::ENTRIES.len()
     + tensor::ENTRIES.len()
     + sparse::ENTRIES.len()
     + external::ENTRIES.len()
-    + ty::ENTRIES.len();
+    + ty::ENTRIES.len()
+    + function::ENTRIES.len()
+    + call::ENTRIES.len()
+    + reference::ENTRIES.len()
+    + opset::ENTRIES.len()
+    + metadata::ENTRIES.len();
 
 /// All rules of the checker, by ascending code.
 ///
@@ -55,7 +65,12 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, tensor::ENTRIES);
     let at = fill(&mut rules, at, sparse::ENTRIES);
     let at = fill(&mut rules, at, external::ENTRIES);
-    fill(&mut rules, at, ty::ENTRIES);
+    let at = fill(&mut rules, at, ty::ENTRIES);
+    let at = fill(&mut rules, at, function::ENTRIES);
+    let at = fill(&mut rules, at, call::ENTRIES);
+    let at = fill(&mut rules, at, reference::ENTRIES);
+    let at = fill(&mut rules, at, opset::ENTRIES);
+    fill(&mut rules, at, metadata::ENTRIES);
     sort(&mut rules);
     rules
 };

@@ -67,9 +67,14 @@ fn lists_are_alphabetical() {
     }
     check("attribute", super::attribute::ENTRIES);
     check("external", super::external::ENTRIES);
+    check("call", super::call::ENTRIES);
+    check("function", super::function::ENTRIES);
     check("graph", super::graph::ENTRIES);
+    check("metadata", super::metadata::ENTRIES);
     check("model", super::model::ENTRIES);
     check("node", super::node::ENTRIES);
+    check("opset", super::opset::ENTRIES);
+    check("reference", super::reference::ENTRIES);
     check("sparse", super::sparse::ENTRIES);
     check("tensor", super::tensor::ENTRIES);
     check("ty", super::ty::ENTRIES);

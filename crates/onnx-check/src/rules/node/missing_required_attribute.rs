@@ -55,6 +55,8 @@ mod tests {
                     m.node_with("y = Concat (a)", [axis]);
                     m.outputs(["y"]);
                 });
+                let axis = m.model.intern("axis");
+                m.last_function().attributes.push(axis);
             },
             &[],
         );

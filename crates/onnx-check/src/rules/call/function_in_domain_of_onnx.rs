@@ -1,0 +1,58 @@
+//! The rule `function-in-domain-of-onnx`: a node calls a function that the model puts into a domain of ONNX.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_schema::domain;
+
+use crate::cx::Callee;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2657,
+    slug: "function-in-domain-of-onnx",
+    severity: Severity::Error,
+    summary: "A node calls a function that the model puts into a domain of ONNX.",
+    spec: "IR: Operators",
+    reference: Reference::Enforced,
+    explain: include_str!("function_in_domain_of_onnx.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Callee::Function(function) = cx.callee else { return };
+    let domain = cx.node.domain();
+    if !matches!(domain, domain::ONNX | domain::ML | domain::TRAINING) {
+        return;
+    }
+    let (id, op) = (cx.id, cx.node.op());
+    cx.report(&RULE, |places| {
+        let message = format!("{} is no operator of ONNX, but is called as one", Quoted(places.str(op)));
+        Diagnostic::new(&RULE, places.node(id), message)
+            .label(places.function(function), "the model defines it here")
+            .help("give the function a domain of your own, import that, and set it in the node")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, domain: &str) {
+        m.import("d", 1);
+        m.inputs(["x"]);
+        m.node(&format!("y = {domain}f (x)"));
+        m.outputs(["y"]);
+        m.function(domain.trim_end_matches('.'), "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        m.last_function().mask.insert(10);
+    }
+
+    #[test]
+    fn functions_stay_out_of_the_domains_of_onnx() {
+        check_model(|m| model(m, ""), &[("ONNX2657", r#"graph "g" / node #0 f"#)]);
+        check_model(|m| model(m, "d."), &[]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The rule `operator-differs-from-model`: a function means other operators than the model does by the same name.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::run::is_function_body;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2650,
+    slug: "operator-differs-from-model",
+    severity: Severity::Error,
+    summary: "A function means other operators than the model does by the same name.",
+    spec: "IR: Functions",
+    reference: Reference::Enforced,
+    explain: include_str!("operator_differs_from_model.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let (domain, op, imports) = (cx.node.written_domain(), cx.node.op(), cx.imports);
+    // The reference looks at the nodes of the body itself only.
+    if cx.options.skip_opset_compatibility || !is_function_body(cx.model, cx.node.graph()) {
+        return;
+    }
+    let versions = (imports.exact(domain), cx.imports_of_all.exact(domain));
+    let (Some(here), Some(there)) = versions else { return };
+    // The reference knows the default domain by its empty name only, here.
+    if here == there || domain == onnx_schema::domain::AI_ONNX {
+        return;
+    }
+    let schemas = [here, there].map(|version| onnx_schema::lookup(domain, op, version));
+    let since = schemas.map(|schema| schema.map(onnx_schema::Schema::since_version));
+    if since.first() == since.last() || !cx.first_time_for_domain(&RULE, imports, domain) {
+        return;
+    }
+    let id = cx.id;
+    cx.report(&RULE, |places| {
+        let name = Quoted(places.str(op));
+        let message = format!("{name} of version {here} is another operator than that of version {there}");
+        Diagnostic::new(&RULE, places.node(id), message)
+            .help(format!("write the function for version {there}, and let it import that"))
+            .note("the function imports the former, and the model the latter")
+            .note("this is said once for all nodes of the domain in the function")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::CheckOptions;
+    use crate::testing::{Builder, check_model, check_with};
+
+    fn model(m: &mut Builder, version: i64) {
+        m.no_imports();
+        m.import("", version);
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.node("z = Squeeze (y)");
+            m.node("s = Split (z)");
+            m.outputs(["s"]);
+        });
+    }
+
+    #[test]
+    fn functions_mean_the_operators_of_the_model() {
+        // The function imports version 18; `Relu` is the same since 14, and `Squeeze` since 13.
+        let place = |node| format!(r#"function "f" of domain "d" / node #{node}"#);
+        check_model(|m| model(m, 13), &[("ONNX2650", &place("0 Relu"))]);
+        check_model(|m| model(m, 17), &[("ONNX2650", &place("2 Split"))]);
+        check_model(|m| model(m, 18), &[]);
+        check_model(|m| model(m, 19), &[]);
+        let lenient = CheckOptions { skip_opset_compatibility: true, ..CheckOptions::default() };
+        check_with(&lenient, |m| model(m, 13), &[]);
+    }
+
+    #[test]
+    fn the_first_function_imports_for_a_model_that_does_not() {
+        check_model(
+            |m| {
+                m.no_imports();
+                m.import("d", 1);
+                for (name, version) in [("f", 13), ("h", 18)] {
+                    m.function("d", name, None, |m| {
+                        m.inputs(["x"]);
+                        m.node("y = Relu (x)");
+                        m.outputs(["y"]);
+                    });
+                    let empty = m.model.intern("");
+                    m.last_function().opset_imports.push(onnx_ir::OpsetImport::new(empty, version));
+                }
+            },
+            &[("ONNX2650", r#"function "h" of domain "d" / node #0 Relu"#)],
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! The rule `too-many-call-inputs`: a call gives more inputs than the function has.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::Callee;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2651,
+    slug: "too-many-call-inputs",
+    severity: Severity::Error,
+    summary: "A call gives more inputs than the function has.",
+    spec: "IR: Functions",
+    reference: Reference::NotEnforced,
+    explain: include_str!("too_many_call_inputs.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Callee::Function(function) = cx.callee else { return };
+    let body = cx.model.graph(cx.model.function(function).body());
+    let (formal, given) = (body.inputs().len(), cx.node.input_count());
+    if given > formal {
+        let (id, op) = (cx.id, cx.node.op());
+        cx.report(&RULE, |places| {
+            let name = Quoted(places.str(op));
+            let message = format!("the call has {given} inputs, and function {name} has {formal}");
+            Diagnostic::new(&RULE, places.input(id, formal), message)
+                .label(places.function(function), "the function is this")
+                .help("remove those that are too many, or add inputs to the function")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
+    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
+        m.import("d", 1);
+        m.inputs(["x", "y"]);
+        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
+        m.node_with(call, given);
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
+        m.last_function().attributes.push(a);
+        m.last_function().defaults.push(b);
+    }
+
+    #[test]
+    fn calls_have_no_more_inputs_than_the_function() {
+        let place = r#"graph "g" / node #0 d::f / input 1 "y""#;
+        check_model(|m| model(m, "r = d.f (x, y)", &["a"]), &[("ONNX2651", place)]);
+        check_model(|m| model(m, "r = d.f (x)", &["a"]), &[]);
+        check_model(|m| model(m, "r = d.f ()", &["a"]), &[]);
+    }
+}

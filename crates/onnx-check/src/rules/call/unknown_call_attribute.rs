@@ -1,0 +1,69 @@
+//! The rule `unknown-call-attribute`: a call gives an attribute that the function does not have.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::Callee;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2653,
+    slug: "unknown-call-attribute",
+    severity: Severity::Warning,
+    summary: "A call gives an attribute that the function does not have.",
+    spec: "IR: Functions",
+    reference: Reference::NotEnforced,
+    explain: include_str!("unknown_call_attribute.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Callee::Function(id) = cx.callee else { return };
+    if cx.node.attributes().is_empty() {
+        return;
+    }
+    let (node, function) = (cx.id, cx.model.function(id));
+    for attribute in cx.node.attributes() {
+        let name = attribute.name();
+        // Names with two underscores are left to tools, for notes of their own.
+        if cx.functions.declares(id, name) || cx.model.str(name).starts_with("__") {
+            continue;
+        }
+        cx.report(&RULE, |places| {
+            let (op, text) = (Quoted(places.str(function.name())), Quoted(places.str(name)));
+            let message = format!("function {op} has no attribute {text}");
+            Diagnostic::new(&RULE, places.attribute(node, name), message)
+                .label(places.function(id), "the function is this")
+                .help("remove the attribute, or declare it in the function")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
+    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
+        m.import("d", 1);
+        m.inputs(["x", "y"]);
+        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
+        m.node_with(call, given);
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
+        m.last_function().attributes.push(a);
+        m.last_function().defaults.push(b);
+    }
+
+    #[test]
+    fn calls_give_attributes_of_the_function() {
+        let place = r#"graph "g" / node #0 d::f / attribute "c""#;
+        check_model(|m| model(m, "r = d.f (x)", &["a", "c"]), &[("ONNX2653", place)]);
+        check_model(|m| model(m, "r = d.f (x)", &["a", "b", "__c"]), &[]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The rule `unknown-function`: a node is of a domain of functions, and there is none of its name.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::Callee;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2654,
+    slug: "unknown-function",
+    severity: Severity::Warning,
+    summary: "A node is of a domain of functions, and there is none of its name.",
+    spec: "IR: Functions",
+    reference: Reference::NotEnforced,
+    explain: include_str!("unknown_function.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());
+    // A function with another overload is looked for by another rule.
+    if !matches!(cx.callee, Callee::Custom) || !overload.is_empty() || !cx.functions.have_domain(domain) {
+        return;
+    }
+    let id = cx.id;
+    cx.report(&RULE, |places| {
+        let (name, domain) = (Quoted(places.str(op)), Quoted(places.str(domain)));
+        Diagnostic::new(
+            &RULE,
+            places.node(id),
+            format!("the model has no function {name} in domain {domain}"),
+        )
+        .help("add it, or correct the name; an operator of a runtime had better be of another domain")
+        .note(format!("the model has other functions in domain {domain}"))
+        .beyond_reference(true)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
+    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
+        m.import("d", 1);
+        m.inputs(["x", "y"]);
+        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
+        m.node_with(call, given);
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
+        m.last_function().attributes.push(a);
+        m.last_function().defaults.push(b);
+    }
+
+    #[test]
+    fn functions_of_a_domain_are_there() {
+        let place = r#"graph "g" / node #0 d::h"#;
+        check_model(|m| model(m, "r = d.h (x)", &[]), &[("ONNX2654", place)]);
+        check_model(|m| model(m, "r = d.f (x)", &["a"]), &[]);
+        check_model(
+            |m| {
+                model(m, "r = e.h (x)", &[]);
+                m.import("e", 1);
+            },
+            &[],
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! The rule `attribute-default-without-value`: the default of an attribute of a function is no value.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+
+use crate::declared::FunctionCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2608,
+    slug: "attribute-default-without-value",
+    severity: Severity::Error,
+    summary: "The default of an attribute of a function is no value.",
+    spec: "IR: Functions",
+    reference: Reference::NotEnforced,
+    explain: include_str!("attribute_default_without_value.md"),
+};
+
+pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
+    let (id, function) = (cx.id, cx.function);
+    for default in &function.defaults {
+        let says = match default.value() {
+            AttrValue::Ref(_) => "refers to another attribute",
+            // An empty list of a declared kind is a value.
+            AttrValue::None if default.declared_kind().is_none_or(|kind| kind == 0) => "has no value",
+            _ => continue,
+        };
+        let name = default.name();
+        cx.report(&RULE, |places| {
+            let message = format!("the default of attribute {} {says}", Quoted(places.str(name)));
+            Diagnostic::new(&RULE, places.function_attribute(id, name), message)
+                .help("give a value, or declare the attribute in `attribute` so that calls have to")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, change: impl FnOnce(&mut Builder)) {
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        change(m);
+    }
+
+    #[test]
+    fn defaults_are_values() {
+        let place = r#"function "f" of domain "d" / attribute "a""#;
+        let refer = |m: &mut Builder| {
+            let default = m.reference("a", "b", onnx_ir::AttrKind::Int);
+            m.last_function().defaults.push(default);
+        };
+        check_model(|m| model(m, refer), &[("ONNX2608", place)]);
+        let give = |m: &mut Builder| {
+            let default = m.attribute("a", 1);
+            m.last_function().defaults.push(default);
+        };
+        check_model(|m| model(m, give), &[]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The rule `function-attribute-repeated`: a function declares an attribute twice.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use std::collections::BTreeSet;
+
+use onnx_diag::Quoted;
+use onnx_ir::Attribute;
+
+use crate::declared::FunctionCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2607,
+    slug: "function-attribute-repeated",
+    severity: Severity::Error,
+    summary: "A function declares an attribute twice.",
+    spec: "IR: Functions",
+    reference: Reference::Partly,
+    explain: include_str!("function_attribute_repeated.md"),
+};
+
+pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
+    let (id, function) = (cx.id, cx.function);
+    let mut seen = BTreeSet::new();
+    let required = function.attributes.iter().map(|&name| (name, true));
+    let optional = function.defaults.iter().map(|default: &Attribute| (default.name(), false));
+    for (name, is_required) in required.chain(optional) {
+        if !seen.insert(name) {
+            cx.report(&RULE, |places| {
+                let message = format!("attribute {} is declared twice", Quoted(places.str(name)));
+                Diagnostic::new(&RULE, places.function_attribute(id, name), message)
+                    .help(
+                        "declare it once: in `attribute_proto` if it has a default, otherwise in `attribute`",
+                    )
+                    // The reference does not look at attributes with defaults.
+                    .beyond_reference(!is_required)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, change: impl FnOnce(&mut Builder)) {
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["x"]);
+            m.node("y = Relu (x)");
+            m.outputs(["y"]);
+        });
+        change(m);
+    }
+
+    #[test]
+    fn attributes_are_declared_once() {
+        let place = r#"function "f" of domain "d" / attribute "a""#;
+        let declare = |m: &mut Builder, required: &[&str], optional: &[&str]| {
+            let required: Vec<_> = required.iter().map(|name| m.model.intern(name)).collect();
+            let optional: Vec<_> = optional.iter().map(|name| m.attribute(name, 1)).collect();
+            let function = m.last_function();
+            function.attributes = required;
+            function.defaults = optional;
+        };
+        check_model(|m| model(m, |m| declare(m, &["a", "a"], &[])), &[("ONNX2607", place)]);
+        check_model(|m| model(m, |m| declare(m, &["a"], &["b", "a"])), &[("ONNX2607", place)]);
+        check_model(|m| model(m, |m| declare(m, &[], &["a", "a"])), &[("ONNX2607", place)]);
+        check_model(|m| model(m, |m| declare(m, &["a"], &["b"])), &[]);
+    }
+}

@@ -1,0 +1,58 @@
+//! The rule `function-calls-too-deep`: a chain of calls of functions is longer than readers follow.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::declared::FunctionCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2605,
+    slug: "function-calls-too-deep",
+    severity: Severity::Warning,
+    summary: "A chain of calls of functions is longer than readers follow.",
+    spec: "IR: Functions",
+    reference: Reference::Partly,
+    explain: include_str!("function_calls_too_deep.md"),
+};
+
+/// How long a chain the reference follows.
+const LIMIT: usize = 100;
+
+pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
+    let id = cx.id;
+    let Some((_, length)) = cx.calls.longest.filter(|&(first, length)| first == id && length > LIMIT) else {
+        return;
+    };
+    cx.report(&RULE, |places| {
+        let place = places.function(id);
+        Diagnostic::new(
+            &RULE,
+            place,
+            format!("a chain of {length} functions that call each other begins here"),
+        )
+        .help(format!("inline some of them: readers follow {} functions", Quoted(&LIMIT.to_string())))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    fn chain(m: &mut Builder, length: usize) {
+        for number in 0..length {
+            m.function("d", &format!("f{number}"), Some(""), |m| {
+                m.inputs(["x"]);
+                let op = if number + 1 < length { format!("d.f{}", number + 1) } else { "Relu".to_owned() };
+                m.node(&format!("y = {op} (x)"));
+                m.outputs(["y"]);
+            });
+            m.own_import("d");
+        }
+    }
+
+    #[test]
+    fn chains_end_soon() {
+        check_model(|m| chain(m, 101), &[("ONNX2605", r#"function "f0" of domain "d""#)]);
+        check_model(|m| chain(m, 100), &[]);
+    }
+}

@@ -1,0 +1,39 @@
+//! The rule `function-name-missing`: a function has no name.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::declared::FunctionCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2601,
+    slug: "function-name-missing",
+    severity: Severity::Error,
+    summary: "A function has no name.",
+    spec: "IR: Functions",
+    reference: Reference::Enforced,
+    explain: include_str!("function_name_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
+    if cx.function.name().is_empty() {
+        let id = cx.id;
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, places.function(id), "the function has no name")
+                .help("give it the name that nodes write as `op_type`")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn functions_have_names() {
+        check_model(
+            |m| m.function("d", "", Some(""), |_| ()),
+            &[("ONNX2601", r#"function "" of domain "d""#)],
+        );
+        check_model(|m| m.function("d", "f", Some(""), |_| ()), &[]);
+    }
+}

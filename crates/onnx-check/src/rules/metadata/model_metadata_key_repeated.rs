@@ -1,0 +1,57 @@
+//! The rule `model-metadata-key-repeated`: the metadata of the model has a key twice.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use std::collections::BTreeSet;
+
+use onnx_diag::Quoted;
+
+use crate::declared::MetadataHolder;
+
+use crate::declared::MetadataCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2020,
+    slug: "model-metadata-key-repeated",
+    severity: Severity::Error,
+    summary: "The metadata of the model has a key twice.",
+    spec: "IR: Models",
+    reference: Reference::Enforced,
+    explain: include_str!("model_metadata_key_repeated.md"),
+};
+
+pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
+    if !matches!(cx.holder, MetadataHolder::Model) || cx.entries.len() < 2 {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    let holder = cx.holder;
+    for key in cx.keys() {
+        if seen.insert(key) {
+            continue;
+        }
+        cx.report(&RULE, |places| {
+            let place = holder.locate(places).metadata(key);
+            Diagnostic::new(&RULE, place, format!("metadata has the key {} twice", Quoted(key)))
+                .help("keep the entry that counts; readers disagree on whether it is the first or the last")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::MetadataEntry;
+
+    use crate::testing::{Builder, check_model};
+
+    fn entries(m: &mut Builder, keys: &[&str]) -> Vec<MetadataEntry> {
+        let value = m.model.intern("value");
+        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), value)).collect()
+    }
+
+    #[test]
+    fn keys_stand_once() {
+        let model = |m: &mut Builder, keys: &[&str]| m.model.info_mut().metadata = entries(m, keys);
+        check_model(|m| model(m, &["a", "b", "a"]), &[("ONNX2020", r#"metadata "a""#)]);
+        check_model(|m| model(m, &["a", "b"]), &[]);
+    }
+}

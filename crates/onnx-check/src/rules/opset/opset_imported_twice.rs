@@ -1,0 +1,61 @@
+//! The rule `opset-imported-twice`: a domain is imported twice.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use std::collections::BTreeMap;
+
+use onnx_diag::Quoted;
+
+use crate::declared::OpsetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2012,
+    slug: "opset-imported-twice",
+    severity: Severity::Warning,
+    summary: "A domain is imported twice.",
+    spec: "IR: Operator Set Identifiers",
+    reference: Reference::NotEnforced,
+    explain: include_str!("opset_imported_twice.md"),
+};
+
+pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
+    let imports = cx.imports;
+    if imports.len() < 2 {
+        return;
+    }
+    let mut versions = BTreeMap::new();
+    for import in imports {
+        let (domain, version) = (import.domain(), import.version());
+        let Some(earlier) = versions.insert(domain, version) else { continue };
+        let place = cx.place(import);
+        cx.report(&RULE, |places| {
+            let set = match places.str(domain) {
+                "" => "the ONNX operators are".to_owned(),
+                domain => format!("domain {} is", Quoted(domain)),
+            };
+            let message = if earlier == version {
+                format!("{set} imported twice")
+            } else {
+                format!("{set} imported in version {earlier} and in version {version}")
+            };
+            let found = Diagnostic::new(&RULE, place(places), message)
+                .help("keep one import, of the version that the operators were written for")
+                .beyond_reference(true);
+            if !domain.is_empty() {
+                return found;
+            }
+            found.note("the default domain has two names, the empty one and `ai.onnx`")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn domains_are_imported_once() {
+        check_model(|m| m.import("", 18), &[("ONNX2012", "opset import \"\"")]);
+        check_model(|m| m.import("ai.onnx", 18), &[("ONNX2012", r#"opset import "ai.onnx""#)]);
+        check_model(|m| m.import("d", 18), &[]);
+    }
+}

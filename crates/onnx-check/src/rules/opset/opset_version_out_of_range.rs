@@ -1,0 +1,57 @@
+//! The rule `opset-version-out-of-range`: an opset import has a version that cannot exist.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::declared::OpsetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2010,
+    slug: "opset-version-out-of-range",
+    severity: Severity::Error,
+    summary: "An opset import has a version that cannot exist.",
+    spec: "IR: Operator Set Identifiers",
+    reference: Reference::Partly,
+    explain: include_str!("opset_version_out_of_range.md"),
+};
+
+pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
+    for import in cx.imports {
+        let version = import.version();
+        if (1..=i64::from(i32::MAX)).contains(&version) {
+            continue;
+        }
+        let place = cx.place(import);
+        cx.report(&RULE, |places| {
+            let message = format!("an operator set cannot have version {version}");
+            Diagnostic::new(&RULE, place(places), message)
+                .help("import the version that the operators were written for")
+                // The reference refuses what does not fit into 32 bits.
+                .beyond_reference(i32::try_from(version).is_ok())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn versions_are_positive_and_not_huge() {
+        for version in [0, -1, 1 << 31] {
+            check_model(|m| m.import("d", version), &[("ONNX2010", r#"opset import "d""#)]);
+        }
+        check_model(|m| m.import("d", (1 << 31) - 1), &[]);
+    }
+
+    #[test]
+    fn functions_have_imports_too() {
+        check_model(
+            |m| {
+                m.function("d", "f", None, |_| ());
+                let domain = m.model.intern("e");
+                m.last_function().opset_imports.push(onnx_ir::OpsetImport::new(domain, 0));
+            },
+            &[("ONNX2010", r#"function "f" of domain "d" / opset import "e""#)],
+        );
+    }
+}
