@@ -126,7 +126,7 @@ fn attributes() {
         "a @{type: 0} = none",
         "a @{type: ?} = 1",
         "a @{type: 1} = 1",
-        "a @{type: 7} = @b",
+        "a @{type: 77} = @b",
         "\"a b\" = 1",
         "a @{doc_string: \"d\", present: [8], unknown: [\"f80601\"]} = [1]",
         "a = [float[2] {1, 2}, int8[1] n {3}]",
