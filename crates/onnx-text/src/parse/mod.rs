@@ -11,6 +11,7 @@ mod info;
 mod meta;
 mod model;
 mod node;
+mod recent;
 mod recover;
 mod scope;
 mod tensor;
@@ -30,6 +31,7 @@ use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::limits::Limits;
 use crate::rules;
+use recent::Recent;
 use scope::Scope;
 
 /// How to parse.
@@ -106,6 +108,7 @@ fn parse<'a, T>(
         lex: Lexer::new(text),
         model,
         types: HashMap::default(),
+        recent: Recent::new(),
         scope: Scope::default(),
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
@@ -140,6 +143,7 @@ struct Parser<'a> {
     lex: Lexer<'a>,
     model: Model,
     scope: Scope,
+    recent: Recent,
     /// Types by their spelling.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
@@ -268,17 +272,32 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The symbol of an identifier, which is ASCII.
+    /// The symbol of a name. Bytes that are not UTF-8 are held as files' are.
     #[inline]
-    fn intern_word(&mut self, word: &[u8]) -> Symbol {
-        self.model.intern(std::str::from_utf8(word).unwrap_or_default())
+    fn intern(&mut self, name: &[u8]) -> Symbol {
+        if name.is_empty() {
+            return Symbol::EMPTY;
+        }
+        let slot = Recent::slot(name);
+        if let Some(symbol) = self.recent.get(slot)
+            && self.model.str(symbol).as_bytes() == name
+        {
+            return symbol;
+        }
+        let text = from_bytes(name);
+        let symbol = self.model.intern(&text);
+        // A name that is held in another form must not be found by someone who spells that form.
+        if matches!(text, Cow::Borrowed(_)) {
+            self.recent.set(slot, symbol);
+        }
+        symbol
     }
 
     /// Takes a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
         if let Some(word) = self.lex.word() {
-            return Ok(Some(self.intern_word(word)));
+            return Ok(Some(self.intern(word)));
         }
         if self.lex.peek() == Some(b'"') { self.text("").map(Some) } else { Ok(None) }
     }
@@ -301,10 +320,10 @@ impl<'a> Parser<'a> {
         self.lex.string().map_err(|error| self.lex_error(mark, error))
     }
 
-    /// Takes a string as a name or text. Bytes that are not UTF-8 are held as files' are.
+    /// Takes a string as a name or text.
     fn text(&mut self, what: &str) -> Result<Symbol> {
         let bytes = self.string(what)?;
-        Ok(self.model.intern(&from_bytes(&bytes)))
+        Ok(self.intern(&bytes))
     }
 
     /// Takes a literal.

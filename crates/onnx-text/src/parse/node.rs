@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
     /// Takes domain, operator and overload.
     fn operator(&mut self, node: &mut LoadedNode) -> Result {
         if let Some(word) = self.lex.word() {
-            node.op = self.intern_word(word);
+            node.op = self.intern(word);
             if self.lex.peek() == Some(b'.') {
                 self.qualified(word, node)?;
             }
@@ -120,8 +120,8 @@ impl<'a> Parser<'a> {
         loop {
             let word = self.word("an operator after the dot")?;
             if !self.lex.eat(b'.') {
-                node.op = self.intern_word(word);
-                node.domain = self.intern_word(&domain);
+                node.op = self.intern(word);
+                node.domain = self.intern(&domain);
                 return Ok(());
             }
             // A dot before everything is read over.

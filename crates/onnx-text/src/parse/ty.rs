@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
             name.push(b'.');
             name.extend_from_slice(self.word("a name after the dot")?);
         }
-        Ok(self.intern_word(&name))
+        Ok(self.intern(&name))
     }
 
     /// Takes an element type: a name, or `?7` for a number.

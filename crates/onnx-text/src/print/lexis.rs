@@ -101,11 +101,11 @@ impl Printer<'_> {
     }
 
     fn quoted(&mut self, text: &str) {
-        let plain = |c: char| c != '"' && c != '\\' && !is_unsafe(c);
-        if text.chars().all(plain) {
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
             self.out.push_str(text);
             return;
         }
+        let plain = |c: char| c != '"' && c != '\\' && !is_unsafe(c);
         for c in text.chars() {
             if c == '"' || c == '\\' {
                 self.out.push('\\');
