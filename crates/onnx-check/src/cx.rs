@@ -119,6 +119,17 @@ impl<'a> Cx<'a> {
     }
 }
 
+impl Cx<'_> {
+    /// The rank of an input of a node, as far as its type is declared.
+    fn rank_of_input(&self, node: NodeId, index: usize) -> Option<usize> {
+        let value = self.model.value(self.model.node(node).input(index)?);
+        match value.ty() {
+            Some(ty) => ty.shape().map(onnx_types::Shape::rank),
+            None => value.constant()?.dense().map(Tensor::rank),
+        }
+    }
+}
+
 /// Gives a context the fields and methods of the [`Cx`] in it.
 macro_rules! leads_to_cx {
     ($($context:ident)*) => {$(
@@ -224,6 +235,11 @@ impl NodeCx<'_, '_> {
             _ => None,
         }
     }
+
+    /// The rank of an input, as far as its type is declared.
+    pub(crate) fn input_rank(&self, index: usize) -> Option<usize> {
+        self.cx.rank_of_input(self.id, index)
+    }
 }
 
 /// An attribute of a node.
@@ -235,6 +251,13 @@ pub(crate) struct AttributeCx<'c, 'a> {
     pub(crate) schema: Option<&'static Schema>,
     /// What the signature says about the attribute.
     pub(crate) formal: Option<&'static FormalAttribute>,
+}
+
+impl AttributeCx<'_, '_> {
+    /// The rank of an input of the node, as far as its type is declared.
+    pub(crate) fn input_rank(&self, index: usize) -> Option<usize> {
+        self.cx.rank_of_input(self.node, index)
+    }
 }
 
 /// A tensor.

@@ -54,6 +54,7 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod choices;
 mod conflict;
 mod cx;
 mod declared;
@@ -64,6 +65,7 @@ mod imports;
 mod names;
 mod options;
 mod places;
+mod ranges;
 mod rules;
 mod run;
 mod seen;

@@ -277,6 +277,9 @@ impl<'a> Run<'a> {
         for entry in node::ENTRIES {
             (entry.check)(&mut cx);
         }
+        for entry in attribute::NODE_ENTRIES {
+            (entry.check)(&mut cx);
+        }
         if self.has_functions {
             for entry in call::ENTRIES {
                 (entry.check)(&mut cx);

@@ -95,6 +95,14 @@ impl Builder {
         }
     }
 
+    /// Adds a graph input: a tensor of floats that has this rank.
+    pub(crate) fn typed_input(&mut self, name: &str, rank: usize) {
+        let graph = self.graph();
+        let value = self.define(name);
+        self.model.load_graph_input(graph, value);
+        self.model.set_type(value, Some(Type::tensor(ElemType::Float, Some(Shape::unknown(rank)))));
+    }
+
     /// Adds graph outputs; call it when all nodes are there. They have types as graph inputs have.
     pub(crate) fn outputs<const N: usize>(&mut self, names: [&str; N]) {
         for name in names {

@@ -35,6 +35,7 @@ const COUNT: usize = model::ENTRIES.len()
     + value::ENTRIES.len()
     + node::ENTRIES.len()
     + attribute::ENTRIES.len()
+    + attribute::NODE_ENTRIES.len()
     + tensor::ENTRIES.len()
     + sparse::ENTRIES.len()
     + external::ENTRIES.len()
@@ -62,6 +63,7 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, value::ENTRIES);
     let at = fill(&mut rules, at, node::ENTRIES);
     let at = fill(&mut rules, at, attribute::ENTRIES);
+    let at = fill(&mut rules, at, attribute::NODE_ENTRIES);
     let at = fill(&mut rules, at, tensor::ENTRIES);
     let at = fill(&mut rules, at, sparse::ENTRIES);
     let at = fill(&mut rules, at, external::ENTRIES);

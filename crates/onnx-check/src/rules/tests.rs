@@ -66,6 +66,7 @@ fn lists_are_alphabetical() {
         assert!(entries.is_sorted_by(|a, b| a.rule.slug < b.rule.slug), "{unit}");
     }
     check("attribute", super::attribute::ENTRIES);
+    check("attributes", super::attribute::NODE_ENTRIES);
     check("external", super::external::ENTRIES);
     check("call", super::call::ENTRIES);
     check("function", super::function::ENTRIES);

@@ -69,7 +69,7 @@ mod tests {
         {
             check_model(|m| model(m, kind, value), &[("ONNX2404", place)]);
         }
-        for (kind, value) in [(2, AttrValue::Int(0)), (2, AttrValue::None), (1, AttrValue::Ints(vec![]))] {
+        for (kind, value) in [(2, AttrValue::Int(0)), (7, AttrValue::None), (1, AttrValue::Ints(vec![]))] {
             check_model(|m| model(m, kind, value), &[]);
         }
     }

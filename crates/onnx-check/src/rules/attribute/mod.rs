@@ -1,12 +1,24 @@
-//! Rules about an attribute of a node.
+//! Rules about an attribute of a node, or about all of them together.
 
 mod attribute_kind_contradicts_value;
 mod attribute_kind_missing;
+mod attribute_kind_undefined;
+mod attribute_name_missing;
+mod attribute_named_like_value;
+mod attribute_not_utf8;
+mod attribute_number_out_of_range;
+mod attribute_string_not_allowed;
+mod attribute_value_left_out;
 mod attribute_without_value;
+mod axis_out_of_range;
+mod element_type_not_allowed;
+mod exclusive_attributes;
+mod perm_not_a_permutation;
+mod spatial_attribute_length;
 mod unknown_attribute;
 mod wrong_attribute_kind;
 
-use super::{Entry, entry};
+use super::{Entry, entry, node};
 use crate::cx::AttributeCx;
 
 /// The function of a rule of this unit.
@@ -16,7 +28,23 @@ pub(crate) type Check = fn(&mut AttributeCx<'_, '_>);
 pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&attribute_kind_contradicts_value::RULE, attribute_kind_contradicts_value::check),
     entry(&attribute_kind_missing::RULE, attribute_kind_missing::check),
+    entry(&attribute_kind_undefined::RULE, attribute_kind_undefined::check),
+    entry(&attribute_name_missing::RULE, attribute_name_missing::check),
+    entry(&attribute_named_like_value::RULE, attribute_named_like_value::check),
+    entry(&attribute_not_utf8::RULE, attribute_not_utf8::check),
+    entry(&attribute_number_out_of_range::RULE, attribute_number_out_of_range::check),
+    entry(&attribute_string_not_allowed::RULE, attribute_string_not_allowed::check),
+    entry(&attribute_value_left_out::RULE, attribute_value_left_out::check),
     entry(&attribute_without_value::RULE, attribute_without_value::check),
+    entry(&axis_out_of_range::RULE, axis_out_of_range::check),
+    entry(&element_type_not_allowed::RULE, element_type_not_allowed::check),
+    entry(&perm_not_a_permutation::RULE, perm_not_a_permutation::check),
     entry(&unknown_attribute::RULE, unknown_attribute::check),
     entry(&wrong_attribute_kind::RULE, wrong_attribute_kind::check),
+];
+
+/// Rules about all attributes of a node together, in alphabetical order. They are called once for each node.
+pub(crate) static NODE_ENTRIES: &[Entry<node::Check>] = &[
+    entry(&exclusive_attributes::RULE, exclusive_attributes::check),
+    entry(&spatial_attribute_length::RULE, spatial_attribute_length::check),
 ];

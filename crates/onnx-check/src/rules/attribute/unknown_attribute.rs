@@ -22,8 +22,8 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         return;
     }
     let (node, name) = (cx.node, cx.attribute.name());
-    // Names with two underscores are left to tools, for notes of their own.
-    if cx.model.str(name).starts_with("__") {
+    // Names with two underscores are left to tools, for notes of their own. That there is no name is another defect.
+    if name.is_empty() || cx.model.str(name).starts_with("__") {
         return;
     }
     cx.report(&RULE, |places| {

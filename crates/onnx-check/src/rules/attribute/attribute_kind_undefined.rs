@@ -1,0 +1,55 @@
+//! The rule `attribute-kind-undefined`: an attribute without a value is of no kind that exists.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrKind;
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2407,
+    slug: "attribute-kind-undefined",
+    severity: Severity::Warning,
+    summary: "An attribute without a value is of no kind that exists.",
+    spec: "IR: Attributes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("attribute_kind_undefined.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    // Of values and of operators that are known, the kind is compared with theirs.
+    let is_known = cx.formal.is_some() || cx.attribute.value().kind().is_some();
+    let kind = cx.attribute.declared_kind().map(AttrKind::from_code);
+    if is_known || !matches!(kind, Some(None | Some(AttrKind::Undefined))) {
+        return;
+    }
+    let (node, name) = (cx.node, cx.attribute.name());
+    cx.report(&RULE, |places| {
+        let message = format!("attribute {} is of no kind that exists", Quoted(places.str(name)));
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help("set `type` to the kind that the operator expects")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::{AttrValue, Attribute};
+    use onnx_types::FieldMask;
+
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn kinds_exist() {
+        let model = |m: &mut Builder, kind, value| {
+            m.import("d", 1);
+            m.inputs(["x"]);
+            let name = m.model.intern("k");
+            let attribute = Attribute::from_parts(name, value, Some(kind), FieldMask::NONE, None);
+            m.node_with("y = d.Frob (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
+        check_model(|m| model(m, 0, AttrValue::None), &[("ONNX2407", place)]);
+        check_model(|m| model(m, 99, AttrValue::None), &[("ONNX2407", place)]);
+        check_model(|m| model(m, 2, AttrValue::Int(0)), &[]);
+    }
+}

@@ -1,0 +1,42 @@
+//! The rule `attribute-name-missing`: an attribute has no name.
+
+use crate::cx::AttributeCx;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2406,
+    slug: "attribute-name-missing",
+    severity: Severity::Error,
+    summary: "An attribute has no name.",
+    spec: "IR: Attributes",
+    reference: Reference::Enforced,
+    explain: include_str!("attribute_name_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    if cx.attribute.name().is_empty() {
+        let (node, name) = (cx.node, cx.attribute.name());
+        cx.report(&RULE, |places| {
+            Diagnostic::new(&RULE, places.attribute(node, name), "the attribute has no name")
+                .help("set `name`; attributes are told apart by nothing else")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn attributes_have_names() {
+        let model = |m: &mut Builder, name: &str| {
+            m.inputs(["x"]);
+            let attribute = m.attribute(name, 1);
+            m.node_with("y = Softmax (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Softmax / attribute """#;
+        check_model(|m| model(m, ""), &[("ONNX2406", place)]);
+        check_model(|m| model(m, "axis"), &[]);
+    }
+}

@@ -1,0 +1,50 @@
+//! The rule `attribute-named-like-value`: an attribute has the name of an input or output of its node.
+
+use crate::cx::AttributeCx;
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2409,
+    slug: "attribute-named-like-value",
+    severity: Severity::Note,
+    summary: "An attribute has the name of an input or output of its node.",
+    spec: "IR: Attributes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("attribute_named_like_value.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let (node, name, model) = (cx.node, cx.attribute.name(), cx.model);
+    let record = model.node(node);
+    let values = record.inputs().chain(record.outputs().iter().copied()).flatten().take(MOST);
+    let mut values = values.filter(|&value| model.value(value).name() == name);
+    if name.is_empty() || values.next().is_none() {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let text = Quoted(places.str(name));
+        let message = format!("attribute {text} has the name of an input or output of its node");
+        Diagnostic::new(&RULE, places.attribute(node, name), message).help("rename the value")
+    });
+}
+
+/// How many inputs and outputs are compared: more would take long where a hostile node has many attributes, too.
+const MOST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn names_tell_attributes_from_values() {
+        let model = |m: &mut Builder, node: &str| {
+            m.inputs(["x", "axis"]);
+            let attribute = m.attribute("axis", 0);
+            m.node_with(node, [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Softmax / attribute "axis""#;
+        check_model(|m| model(m, "y = Softmax (axis)"), &[("ONNX2409", place)]);
+        check_model(|m| model(m, "y = Softmax (x)"), &[]);
+    }
+}

@@ -1,0 +1,72 @@
+//! The rule `attribute-string-not-allowed`: a string attribute has a value that its operator does not define.
+
+use bytes::Bytes;
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+
+use crate::choices::choices;
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2411,
+    slug: "attribute-string-not-allowed",
+    severity: Severity::Error,
+    summary: "A string attribute has a value that its operator does not define.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("attribute_string_not_allowed.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let Some(schema) = cx.schema else { return };
+    let strings = match cx.attribute.value() {
+        AttrValue::String(string) => std::slice::from_ref(string),
+        AttrValue::Strings(strings) => strings,
+        _ => return,
+    };
+    let Some(allowed) = choices(schema, cx.attribute.name()) else { return };
+    let wrong = |string: &Bytes| !allowed.iter().any(|allowed| allowed.as_bytes() == string.as_ref());
+    let Some((index, found)) = strings.iter().enumerate().find(|(_, string)| wrong(string)) else { return };
+    let is_list = matches!(cx.attribute.value(), AttrValue::Strings(_));
+    let (node, name) = (cx.node, cx.attribute.name());
+    cx.report(&RULE, |places| {
+        let place = places.attribute(node, name);
+        let found = String::from_utf8_lossy(found);
+        let (text, op) = (Quoted(places.str(name)), Quoted(schema.name()));
+        let message = format!("attribute {text} of {op} is {}, which means nothing", Quoted(&found));
+        let allowed: Vec<_> = allowed.iter().map(|allowed| Quoted(allowed).to_string()).collect();
+        Diagnostic::new(&RULE, if is_list { place.element(index) } else { place }, message)
+            .help(format!("write one of {}", allowed.join(", ")))
+            .note(format!("the signature is that of {schema}"))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model, words};
+
+    fn model(m: &mut Builder, mode: &str) {
+        m.inputs(["x", "p"]);
+        let attribute = m.attribute("mode", mode);
+        m.node_with("y = Pad (x, p)", [attribute]);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn strings_mean_something_in_their_version() {
+        let place = r#"graph "g" / node #0 Pad / attribute "mode""#;
+        check_model(|m| model(m, "Constant"), &[("ONNX2411", place)]);
+        check_model(|m| model(m, "reflect"), &[]);
+        let at = |m: &mut Builder, version| {
+            m.no_imports();
+            m.import("", version);
+            model(m, "wrap");
+        };
+        check_model(|m| at(m, 18), &[("ONNX2411", place)]);
+        check_model(|m| at(m, 19), &[]);
+        assert_eq!(
+            words(|m| model(m, "wrap")).pop().unwrap().1.unwrap(),
+            "write one of `constant`, `reflect`, `edge`"
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The rule `attribute-value-left-out`: an attribute says of which kind it is, but has no value.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::{AttrKind, AttrValue};
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2408,
+    slug: "attribute-value-left-out",
+    severity: Severity::Warning,
+    summary: "An attribute says of which kind it is, but has no value.",
+    spec: "IR: Attributes",
+    reference: Reference::NotEnforced,
+    explain: include_str!("attribute_value_left_out.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let Some(kind) = cx.attribute.declared_kind().and_then(AttrKind::from_code) else { return };
+    // A list without entries looks the same as no value.
+    let is_one = matches!(
+        kind,
+        AttrKind::Float
+            | AttrKind::Int
+            | AttrKind::String
+            | AttrKind::Tensor
+            | AttrKind::Graph
+            | AttrKind::SparseTensor
+            | AttrKind::TypeProto
+    );
+    let is_scalar = matches!(kind, AttrKind::Float | AttrKind::Int | AttrKind::String);
+    // That the others have no value is an error where the operator is known.
+    if !is_one || *cx.attribute.value() != AttrValue::None || !is_scalar && cx.formal.is_some() {
+        return;
+    }
+    let (node, name) = (cx.node, cx.attribute.name());
+    cx.report(&RULE, |places| {
+        let message = format!("attribute {} is {}, but has no value", Quoted(places.str(name)), kind.name());
+        let help = if is_scalar {
+            "write the value, even if it is zero or empty: readers disagree on what its absence means"
+        } else {
+            "write the value, or remove the attribute"
+        };
+        Diagnostic::new(&RULE, places.attribute(node, name), message).help(help)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::{AttrKind, Attribute};
+    use onnx_types::FieldMask;
+
+    use super::AttrValue;
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn values_are_written() {
+        let model = |m: &mut Builder, kind: AttrKind, value| {
+            m.import("d", 1);
+            m.inputs(["x"]);
+            let name = m.model.intern("k");
+            let attribute = Attribute::from_parts(name, value, Some(kind.code()), FieldMask::NONE, None);
+            m.node_with("y = d.Frob (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 d::Frob / attribute "k""#;
+        for kind in [AttrKind::Int, AttrKind::String, AttrKind::Tensor] {
+            check_model(|m| model(m, kind, AttrValue::None), &[("ONNX2408", place)]);
+        }
+        check_model(|m| model(m, AttrKind::Ints, AttrValue::None), &[]);
+        check_model(|m| model(m, AttrKind::Int, AttrValue::Int(0)), &[]);
+    }
+}

@@ -1,0 +1,92 @@
+//! The rule `element-type-not-allowed`: an attribute names an element type that its operator cannot make.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+use onnx_schema::{Schema, attr, op};
+use onnx_types::{ElemType, Symbol};
+
+use crate::cx::AttributeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2415,
+    slug: "element-type-not-allowed",
+    severity: Severity::Error,
+    summary: "An attribute names an element type that its operator cannot make.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("element_type_not_allowed.md"),
+};
+
+pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    let (node, name) = (cx.node, cx.attribute.name());
+    let AttrValue::Int(code) = *cx.attribute.value() else { return };
+    let Some(schema) = cx.schema.filter(|schema| names_type(schema, name)) else { return };
+    // Where there is a default of 0, that stands for a type that other inputs give.
+    if code == 0 && matches!(name, attr::OUTPUT_DTYPE) {
+        return;
+    }
+    let elem =
+        i32::try_from(code).ok().and_then(ElemType::from_code).filter(|&elem| elem != ElemType::Undefined);
+    if elem.is_some_and(|elem| makes(schema, elem)) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let text = Quoted(places.str(name));
+        let message = match elem {
+            Some(elem) => format!("attribute {text} is {code} ({elem}), which {schema} cannot make"),
+            None => format!("attribute {text} is {code}, which is the number of no element type"),
+        };
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help("write the number of a type that the operator makes; newer versions may make more")
+    });
+}
+
+/// Whether an attribute of this name says which elements the operator makes.
+fn names_type(schema: &Schema, name: Symbol) -> bool {
+    match schema.op() {
+        op::CAST | op::BIT_CAST => name == attr::TO,
+        op::BERNOULLI
+        | op::EYE_LIKE
+        | op::MULTINOMIAL
+        | op::RANDOM_NORMAL
+        | op::RANDOM_NORMAL_LIKE
+        | op::RANDOM_UNIFORM
+        | op::RANDOM_UNIFORM_LIKE
+        | op::SEQUENCE_EMPTY => name == attr::DTYPE,
+        op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR => name == attr::OUTPUT_DTYPE,
+        op::BLACKMAN_WINDOW | op::HAMMING_WINDOW | op::HANN_WINDOW | op::MEL_WEIGHT_MATRIX => {
+            name == attr::OUTPUT_DATATYPE
+        }
+        _ => false,
+    }
+}
+
+/// Whether the first output can have such elements. Sequences hold what tensors hold.
+fn makes(schema: &Schema, elem: ElemType) -> bool {
+    let is_sequence = schema.op() == op::SEQUENCE_EMPTY;
+    schema.outputs().first().is_none_or(|formal| is_sequence || schema.types_of(formal).contains_tensor(elem))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn types_exist_and_can_be_made() {
+        let model = |m: &mut Builder, version, to: i64| {
+            m.no_imports();
+            m.import("", version);
+            m.inputs(["x"]);
+            let attribute = m.attribute("to", to);
+            m.node_with("y = Cast (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Cast / attribute "to""#;
+        // 16 is bfloat16, which version 13 brought.
+        for (version, to) in [(18, 0), (18, 99), (18, -1), (18, i64::MAX), (12, 16)] {
+            check_model(|m| model(m, version, to), &[("ONNX2415", place)]);
+        }
+        check_model(|m| model(m, 13, 16), &[]);
+        check_model(|m| model(m, 18, 1), &[]);
+    }
+}

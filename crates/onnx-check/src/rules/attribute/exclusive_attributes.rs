@@ -1,0 +1,129 @@
+//! The rule `exclusive-attributes`: a node has none or several of attributes of which it needs exactly one.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+use onnx_schema::{Schema, attr, op};
+use onnx_types::Symbol;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2416,
+    slug: "exclusive-attributes",
+    severity: Severity::Error,
+    summary: "A node has none or several of attributes of which it needs exactly one.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("exclusive_attributes.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    let (id, node) = (cx.id, cx.node);
+    for &group in groups(schema) {
+        let counts = |name: Symbol, value: &AttrValue| {
+            group.contains(&name) && (schema.op() == op::CONSTANT || !is_empty(value))
+        };
+        let mut given = node.attributes().iter().filter(|given| counts(given.name(), given.value()));
+        let first = given.next();
+        // The same one twice is another matter.
+        let second = given.find(|given| first.is_some_and(|first| first.name() != given.name()));
+        if first.is_some() && second.is_none() {
+            continue;
+        }
+        cx.report(&RULE, |places| {
+            let op = Quoted(schema.name());
+            let names: Vec<_> = group.iter().map(|&name| Quoted(places.str(name)).to_string()).collect();
+            let help = format!("give exactly one of {}", names.join(", "));
+            let found = match (first, second) {
+                (Some(first), Some(second)) => {
+                    let [first, second] = [first, second].map(|given| Quoted(places.str(given.name())));
+                    let message = format!("{op} has both {first} and {second}");
+                    Diagnostic::new(&RULE, places.node(id), message)
+                }
+                _ => Diagnostic::new(&RULE, places.node(id), format!("{op} has no {}", what(schema))),
+            };
+            found.help(help).note(format!("the signature is that of {schema}"))
+        });
+    }
+}
+
+/// What the missing attribute would be.
+fn what(schema: &Schema) -> &'static str {
+    match schema.op() {
+        op::CONSTANT => "value",
+        op::LABEL_ENCODER => "keys or no values",
+        op::IMPUTER => "values to put in",
+        _ => "list of words or numbers",
+    }
+}
+
+/// Whether a list has no entries, which some writers give for those that they do not mean.
+const fn is_empty(value: &AttrValue) -> bool {
+    match value {
+        AttrValue::Floats(list) => list.is_empty(),
+        AttrValue::Ints(list) => list.is_empty(),
+        AttrValue::Strings(list) => list.is_empty(),
+        AttrValue::None => true,
+        _ => false,
+    }
+}
+
+/// Sets of attributes of which the documentation wants exactly one.
+fn groups(schema: &Schema) -> &'static [&'static [Symbol]] {
+    match (schema.op(), schema.since_version()) {
+        (op::CONSTANT, 11) => &[&[attr::VALUE, attr::SPARSE_VALUE]],
+        (op::CONSTANT, 12..) => &[&[
+            attr::VALUE,
+            attr::SPARSE_VALUE,
+            attr::VALUE_FLOAT,
+            attr::VALUE_FLOATS,
+            attr::VALUE_INT,
+            attr::VALUE_INTS,
+            attr::VALUE_STRING,
+            attr::VALUE_STRINGS,
+        ]],
+        (op::TF_IDF_VECTORIZER, _) => &[&[attr::POOL_STRINGS, attr::POOL_INT64S]],
+        (op::DICT_VECTORIZER, _) => &[&[attr::STRING_VOCABULARY, attr::INT64_VOCABULARY]],
+        (op::IMPUTER, _) => &[&[attr::IMPUTED_VALUE_FLOATS, attr::IMPUTED_VALUE_INT64S]],
+        (op::LABEL_ENCODER, 2..=3) => &[
+            &[attr::KEYS_FLOATS, attr::KEYS_INT64S, attr::KEYS_STRINGS],
+            &[attr::VALUES_FLOATS, attr::VALUES_INT64S, attr::VALUES_STRINGS],
+        ],
+        (op::LABEL_ENCODER, 4..) => &[
+            &[attr::KEYS_FLOATS, attr::KEYS_INT64S, attr::KEYS_STRINGS, attr::KEYS_TENSOR],
+            &[attr::VALUES_FLOATS, attr::VALUES_INT64S, attr::VALUES_STRINGS, attr::VALUES_TENSOR],
+        ],
+        (op::LINEAR_CLASSIFIER | op::SVM_CLASSIFIER, _) => {
+            &[&[attr::CLASSLABELS_INTS, attr::CLASSLABELS_STRINGS]]
+        }
+        (op::TREE_ENSEMBLE_CLASSIFIER | op::ZIP_MAP, _) => {
+            &[&[attr::CLASSLABELS_INT64S, attr::CLASSLABELS_STRINGS]]
+        }
+        (op::ONE_HOT_ENCODER, _) => &[&[attr::CATS_INT64S, attr::CATS_STRINGS]],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn exactly_one_is_given() {
+        let model = |m: &mut Builder, names: &[&str]| {
+            let attributes: Vec<_> = names.iter().map(|name| m.attribute(name, 1)).collect();
+            m.node_with("y = Constant ()", attributes);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Constant"#;
+        check_model(|m| model(m, &[]), &[("ONNX2416", place)]);
+        check_model(|m| model(m, &["value_int"]), &[]);
+        let two = |m: &mut Builder| {
+            let attributes = [m.attribute("value_int", 1), m.attribute("value_ints", [1])];
+            m.node_with("y = Constant ()", attributes);
+            m.outputs(["y"]);
+        };
+        check_model(two, &[("ONNX2416", place)]);
+    }
+}

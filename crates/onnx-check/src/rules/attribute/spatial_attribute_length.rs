@@ -1,0 +1,97 @@
+//! The rule `spatial-attribute-length`: an attribute of a convolution or pooling has not one entry for each spatial
+//! axis.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+use onnx_schema::{attr, op};
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2417,
+    slug: "spatial-attribute-length",
+    severity: Severity::Error,
+    summary: "An attribute of a convolution or pooling has not one entry for each spatial axis.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("spatial_attribute_length.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    let weights = match schema.op() {
+        op::CONV | op::CONV_INTEGER | op::CONV_TRANSPOSE | op::DEFORM_CONV => Some(1),
+        op::Q_LINEAR_CONV => Some(3),
+        op::AVERAGE_POOL | op::LP_POOL | op::MAX_POOL | op::MAX_UNPOOL => None,
+        _ => return,
+    };
+    let (id, node) = (cx.id, cx.node);
+    let rank = cx.input_rank(0).or_else(|| cx.input_rank(weights?));
+    let lists = || {
+        node.attributes().iter().filter_map(|given| match given.value() {
+            AttrValue::Ints(list) if !list.is_empty() => Some((given.name(), list.len())),
+            _ => None,
+        })
+    };
+    let kernel = || lists().find(|&(name, _)| name == attr::KERNEL_SHAPE).map(|(_, len)| len);
+    // Without a known rank, the kernel says how many axes there are.
+    let axes = rank.map_or_else(kernel, |rank| rank.checked_sub(2));
+    let Some(axes) = axes.filter(|&axes| axes > 0) else { return };
+    for (name, found) in lists() {
+        let expected = match name {
+            attr::KERNEL_SHAPE | attr::STRIDES | attr::DILATIONS | attr::OUTPUT_PADDING => axes,
+            attr::PADS => axes.saturating_mul(2),
+            _ => continue,
+        };
+        if found == expected {
+            continue;
+        }
+        cx.report(&RULE, |places| {
+            let text = Quoted(places.str(name));
+            let message = format!("attribute {text} must have {expected} entries, but has {found}");
+            let help = if name == attr::PADS {
+                "write two for each spatial axis, first all begins, then all ends"
+            } else {
+                "write one for each spatial axis"
+            };
+            let found = Diagnostic::new(&RULE, places.attribute(id, name), message).help(help);
+            found.note(format!("the node has {axes} spatial axes"))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn lists_fit_the_axes() {
+        let model = |m: &mut Builder, rank, name: &str, list: &[i64]| {
+            m.typed_input("x", rank);
+            m.inputs(["w"]);
+            let attribute = m.attribute(name, list);
+            m.node_with("y = Conv (x, w)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = |name: &str| format!(r#"graph "g" / node #0 Conv / attribute "{name}""#);
+        check_model(|m| model(m, 4, "strides", &[1]), &[("ONNX2417", &place("strides"))]);
+        check_model(|m| model(m, 4, "pads", &[1, 1]), &[("ONNX2417", &place("pads"))]);
+        check_model(|m| model(m, 4, "pads", &[1, 1, 1, 1]), &[]);
+        check_model(|m| model(m, 3, "strides", &[1]), &[]);
+        check_model(|m| model(m, 2, "strides", &[1]), &[]);
+    }
+
+    #[test]
+    fn kernels_say_how_many_axes_there_are() {
+        let model = |m: &mut Builder, strides: &[i64]| {
+            m.inputs(["x"]);
+            m.node("a = Relu (x)");
+            let attributes = [m.attribute("kernel_shape", [3, 3]), m.attribute("strides", strides)];
+            m.node_with("y = MaxPool (a)", attributes);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #1 MaxPool / attribute "strides""#;
+        check_model(|m| model(m, &[1, 1, 1]), &[("ONNX2417", place)]);
+        check_model(|m| model(m, &[1, 1]), &[]);
+    }
+}
