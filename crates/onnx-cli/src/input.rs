@@ -85,23 +85,23 @@ pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part)
         Format::Onnxtxt => {
             part.parse(&bytes).map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?
         }
-        _ => decode_as(bytes, format, part).map_err(|failure| failure.about(&name))?,
+        _ => decode_as(&bytes, format, part).map_err(|failure| failure.about(&name))?,
     };
     let path = (!is_stdin(path)).then(|| path.to_owned());
     Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode })
 }
 
 /// Reads one of the forms of protobuf.
-fn decode_as(bytes: Bytes, format: Format, part: Part) -> Result<(Decoded, Piece), Failure> {
+fn decode_as(bytes: &Bytes, format: Format, part: Part) -> Result<(Decoded, Piece), Failure> {
     if format.is_text() && part != Part::Model {
         return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
             .help("leave `--as` away, or convert the file to binary first"));
     }
-    let encoded = encoded(&bytes, format)?;
+    let encoded = encoded(bytes, format)?;
     let options = DecodeOptions { no_offsets: format.is_text(), ..DecodeOptions::default() };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let failure = Failure::new(error);
-        match format::advice(&bytes).filter(|_| !format.is_text()) {
+        match format::advice(bytes).filter(|_| !format.is_text()) {
             Some(advice) => failure.help(advice),
             None => failure,
         }

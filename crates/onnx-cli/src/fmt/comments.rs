@@ -157,13 +157,16 @@ impl<'a> Writer<'a> {
     fn line(&mut self, first: usize, last: usize, indent: &str) {
         let leading: Vec<_> =
             (first..=last).flat_map(|at| self.leading.get(at).cloned().unwrap_or_default()).collect();
-        self.own_lines(&leading, indent);
         let mut behind: Vec<&str> =
             (first..=last).flat_map(|at| self.trailing.get(at).cloned().unwrap_or_default()).collect();
         // A line has room for one comment; those before it go above.
         let comment = behind.pop();
+        // Before the brace that closes a body, comments belong into the body.
+        let closes = self.tokens.get(first).and_then(|token| self.new.get(token.range.clone())) == Some("}");
+        let inner = if closes { format!("{indent}   ") } else { indent.to_owned() };
+        self.own_lines(&leading, &inner);
         for comment in behind {
-            self.out.push_str(indent);
+            self.out.push_str(&inner);
             self.out.push_str(comment);
             self.out.push('\n');
         }

@@ -13,3 +13,4 @@ mod help;
 mod info;
 mod models;
 mod run;
+mod text;

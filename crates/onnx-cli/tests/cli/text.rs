@@ -1,0 +1,211 @@
+//! `onnx print`, `onnx parse` and `onnx fmt`, and text as the input of other commands.
+
+use crate::models;
+use crate::run::{Folder, onnx, onnx_with};
+
+const TEXT: &str = r#"<
+   ir_version: 8,
+   opset_import: ["": 17]
+>
+g (float[N] x) => (float[N] y) {
+   y = Relu (x)
+}
+"#;
+
+#[test]
+fn models_come_back() {
+    for model in [models::small(), models::wrong(), models::rich(), models::hostile(), models::external("w")]
+    {
+        let folder = Folder::with("in.onnx", &model);
+        let printed = onnx(&folder, "print in.onnx --full").exits(0);
+        assert!(printed.out.chars().all(|c| c == '\n' || !c.is_control()), "{}", printed.out);
+        folder.put("in.onnxtxt", &printed.bytes);
+        onnx(&folder, "parse in.onnxtxt -o out.onnx").exits(0);
+        assert!(folder.get("out.onnx") == model, "{}", printed.out);
+        let out = onnx_with(&folder, "parse - -o -", &printed.bytes).exits(0);
+        assert!(out.bytes == model);
+        // The same on other ways.
+        assert_eq!(onnx_with(&folder, "print --full -", &model).exits(0).bytes, printed.bytes);
+        for between in ["model.onnxtxt", "model.onnxtext"] {
+            onnx(&folder, &format!("convert in.onnx {between}")).exits(0);
+            assert_eq!(folder.get(between), printed.bytes);
+            onnx(&folder, &format!("convert {between} back.onnx")).exits(0);
+            assert!(folder.get("back.onnx") == model);
+        }
+        let out = onnx(&folder, "convert in.onnx - --to onnxtxt").exits(0);
+        let out = onnx_with(&folder, "convert - - --from onnxtxt", &out.bytes).exits(0);
+        assert!(out.bytes == model);
+    }
+}
+
+#[test]
+fn large_tensors_are_left_out() {
+    let folder = Folder::with("in.onnx", models::small());
+    let short = onnx(&folder, "print in.onnx").exits(0).says("{…500 elements}");
+    // What SHA-256 gives for 2,000 zero bytes.
+    onnx(&folder, "print in.onnx --digest")
+        .exits(0)
+        .says("{…500 elements, sha256:2da42fb1d7bd8524e83d5a1e332bad697c8769ba430770a19bec630eb8ffcaa8}");
+    assert!(onnx(&folder, "print in.onnx --compat").exits(0).out.len() > 1000);
+    onnx(&folder, "print in.onnx --compat --full").exits(2);
+    folder.put("short.onnxtxt", short.bytes);
+    let run = onnx(&folder, "parse short.onnxtxt -o out.onnx").exits(1).says("error[ONNX0009]");
+    assert!(run.err.contains("--> short.onnxtxt:9:") && run.err.contains("^"), "{}", run.err);
+    assert_eq!(folder.list(), ["in.onnx", "short.onnxtxt"]);
+}
+
+#[test]
+fn what_the_reference_cannot_say_is_told() {
+    let folder = Folder::with("in.onnx", models::rich());
+    onnx(&folder, "print in.onnx --compat").exits(0);
+    let text = TEXT.replace("Relu (x)", r#"Relu (x) @{doc_string: "a node"}"#);
+    let run = onnx_with(&folder, "print --compat --from onnxtxt -", text.as_bytes()).exits(0);
+    assert_eq!(run.out, TEXT);
+    run.says("warning[ONNX0020]").says("Relu");
+}
+
+#[test]
+fn parts_stand_alone() {
+    for (part, text) in [
+        ("graph", "g (float[N] x) => (float[N] y) {\n   y = Relu (x)\n}\n"),
+        (
+            "function",
+            "<\n   domain: \"d\"\n>\nf <alpha> (a) => (b) {\n   b = Op <alpha: float = @alpha> (a)\n}\n",
+        ),
+        ("node", "[n] y = d.Op <alpha = 1.0> (x)\n"),
+        ("model", TEXT),
+    ] {
+        let folder = Folder::with("in.onnxtxt", text);
+        onnx(&folder, &format!("parse in.onnxtxt --as {part} -o out.pb")).exits(0);
+        let printed = onnx(&folder, &format!("print out.pb --as {part} --full")).exits(0);
+        assert_eq!(printed.out, text, "{part}");
+        assert_eq!(onnx(&folder, &format!("print in.onnxtxt --as {part}")).exits(0).out, text);
+    }
+    let folder = Folder::with("in.json", "{}");
+    onnx(&folder, "print in.json --as node").exits(2).says("JSON is read as a model only");
+}
+
+#[test]
+fn printed_text_has_colours_where_they_are_wanted() {
+    let folder = Folder::with("in.onnxtxt", TEXT);
+    assert_eq!(onnx(&folder, "print in.onnxtxt").exits(0).out, TEXT);
+    let coloured = onnx(&folder, "print in.onnxtxt --color always").exits(0);
+    assert!(coloured.out.contains("\u{1b}[1mRelu\u{1b}[0m"), "{}", coloured.out);
+}
+
+#[test]
+fn findings_of_texts_show_the_line() {
+    let folder = Folder::with("in.onnxtxt", TEXT.replace("Relu", "Rellu"));
+    let run = onnx(&folder, "check in.onnxtxt").exits(1).says("error[ONNX2303]");
+    assert!(run.out.contains("--> in.onnxtxt:6:4: "), "{}", run.out);
+    assert!(run.out.contains("\n 6 |    y = Rellu (x)\n   |    ^"), "{}", run.out);
+    onnx(&folder, "check in.onnxtxt --concise").exits(1).says("in.onnxtxt:6:4: error[ONNX2303]");
+    let json = onnx(&folder, "check in.onnxtxt --format json").exits(1).json();
+    assert_eq!(
+        (json["diagnostics"][0]["line"].as_u64(), json["diagnostics"][0]["column"].as_u64()),
+        (Some(6), Some(4))
+    );
+    onnx(&folder, "info in.onnxtxt").exits(0).says("ONNX text").says("Rellu");
+    onnx(&folder, "verify in.onnxtxt").exits(0).says("sound");
+    onnx_with(&folder, "check --from onnxtxt -", TEXT.as_bytes()).exits(0);
+    onnx_with(&folder, "check -", TEXT.as_bytes()).exits(2).says("--from onnxtxt");
+    onnx_with(&folder, "info --from textproto -", TEXT.as_bytes()).exits(2).says("--from onnxtxt");
+}
+
+#[test]
+fn faults_of_texts_are_findings() {
+    let text = TEXT.replace("y = Relu (x)", "a = Relu <\n   b = Relu )x)").replace("float[N] x", "float[N y");
+    let folder = Folder::with("in.onnxtxt", text);
+    for command in [
+        "check in.onnxtxt",
+        "info in.onnxtxt",
+        "verify in.onnxtxt",
+        "convert in.onnxtxt out.onnx",
+        "parse in.onnxtxt -o out.onnx",
+        "fmt in.onnxtxt",
+        "check in.onnxtxt --allow ONNX0001",
+    ] {
+        let run = onnx(&folder, command).exits(1);
+        let shown = format!("{}{}", run.out, run.err);
+        assert!(shown.contains("error[ONNX0001]: expected `]`, found `y`"), "{command}: {shown}");
+        assert!(
+            shown.contains("\n 5 | g (float[N y) => (float[N] y) {\n   |            ^"),
+            "{command}: {shown}"
+        );
+    }
+    let json = onnx(&folder, "check in.onnxtxt --format json").exits(1).json();
+    assert_eq!(json["diagnostics"][0]["line"].as_u64(), Some(5));
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    onnx(&folder, "explain ONNX0001").exits(0).says("unexpected-token");
+}
+
+const UNTIDY: &str = r#"# The first line.
+
+<ir_version: 8, opset_import: ["": 17]> # the header
+g (float[N] x # an input
+) => (float[N] y)
+{
+  # About the node.
+y=Relu(x)# behind it
+      # the end
+}
+# the last line"#;
+
+const TIDY: &str = r#"# The first line.
+
+<
+   ir_version: 8,
+   opset_import: ["": 17]
+>  # the header
+g (float[N] x) => (float[N] y) {  # an input
+   # About the node.
+   y = Relu (x)  # behind it
+   # the end
+}
+# the last line
+"#;
+
+#[test]
+fn formatting_keeps_comments() {
+    let folder = Folder::with("sub/in.onnxtxt", UNTIDY);
+    folder.put("sub/other.onnx", models::small());
+    onnx(&folder, "fmt --check sub").exits(1).says("in.onnxtxt");
+    assert_eq!(folder.get("sub/in.onnxtxt"), UNTIDY.as_bytes());
+    assert!(onnx(&folder, "fmt sub").exits(0).out.is_empty());
+    assert_eq!(String::from_utf8(folder.get("sub/in.onnxtxt")).unwrap(), TIDY);
+    assert!(onnx(&folder, "fmt --check sub/in.onnxtxt").exits(0).out.is_empty());
+    assert_eq!(onnx_with(&folder, "fmt -", UNTIDY.as_bytes()).exits(0).out, TIDY);
+    onnx(&folder, "fmt missing.onnxtxt").exits(2).says("missing.onnxtxt");
+    // One file that cannot be formatted does not keep the others from it.
+    folder.put("sub/bad.onnxtxt", "g (");
+    folder.put("sub/in.onnxtxt", UNTIDY);
+    onnx(&folder, "fmt sub").exits(1).says("bad.onnxtxt:1:4");
+    assert_eq!(folder.get("sub/in.onnxtxt"), TIDY.as_bytes());
+}
+
+#[test]
+fn formatting_loses_no_comment_where_words_change() {
+    let text = r#"<ir_version: 8, # a
+opset_import: ["": # b
+17], doc_string: "x # no comment
+y" # c
+>
+"g" (float[N # d
+] x) => # e
+(float[N] y) # f
+<float[1] w = {1.0 # g
+} # h
+> # i
+{ # j
+ y = Op <k: int = 1, # k
+ body = b () => () { # l
+ }> (x) # m
+} # n
+"#;
+    let folder = Folder::new();
+    let run = onnx_with(&folder, "fmt -", text.as_bytes()).exits(0);
+    for name in 'a'..='n' {
+        assert_eq!(run.out.matches(&format!("# {name}\n")).count(), 1, "{name}\n{}", run.out);
+    }
+    assert_eq!(onnx_with(&folder, "fmt -", run.out.as_bytes()).exits(0).out, run.out);
+}
