@@ -64,33 +64,37 @@ impl Model {
         let order = self.order_at_end(prev);
         let Self { nodes, values, graphs, .. } = self;
         let node = nodes.insert_with_key(|node| {
-            let operand = |(index, &value): (usize, &Option<ValueId>)| {
-                let Some(id) = value else { return Operand::ABSENT };
+            // Pushing is quicker than collecting: nodes have few inputs and outputs, which stand in the record itself.
+            let mut operands: SmallVec<[Operand; 2]> = SmallVec::with_capacity(inputs.len());
+            for (index, &value) in inputs.iter().enumerate() {
+                let Some(id) = value else {
+                    operands.push(Operand::ABSENT);
+                    continue;
+                };
                 let uses = &mut values[id].uses;
                 let slot = uses.len() as u32;
                 uses.push(Use { user: User::Node(node), index: index as u32 });
-                Operand { value, slot }
-            };
-            let inputs: SmallVec<[Operand; 2]> = inputs.iter().enumerate().map(operand).collect();
-            let output = |(index, &output): (usize, &LoadedOutput)| {
+                operands.push(Operand { value, slot });
+            }
+            let mut defined: SmallVec<[Option<ValueId>; 1]> = SmallVec::with_capacity(outputs.len());
+            for (index, &output) in outputs.iter().enumerate() {
                 let def = Def::Output { node, index: index as u32 };
-                match output {
+                defined.push(match output {
                     LoadedOutput::Absent => None,
                     LoadedOutput::New(name) => Some(values.insert(Value::new(name, def))),
                     LoadedOutput::Unresolved(value) => {
                         values[value].def = def;
                         Some(value)
                     }
-                }
-            };
-            let outputs = outputs.iter().enumerate().map(output).collect();
+                });
+            }
             Node {
                 op: loaded.op,
                 domain: loaded.domain,
                 overload: loaded.overload,
                 name: loaded.name,
-                inputs,
-                outputs,
+                inputs: operands,
+                outputs: defined,
                 attributes: loaded.attributes,
                 extras: loaded.extras,
                 mask: loaded.mask,

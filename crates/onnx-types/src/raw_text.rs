@@ -18,8 +18,8 @@ const fn stands_for_byte(character: char) -> bool {
 /// Whether a text holds characters that stand for bytes.
 #[must_use]
 pub fn holds_raw_bytes(text: &str) -> bool {
-    // The first byte of these characters occurs in hardly any other text.
-    text.as_bytes().contains(&0xF4) && text.chars().any(stands_for_byte)
+    // Nearly all names are ASCII, which is quickly seen; the first byte of these characters occurs in hardly any other text.
+    !text.is_ascii() && text.as_bytes().contains(&0xF4) && text.chars().any(stands_for_byte)
 }
 
 /// The text that holds the given bytes: the same where they are UTF-8.
