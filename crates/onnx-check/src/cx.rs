@@ -101,6 +101,12 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Whether this is the first time that `rule` asks about a name: one finding says it all.
+    #[cold]
+    pub(crate) fn first_time_for_symbol(&mut self, rule: &'static Rule, symbol: Symbol) -> bool {
+        self.said.insert((rule.code, 0, symbol.index()))
+    }
+
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_value(&mut self, rule: &'static Rule, value: ValueId) -> bool {

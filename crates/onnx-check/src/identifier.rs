@@ -1,10 +1,17 @@
-//! What C90 takes for a name.
+//! What C90 takes for a name, and what is a name in reverse-DNS style.
 
 /// Whether a name has only ASCII letters, digits and underscores and does not begin with a digit.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|first| !first.is_ascii_digit())
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// Whether a name has at least two parts between dots, each of letters, digits, underscores and hyphens.
+pub(crate) fn is_reverse_dns(name: &str) -> bool {
+    let is_part_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_part_of_name);
+    name.contains('.') && name.split('.').all(is_part)
 }
 
 #[cfg(test)]

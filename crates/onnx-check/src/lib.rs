@@ -59,6 +59,7 @@ mod conflict;
 mod cx;
 mod declared;
 mod external;
+mod features;
 mod functions;
 mod identifier;
 mod imports;

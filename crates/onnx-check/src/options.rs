@@ -69,3 +69,45 @@ pub enum Profile {
     /// The reference checker: findings that it would not have are left out.
     Reference,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Builder, check_with};
+
+    /// A model with an unknown operator, and a function that does not produce its output: only the former is seen by the
+    /// reference.
+    fn model(m: &mut Builder) {
+        m.inputs(["x"]);
+        m.node("y = Rellu (x)");
+        m.function("d", "f", Some(""), |m| m.outputs(["z"]));
+    }
+
+    #[test]
+    fn the_reference_has_fewer_findings() {
+        let enforced = ("ONNX2303", r#"graph "g" / node #0 Rellu"#);
+        let other = ("ONNX2202", r#"function "f" of domain "d" / output 0 "z""#);
+        let with = |profile| CheckOptions { profile, ..CheckOptions::default() };
+        check_with(&with(Profile::Spec), model, &[enforced, other]);
+        check_with(&with(Profile::Reference), model, &[enforced]);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_counted_the_same() {
+        let flood = |m: &mut Builder| {
+            for index in 0..500 {
+                m.node(&format!("y{index} = Frobnicate (undefined)"));
+            }
+        };
+        let counts = [Profile::Spec, Profile::Reference].map(|profile| {
+            let mut m = Builder::new();
+            flood(&mut m);
+            m.model.mark_names_clean();
+            let sink = crate::check(&m.model, &CheckOptions { profile, ..CheckOptions::default() });
+            let kept: Vec<_> = sink.diagnostics().iter().map(|found| found.locus.to_string()).collect();
+            (sink.counts().errors, kept)
+        });
+        assert!(counts[0].0 >= 500);
+        assert_eq!(counts[0], counts[1]);
+    }
+}

@@ -46,6 +46,14 @@ impl<'a> Places<'a> {
         self.locate(Vec::new(), graph)
     }
 
+    /// The name by which a part of the model that is not data flow refers to a value.
+    pub(crate) fn referred(&self, reference: ValueRef) -> &'a str {
+        match reference {
+            ValueRef::Name(name) => self.str(name),
+            ValueRef::Value(value) => self.model.get_value(value).map_or("", |value| self.str(value.name())),
+        }
+    }
+
     /// The place of a function.
     pub(crate) fn function(&self, function: FunctionId) -> Locus {
         let record = self.model.function(function);

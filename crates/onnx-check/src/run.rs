@@ -4,10 +4,12 @@
 //! with the graphs nested in it before its outputs. What there is to do stands on a stack, so nesting takes heap and no
 //! stack, and whatever a rule could need about a node is looked up once.
 
+use std::collections::BTreeSet;
+
 use onnx_diag::Sink;
 use onnx_ir::{
-    AttrValue, Attribute, Constant, FunctionId, GraphId, Model, NodeId, OpsetImport, OwnInfo, Owner,
-    SparseTensor, ValueId,
+    AttrValue, Attribute, Constant, Function, FunctionId, GraphId, Model, Node, NodeId, OpsetImport, OwnInfo,
+    Owner, SparseTensor, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{Interner, Symbol, Type};
@@ -17,14 +19,18 @@ use crate::cx::{
     AttributeCx, Callee, Cx, GraphCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypeCx,
     TypePlace, ValueCx,
 };
-use crate::declared::{FunctionCx, MetadataCx, MetadataHolder, MetadataList, OpsetCx};
+use crate::declared::{
+    self, DeviceCx, Devices, FeatureCx, FunctionCx, Holder, MetadataCx, MetadataList, OpsetCx, ShardingCx,
+    TrainingCx,
+};
 use crate::external::{self, Piece};
+use crate::features::{Feature, Features};
 use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::CheckOptions;
 use crate::rules::{
-    attribute, call, function, graph, metadata, model as model_rules, node, opset, reference,
-    sparse as sparse_rules, tensor, ty, value,
+    attribute, call, device, feature as feature_rules, function, graph, metadata, model as model_rules, node,
+    opset, reference, sharding as sharding_rules, sparse as sparse_rules, tensor, training, ty, value,
 };
 use crate::sparse::IndexFaults;
 
@@ -41,9 +47,12 @@ pub(crate) fn run(model: &Model, options: &CheckOptions) -> Sink {
         names: Names::new(model.names().len()),
         legacy: legacy_operators(model.names()),
         has_functions: !model.functions().is_empty(),
+        features: Features::new(model.info().ir_version),
+        devices: declared::devices(&model.info().configurations),
         tasks: Vec::new(),
     };
     run.model();
+    run.too_early();
     external::check(&mut run.cx);
     run.cx.sink
 }
@@ -54,6 +63,8 @@ struct Run<'a> {
     /// The symbols that the dropped experimental operators have in this model.
     legacy: Vec<Symbol>,
     has_functions: bool,
+    features: Features,
+    devices: Devices<'a>,
     tasks: Vec<Task>,
 }
 
@@ -76,8 +87,9 @@ impl<'a> Run<'a> {
         }
         let model = self.cx.model;
         let info = model.info();
-        self.metadata(MetadataList::Symbols(&info.metadata), MetadataHolder::Model);
+        self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
+        self.beside_graphs();
         let imports = if info.opset_imports.is_empty() && info.ir_version < FIRST_IR_WITH_IMPORTS {
             Imports::implied()
         } else {
@@ -103,7 +115,8 @@ impl<'a> Run<'a> {
         for entry in function::ENTRIES {
             (entry.check)(&mut FunctionCx { cx: &mut self.cx, id, function: record, calls });
         }
-        self.metadata(MetadataList::Symbols(&record.metadata), MetadataHolder::Function(id));
+        self.features_of_function(id, record);
+        self.metadata(MetadataList::Symbols(&record.metadata), Holder::Function(id));
         self.opset(&record.opset_imports, Some(id));
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
@@ -120,6 +133,76 @@ impl<'a> Run<'a> {
         self.cx.function = None;
     }
 
+    /// Training information and devices, at which the reference does not look.
+    fn beside_graphs(&mut self) {
+        let info = self.cx.model.info();
+        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
+        for (index, info) in info.training.iter().enumerate() {
+            self.features.uses(Feature::Training, Holder::Model);
+            for entry in training::ENTRIES {
+                (entry.check)(&mut TrainingCx { cx: &mut self.cx, index, info });
+            }
+        }
+        for (index, configuration) in info.configurations.iter().enumerate() {
+            self.features.uses(Feature::Device, Holder::Model);
+            let devices = &self.devices;
+            for entry in device::ENTRIES {
+                (entry.check)(&mut DeviceCx { cx: &mut self.cx, index, configuration, devices });
+            }
+        }
+        self.cx.is_unchecked = was_unchecked;
+    }
+
+    /// How a node is spread over devices.
+    fn shardings(&mut self, id: NodeId, node: &'a Node) {
+        let values = node.inputs().chain(node.outputs().iter().copied());
+        let operands: BTreeSet<ValueId> = values.flatten().collect();
+        for sharding in node.device_configurations() {
+            self.features.uses(Feature::Device, Holder::Node(id));
+            let device = self.devices.get(&sharding.configuration).map(|&(_, device)| device);
+            for entry in sharding_rules::ENTRIES {
+                let cx = &mut self.cx;
+                (entry.check)(&mut ShardingCx { cx, id, sharding, device, operands: &operands });
+            }
+        }
+    }
+
+    /// What the model uses although its version of the format does not have it.
+    fn too_early(&mut self) {
+        for (feature, seen) in self.features.too_early() {
+            for entry in feature_rules::ENTRIES {
+                (entry.check)(&mut FeatureCx { cx: &mut self.cx, feature, seen });
+            }
+        }
+    }
+
+    /// Takes note of the parts of a function that came late.
+    fn features_of_function(&mut self, id: FunctionId, function: &'a Function) {
+        let holder = Holder::Function(id);
+        self.features.uses(Feature::Function, holder);
+        if !function.defaults.is_empty() {
+            self.features.uses(Feature::AttributeDefault, holder);
+        }
+        if !function.overload().is_empty() {
+            self.features.uses(Feature::Overload, holder);
+        }
+        if self.cx.model.value_info(function.body()).next().is_some() {
+            self.features.uses(Feature::FunctionValueInfo, holder);
+        }
+    }
+
+    /// Takes note of the parts of a type that came late.
+    #[inline]
+    fn features_of_type(&mut self, ty: Option<&'a Type>, place: TypePlace) {
+        if !self.features.has_all() {
+            for ty in std::iter::successors(ty, |ty| ty.inner()) {
+                for feature in Feature::of_type(ty) {
+                    self.features.uses(feature, Holder::Type(place));
+                }
+            }
+        }
+    }
+
     fn opset(&mut self, imports: &'a [OpsetImport], function: Option<FunctionId>) {
         for entry in opset::ENTRIES {
             (entry.check)(&mut OpsetCx { cx: &mut self.cx, imports, function });
@@ -128,9 +211,12 @@ impl<'a> Run<'a> {
 
     /// A list of metadata, which most things do not have.
     #[inline]
-    fn metadata(&mut self, entries: MetadataList<'a>, holder: MetadataHolder) {
+    fn metadata(&mut self, entries: MetadataList<'a>, holder: Holder) {
         if entries.len() == 0 {
             return;
+        }
+        if !matches!(holder, Holder::Model) {
+            self.features.uses(Feature::Metadata, holder);
         }
         for entry in metadata::ENTRIES {
             (entry.check)(&mut MetadataCx { cx: &mut self.cx, entries, holder });
@@ -141,15 +227,18 @@ impl<'a> Run<'a> {
     fn metadata_of_graph(&mut self, id: GraphId) {
         let model = self.cx.model;
         let record = model.graph(id);
-        self.metadata(MetadataList::Symbols(&record.metadata), MetadataHolder::Graph(id));
+        if !record.quantization.is_empty() {
+            self.features.uses(Feature::QuantizationAnnotation, Holder::Graph(id));
+        }
+        self.metadata(MetadataList::Symbols(&record.metadata), Holder::Graph(id));
         for (index, output) in record.outputs().iter().enumerate() {
             if let Some(own) = output.own() {
-                self.metadata(MetadataList::Symbols(&own.metadata), MetadataHolder::Output(id, index));
+                self.metadata(MetadataList::Symbols(&own.metadata), Holder::Output(id, index));
             }
         }
         for entry in model.value_info(id) {
             if let Some(own) = entry.own() {
-                let holder = MetadataHolder::ValueInfo(id, entry.value());
+                let holder = Holder::ValueInfo(id, entry.value());
                 self.metadata(MetadataList::Symbols(&own.metadata), holder);
             }
         }
@@ -243,6 +332,7 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn ty(&mut self, ty: Option<&'a Type>, other: Option<&'a Type>, place: TypePlace) {
+        self.features_of_type(ty, place);
         let mut cx = TypeCx { cx: &mut self.cx, ty, place, other };
         for entry in ty::ENTRIES {
             (entry.check)(&mut cx);
@@ -303,7 +393,16 @@ impl<'a> Run<'a> {
             }
             self.contents_of(TensorHolder::Attribute(id, attribute.name()), attribute);
         }
-        self.metadata(MetadataList::Symbols(record.metadata()), MetadataHolder::Node(id));
+        self.metadata(MetadataList::Symbols(record.metadata()), Holder::Node(id));
+        if !record.device_configurations().is_empty() {
+            self.shardings(id, record);
+        }
+        if !record.overload().is_empty() {
+            self.features.uses(Feature::Overload, Holder::Node(id));
+        }
+        if !record.domain().is_empty() {
+            self.features.uses(Feature::NodeDomain, Holder::Node(id));
+        }
         has_graphs
     }
 
@@ -346,7 +445,7 @@ impl<'a> Run<'a> {
         for entry in value::ENTRIES {
             (entry.check)(&mut cx);
         }
-        self.metadata(MetadataList::Symbols(record.metadata()), MetadataHolder::Value(id));
+        self.metadata(MetadataList::Symbols(record.metadata()), Holder::Value(id));
     }
 
     /// The tensors and types in an attribute.
@@ -378,6 +477,7 @@ impl<'a> Run<'a> {
                 self.tensor(tensor, TensorPlace { part: Some(part), ..place });
             }
         }
+        self.features.uses(Feature::SparseTensor, Holder::Tensor(place));
         let indices = IndexFaults::find(sparse);
         let mut cx = SparseCx { cx: &mut self.cx, sparse, place, indices };
         for entry in sparse_rules::ENTRIES {
@@ -392,7 +492,10 @@ impl<'a> Run<'a> {
         for entry in tensor::ENTRIES {
             (entry.check)(&mut cx);
         }
-        self.metadata(MetadataList::Texts(tensor.metadata()), MetadataHolder::Tensor(place));
+        self.metadata(MetadataList::Texts(tensor.metadata()), Holder::Tensor(place));
+        if let Some(feature) = Feature::of_elem(tensor.elem()) {
+            self.features.uses(feature, Holder::Tensor(place));
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 
 pub(crate) mod attribute;
 pub(crate) mod call;
+pub(crate) mod device;
 pub(crate) mod external;
+pub(crate) mod feature;
 pub(crate) mod function;
 pub(crate) mod graph;
 pub(crate) mod metadata;
@@ -12,8 +14,10 @@ pub(crate) mod model;
 pub(crate) mod node;
 pub(crate) mod opset;
 pub(crate) mod reference;
+pub(crate) mod sharding;
 pub(crate) mod sparse;
 pub(crate) mod tensor;
+pub(crate) mod training;
 pub(crate) mod ty;
 pub(crate) mod value;
 
@@ -44,7 +48,11 @@ const COUNT: usize = model::ENTRIES.len()
     + call::ENTRIES.len()
     + reference::ENTRIES.len()
     + opset::ENTRIES.len()
-    + metadata::ENTRIES.len();
+    + metadata::ENTRIES.len()
+    + training::ENTRIES.len()
+    + device::ENTRIES.len()
+    + sharding::ENTRIES.len()
+    + feature::ENTRIES.len();
 
 /// All rules of the checker, by ascending code.
 ///
@@ -72,7 +80,11 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, call::ENTRIES);
     let at = fill(&mut rules, at, reference::ENTRIES);
     let at = fill(&mut rules, at, opset::ENTRIES);
-    fill(&mut rules, at, metadata::ENTRIES);
+    let at = fill(&mut rules, at, metadata::ENTRIES);
+    let at = fill(&mut rules, at, training::ENTRIES);
+    let at = fill(&mut rules, at, device::ENTRIES);
+    let at = fill(&mut rules, at, sharding::ENTRIES);
+    fill(&mut rules, at, feature::ENTRIES);
     sort(&mut rules);
     rules
 };

@@ -70,6 +70,8 @@ fn lists_are_alphabetical() {
     check("external", super::external::ENTRIES);
     check("call", super::call::ENTRIES);
     check("function", super::function::ENTRIES);
+    check("device", super::device::ENTRIES);
+    check("feature", super::feature::ENTRIES);
     check("graph", super::graph::ENTRIES);
     check("metadata", super::metadata::ENTRIES);
     check("model", super::model::ENTRIES);
@@ -77,6 +79,8 @@ fn lists_are_alphabetical() {
     check("opset", super::opset::ENTRIES);
     check("reference", super::reference::ENTRIES);
     check("sparse", super::sparse::ENTRIES);
+    check("sharding", super::sharding::ENTRIES);
+    check("training", super::training::ENTRIES);
     check("tensor", super::tensor::ENTRIES);
     check("ty", super::ty::ENTRIES);
     check("value", super::value::ENTRIES);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
 
-use crate::declared::MetadataHolder;
+use crate::declared::Holder;
 
 use crate::declared::MetadataCx;
 
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
-    if matches!(cx.holder, MetadataHolder::Model) || cx.entries.len() < 2 {
+    if matches!(cx.holder, Holder::Model) || cx.entries.len() < 2 {
         return;
     }
     let mut seen = BTreeSet::new();

@@ -1,5 +1,6 @@
 //! Rules about the opset imports of the model and of its functions.
 
+mod opset_domain_not_reverse_dns;
 mod opset_imported_twice;
 mod opset_version_out_of_range;
 mod opset_version_unknown;
@@ -12,6 +13,7 @@ pub(crate) type Check = fn(&mut OpsetCx<'_, '_>);
 
 /// The rules of this unit, in alphabetical order.
 pub(crate) static ENTRIES: &[Entry<Check>] = &[
+    entry(&opset_domain_not_reverse_dns::RULE, opset_domain_not_reverse_dns::check),
     entry(&opset_imported_twice::RULE, opset_imported_twice::check),
     entry(&opset_version_out_of_range::RULE, opset_version_out_of_range::check),
     entry(&opset_version_unknown::RULE, opset_version_unknown::check),

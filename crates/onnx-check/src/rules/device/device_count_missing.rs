@@ -1,0 +1,54 @@
+//! The rule `device-count-missing`: a device configuration does not say how many devices there are.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::declared::DeviceCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2803,
+    slug: "device-count-missing",
+    severity: Severity::Error,
+    summary: "A device configuration does not say how many devices there are.",
+    spec: "IR: Multi-Device Configuration",
+    reference: Reference::NotEnforced,
+    explain: include_str!("device_count_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
+    let count = cx.configuration.num_devices;
+    if count >= 1 {
+        return;
+    }
+    let place = cx.place();
+    cx.report(&RULE, |places| {
+        let message = match count {
+            0 => "the device configuration has no devices".to_owned(),
+            count => format!("the device configuration has {count} devices"),
+        };
+        Diagnostic::new(&RULE, place(places), message)
+            .help("set `num_devices` to the number of devices")
+            .beyond_reference(true)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::DeviceConfiguration;
+
+    use crate::testing::{Builder, check_model};
+
+    fn device(m: &mut Builder, name: &str, num_devices: i32, devices: &[&str]) {
+        m.model.info_mut().ir_version = 11;
+        let name = m.model.intern(name);
+        let devices = devices.iter().map(|device| m.model.intern(device)).collect();
+        let device = DeviceConfiguration { name, num_devices, devices, ..Default::default() };
+        m.model.info_mut().configurations.push(device);
+    }
+
+    #[test]
+    fn configurations_have_devices() {
+        check_model(|m| device(m, "d", 0, &[]), &[("ONNX2803", r#"device configuration "d""#)]);
+        check_model(|m| device(m, "d", -1, &[]), &[("ONNX2803", r#"device configuration "d""#)]);
+        check_model(|m| device(m, "d", 1, &[]), &[]);
+    }
+}

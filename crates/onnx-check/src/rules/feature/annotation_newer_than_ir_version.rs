@@ -1,0 +1,54 @@
+//! The rule `annotation-newer-than-ir-version`: the model has annotations that its version of the format does not have.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::declared::FeatureCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2031,
+    slug: "annotation-newer-than-ir-version",
+    severity: Severity::Note,
+    summary: "The model has annotations that its version of the format does not have.",
+    spec: "IR: Versioning",
+    reference: Reference::NotEnforced,
+    explain: include_str!("annotation_newer_than_ir_version.md"),
+};
+
+pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
+    let (feature, seen) = (cx.feature, cx.seen);
+    if !feature.is_annotation() {
+        return;
+    }
+    let (needed, name) = feature.facts();
+    let version = cx.model.info().ir_version;
+    cx.report(&RULE, |places| {
+        let message =
+            format!("the format has {name} since IR version {needed}, and the model is of {version}");
+        let found = Diagnostic::new(&RULE, seen.first.locate(places), message)
+            .help(format!("set `ir_version` to {needed} or newer"))
+            .beyond_reference(true);
+        match seen.count {
+            1 => found,
+            count => found.note(format!("this is said once, for {count} of them")),
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::MetadataEntry;
+
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, version: i64) {
+        m.model.info_mut().ir_version = version;
+        let (graph, key) = (m.graph(), m.model.intern("key"));
+        m.model.graph_mut(graph).metadata.push(MetadataEntry::new(key, key));
+    }
+
+    #[test]
+    fn annotations_exist_in_the_version_of_the_format() {
+        check_model(|m| model(m, 9), &[("ONNX2031", r#"graph "g""#)]);
+        check_model(|m| model(m, 10), &[]);
+    }
+}

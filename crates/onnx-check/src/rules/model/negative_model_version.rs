@@ -1,0 +1,39 @@
+//! The rule `negative-model-version`: the version of the model is negative.
+
+use onnx_diag::Locus;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2006,
+    slug: "negative-model-version",
+    severity: Severity::Note,
+    summary: "The version of the model is negative.",
+    spec: "IR: Versioning",
+    reference: Reference::NotEnforced,
+    explain: include_str!("negative_model_version.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    let version = cx.model.info().model_version;
+    if version < 0 {
+        cx.report(&RULE, |_| {
+            let place = Locus::model().field("model_version");
+            Diagnostic::new(&RULE, place, format!("the version of the model is {version}"))
+                .help("count from 1, or write major, minor and patch number into 16, 16 and 32 bits")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_model;
+
+    #[test]
+    fn versions_are_not_negative() {
+        check_model(|m| m.model.info_mut().model_version = -1, &[("ONNX2006", "field model_version")]);
+        check_model(|m| m.model.info_mut().model_version = 1, &[]);
+    }
+}

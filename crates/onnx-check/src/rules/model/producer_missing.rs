@@ -1,0 +1,51 @@
+//! The rule `producer-missing`: the model does not say which tool made it.
+
+use onnx_diag::Locus;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::cx::Cx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2007,
+    slug: "producer-missing",
+    severity: Severity::Note,
+    summary: "The model does not say which tool made it.",
+    spec: "IR: Models",
+    reference: Reference::NotEnforced,
+    explain: include_str!("producer_missing.md"),
+};
+
+pub(crate) fn check(cx: &mut Cx<'_>) {
+    if cx.options.recommendations && cx.model.info().producer_name.is_empty() {
+        cx.report(&RULE, |_| {
+            let place = Locus::model().field("producer_name");
+            Diagnostic::new(&RULE, place, "the model does not name its producer")
+                .help("set `producer_name` and `producer_version` to those of the tool that made the model")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::CheckOptions;
+    use crate::testing::{Builder, check_with};
+
+    fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
+        let options = CheckOptions { recommendations: true, ..CheckOptions::default() };
+        let named = |m: &mut Builder| {
+            let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
+            m.model.info_mut().producer_name = producer;
+            m.model.info_mut().domain = domain;
+            build(m);
+        };
+        check_with(&options, named, expected);
+    }
+
+    #[test]
+    fn models_name_their_producer() {
+        let none = |m: &mut Builder| m.model.info_mut().producer_name = onnx_types::Symbol::EMPTY;
+        check(none, &[("ONNX2007", "field producer_name")]);
+        check(|_| (), &[]);
+    }
+}

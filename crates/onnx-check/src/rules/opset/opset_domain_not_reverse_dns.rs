@@ -1,0 +1,63 @@
+//! The rule `opset-domain-not-reverse-dns`: a domain of operators is no name in reverse-DNS style.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use crate::identifier::is_reverse_dns;
+
+use crate::declared::OpsetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2013,
+    slug: "opset-domain-not-reverse-dns",
+    severity: Severity::Note,
+    summary: "A domain of operators is no name in reverse-DNS style.",
+    spec: "IR: Operator Set Identifiers",
+    reference: Reference::NotEnforced,
+    explain: include_str!("opset_domain_not_reverse_dns.md"),
+};
+
+pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
+    if !cx.options.recommendations {
+        return;
+    }
+    for import in cx.imports {
+        let domain = import.domain();
+        if domain.is_empty()
+            || is_reverse_dns(cx.model.str(domain))
+            || !cx.first_time_for_symbol(&RULE, domain)
+        {
+            continue;
+        }
+        let place = cx.place(import);
+        cx.report(&RULE, |places| {
+            let message = format!("the domain {} is no reverse DNS name", Quoted(places.str(domain)));
+            Diagnostic::new(&RULE, place(places), message)
+                .help("begin it with a name of your organization, such as `com.example`")
+                .beyond_reference(true)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::CheckOptions;
+    use crate::testing::{Builder, check_with};
+
+    fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
+        let options = CheckOptions { recommendations: true, ..CheckOptions::default() };
+        let named = |m: &mut Builder| {
+            let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
+            m.model.info_mut().producer_name = producer;
+            m.model.info_mut().domain = domain;
+            build(m);
+        };
+        check_with(&options, named, expected);
+    }
+
+    #[test]
+    fn domains_are_reverse_dns_names() {
+        check(|m| m.import("d", 1), &[("ONNX2013", r#"opset import "d""#)]);
+        check(|m| m.import("com.example", 1), &[]);
+    }
+}

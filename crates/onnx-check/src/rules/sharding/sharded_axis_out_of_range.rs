@@ -1,0 +1,119 @@
+//! The rule `sharded-axis-out-of-range`: a sharding splits an axis that the tensor does not have.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::{Constant, ValueRef};
+
+use crate::declared::ShardingCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2852,
+    slug: "sharded-axis-out-of-range",
+    severity: Severity::Error,
+    summary: "A sharding splits an axis that the tensor does not have.",
+    spec: "IR: Multi-Device Configuration",
+    reference: Reference::NotEnforced,
+    explain: include_str!("sharded_axis_out_of_range.md"),
+};
+
+pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
+    for entry in &cx.sharding.shardings {
+        let (tensor, Some(rank)) = (entry.tensor, rank(cx, entry.tensor)) else { continue };
+        for dim in &entry.dims {
+            let axis = dim.axis;
+            if (rank.saturating_neg()..rank).contains(&axis) {
+                continue;
+            }
+            let place = cx.place(Some(tensor));
+            cx.report(&RULE, |places| {
+                let name = Quoted(places.referred(tensor));
+                let message = format!("axis {axis} of {name} is split, which has {rank} axes");
+                Diagnostic::new(&RULE, place(places), message)
+                    .help(format!(
+                        "split an axis from {} to {}",
+                        rank.saturating_neg(),
+                        rank.saturating_sub(1)
+                    ))
+                    .beyond_reference(true)
+            });
+        }
+    }
+}
+
+/// The rank of a tensor, if it is known and there are axes to choose from.
+fn rank(cx: &ShardingCx<'_, '_>, tensor: ValueRef) -> Option<i64> {
+    let ValueRef::Value(value) = tensor else { return None };
+    // That it is no input or output is another rule.
+    let value = cx.operands.contains(&value).then(|| cx.model.value(value))?;
+    let constant = value.initializer().and_then(|constant| match constant.as_ref() {
+        Constant::Dense(tensor) => Some(tensor.rank()),
+        Constant::Sparse(_) => None,
+    });
+    let rank = constant.or_else(|| Some(value.ty()?.shape()?.rank()))?;
+    i64::try_from(rank).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::{
+        DeviceConfiguration, Extras, LoadedNode, LoadedOutput, NodeDeviceConfiguration, ShardSize,
+        ShardedDim, Sharding, SimpleSharding, ValueRef,
+    };
+    use onnx_types::{FieldMask, Type};
+
+    use crate::testing::{Builder, check_model};
+
+    /// A model that runs `y = Relu (x)` on two devices `d`, and how the node says so.
+    struct Spread {
+        configuration: &'static str,
+        tensor: &'static str,
+        devices: [i64; 2],
+        axis: i64,
+        shards: i64,
+    }
+
+    const RIGHT: Spread = Spread { configuration: "d", tensor: "x", devices: [0, 1], axis: 0, shards: 2 };
+
+    fn model(m: &mut Builder, spread: &Spread) {
+        m.model.info_mut().ir_version = 11;
+        let device = DeviceConfiguration { name: m.model.intern("d"), num_devices: 2, ..Default::default() };
+        m.model.info_mut().configurations.push(device);
+        m.inputs(["x", "z"]);
+        let shape = onnx_types::Shape::known(&[4]);
+        m.typed("x", Some(Type::tensor(onnx_types::ElemType::Float, Some(shape))));
+        let (mask, unknown) = (FieldMask::NONE, Vec::new);
+        let piece =
+            SimpleSharding { dim: ShardSize::Known(4), num_shards: spread.shards, mask, unknown: unknown() };
+        let dim = ShardedDim { axis: spread.axis, simple: vec![piece], mask, unknown: unknown() };
+        let sharding = Sharding {
+            tensor: ValueRef::Value(m.value(spread.tensor)),
+            devices: spread.devices.into_iter().collect(),
+            groups: Vec::new(),
+            dims: vec![dim],
+            mask,
+            unknown: unknown(),
+        };
+        let configuration = NodeDeviceConfiguration {
+            configuration: m.model.intern(spread.configuration),
+            shardings: vec![sharding],
+            pipeline_stage: None,
+            mask,
+            unknown: unknown(),
+        };
+        let extras = Extras { device_configurations: vec![configuration], ..Default::default() };
+        let node =
+            LoadedNode { op: onnx_schema::op::RELU, extras: Some(Box::new(extras)), ..Default::default() };
+        let (graph, x, y) = (m.graph(), m.value("x"), m.model.intern("y"));
+        m.model.load_node(graph, node, &[Some(x)], &[LoadedOutput::New(y)]);
+    }
+
+    #[test]
+    fn sharded_axis_out_of_range_is_found() {
+        let wrong = Spread { axis: 1, ..RIGHT };
+        check_model(
+            |m| model(m, &wrong),
+            &[("ONNX2852", r#"graph "g" / node #0 Relu / device configuration "d" / value "x""#)],
+        );
+        check_model(|m| model(m, &RIGHT), &[]);
+    }
+}

@@ -1,0 +1,86 @@
+//! The rule `binding-of-no-initializer`: a binding of training sets something that is no initializer.
+
+use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::ValueRef;
+
+use crate::declared::binding;
+
+use crate::declared::TrainingCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2701,
+    slug: "binding-of-no-initializer",
+    severity: Severity::Error,
+    summary: "A binding of training sets something that is no initializer.",
+    spec: "IR: Training Related Information",
+    reference: Reference::NotEnforced,
+    explain: include_str!("binding_of_no_initializer.md"),
+};
+
+pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
+    let info = cx.info;
+    let lists =
+        [("initialization_binding", &info.initialization_binding), ("update_binding", &info.update_binding)];
+    let (model, index) = (cx.cx.model, cx.index);
+    for (field, bindings) in lists {
+        for entry in bindings {
+            let Some(name) = cx.name_of(entry.key) else { continue };
+            let is_variable = match entry.key {
+                ValueRef::Value(value) => {
+                    let graph = model.graph_of(value);
+                    let is_visible = graph == model.main_graph() || Some(graph) == info.algorithm;
+                    is_visible && model.value(value).initializer().is_some()
+                }
+                ValueRef::Name(_) => false,
+            };
+            if is_variable {
+                continue;
+            }
+            cx.report(&RULE, |places| {
+                let message = format!("{} is bound, but is no initializer", Quoted(places.str(name)));
+                Diagnostic::new(&RULE, binding(places, index, field, name), message)
+                    .help("bind an initializer of the main graph or of the algorithm")
+                    .beyond_reference(true)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::{Binding, ValueRef};
+
+    use crate::testing::{Builder, check_model, scalar};
+
+    /// A model that trains `w`, with an algorithm that gives `v`; bindings are key and value.
+    fn model(m: &mut Builder, initialization: &[(&str, &str)], update: &[(&str, &str)]) {
+        m.inputs(["x"]);
+        m.initializer("w", scalar());
+        m.node("y = Mul (x, w)");
+        m.outputs(["y"]);
+        let mut bindings = [Vec::new(), Vec::new()];
+        m.algorithm(|m| {
+            m.node("v = Neg (w)");
+            m.outputs(["v"]);
+            for (into, given) in bindings.iter_mut().zip([initialization, update]) {
+                for (key, value) in given {
+                    let [key, value] = [key, value].map(|name| ValueRef::Value(m.value(name)));
+                    let (mask, unknown) = Default::default();
+                    into.push(Binding { key, value, mask, unknown });
+                }
+            }
+        });
+        let [initialization, update] = bindings;
+        let info = m.model.info_mut().training.last_mut().unwrap();
+        info.initialization_binding = initialization;
+        info.update_binding = update;
+    }
+
+    #[test]
+    fn initializers_are_bound() {
+        let place = r#"training info #0 / field update_binding / value "x""#;
+        check_model(|m| model(m, &[], &[("x", "v")]), &[("ONNX2701", place)]);
+        check_model(|m| model(m, &[], &[("w", "v")]), &[]);
+    }
+}

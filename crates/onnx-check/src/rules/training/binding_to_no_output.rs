@@ -1,0 +1,94 @@
+//! The rule `binding-to-no-output`: a binding of training takes its value from something that is no output.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use std::collections::BTreeSet;
+
+use onnx_diag::Quoted;
+use onnx_ir::{GraphId, ValueId, ValueRef};
+
+use crate::declared::binding;
+
+use crate::declared::TrainingCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2702,
+    slug: "binding-to-no-output",
+    severity: Severity::Error,
+    summary: "A binding of training takes its value from something that is no output.",
+    spec: "IR: Training Related Information",
+    reference: Reference::NotEnforced,
+    explain: include_str!("binding_to_no_output.md"),
+};
+
+pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
+    let info = cx.info;
+    let main = Some(cx.model.main_graph());
+    let lists = [
+        ("initialization_binding", &info.initialization_binding, outputs(cx, &[info.initialization])),
+        ("update_binding", &info.update_binding, outputs(cx, &[info.algorithm, main])),
+    ];
+    let index = cx.index;
+    for (field, bindings, outputs) in lists {
+        for entry in bindings {
+            let Some(name) = cx.name_of(entry.value) else { continue };
+            if matches!(entry.value, ValueRef::Value(value) if outputs.contains(&value)) {
+                continue;
+            }
+            cx.report(&RULE, |places| {
+                let message = format!("{} is no output to take a value from", Quoted(places.str(name)));
+                let help = match field {
+                    "update_binding" => "name an output of the algorithm or of the main graph",
+                    _ => "name an output of the initialization",
+                };
+                Diagnostic::new(&RULE, binding(places, index, field, name), message)
+                    .help(help)
+                    .beyond_reference(true)
+            });
+        }
+    }
+}
+
+/// The outputs of graphs that are there.
+fn outputs(cx: &TrainingCx<'_, '_>, graphs: &[Option<GraphId>]) -> BTreeSet<ValueId> {
+    let graphs = graphs.iter().flatten().filter_map(|&graph| cx.model.get_graph(graph));
+    graphs.flat_map(|graph| graph.outputs().iter().map(onnx_ir::GraphOutput::value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::{Binding, ValueRef};
+
+    use crate::testing::{Builder, check_model, scalar};
+
+    /// A model that trains `w`, with an algorithm that gives `v`; bindings are key and value.
+    fn model(m: &mut Builder, initialization: &[(&str, &str)], update: &[(&str, &str)]) {
+        m.inputs(["x"]);
+        m.initializer("w", scalar());
+        m.node("y = Mul (x, w)");
+        m.outputs(["y"]);
+        let mut bindings = [Vec::new(), Vec::new()];
+        m.algorithm(|m| {
+            m.node("v = Neg (w)");
+            m.outputs(["v"]);
+            for (into, given) in bindings.iter_mut().zip([initialization, update]) {
+                for (key, value) in given {
+                    let [key, value] = [key, value].map(|name| ValueRef::Value(m.value(name)));
+                    let (mask, unknown) = Default::default();
+                    into.push(Binding { key, value, mask, unknown });
+                }
+            }
+        });
+        let [initialization, update] = bindings;
+        let info = m.model.info_mut().training.last_mut().unwrap();
+        info.initialization_binding = initialization;
+        info.update_binding = update;
+    }
+
+    #[test]
+    fn outputs_give_values() {
+        let place = r#"training info #0 / field update_binding / value "x""#;
+        check_model(|m| model(m, &[], &[("w", "x")]), &[("ONNX2702", place)]);
+        check_model(|m| model(m, &[], &[("w", "v")]), &[]);
+        check_model(|m| model(m, &[], &[("w", "y")]), &[]);
+    }
+}
