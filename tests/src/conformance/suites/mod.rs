@@ -1,6 +1,7 @@
 //! The suites, one file each.
 
 pub mod roundtrip;
+pub mod text;
 
 use super::runner::Suite;
 
@@ -10,5 +11,5 @@ use super::runner::Suite;
 ///
 /// When a suite cannot be prepared.
 pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
-    Ok(vec![Box::new(roundtrip::RoundTrip::new()?)])
+    Ok(vec![Box::new(roundtrip::RoundTrip::new()?), Box::new(text::TextSuite::new()?)])
 }

@@ -1,0 +1,336 @@
+//! Text: printing and parsing lose nothing, and the parser agrees with the reference.
+//!
+//! For every message that can be read:
+//!
+//! * the full text of its model parses, and the parsed model is written as the same bytes;
+//! * the text that is printed for people parses, unless tensors are elided, and so does the reference's subset.
+//!
+//! For every recorded call of the reference's parser the verdict is the same, and the message, too, but for fields that
+//! hold their default.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+use onnx_ir::Model;
+use onnx_proto::FILE_DESCRIPTOR_SET;
+use onnx_text::{
+    ParseError, ParseOptions, PrintOptions, parse_function, parse_graph, parse_model, parse_node,
+    print_function, print_graph, print_model, print_node,
+};
+use prost_reflect::prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage, Kind, ReflectMessage as _, Value};
+
+use crate::conformance::data::{Case, Data, Feed, Group};
+use crate::conformance::generate::{self, Choices, Style};
+use crate::conformance::report::{Failure, Report};
+use crate::conformance::rewrite::Rewrite;
+use crate::conformance::runner::{Outcome, Suite};
+use crate::conformance::schema::{MessageId, Schema};
+use crate::conformance::{archive, manifest};
+
+/// How many models are made for a run.
+const GENERATED: u64 = 2000;
+
+/// Files above this size, in bytes, are not tried in every other form.
+const LARGE: usize = 1 << 20;
+
+/// What the reference's parser said to a text.
+struct Recorded {
+    call: String,
+    message: Option<Vec<u8>>,
+}
+
+/// The suite.
+pub struct TextSuite {
+    schema: Schema,
+    model: MessageId,
+    pool: DescriptorPool,
+    recorded: Mutex<BTreeMap<String, Recorded>>,
+}
+
+impl TextSuite {
+    /// Prepares the suite.
+    ///
+    /// # Errors
+    ///
+    /// When the descriptors cannot be read.
+    pub fn new() -> Result<Self, String> {
+        let schema = Schema::load()?;
+        let model = schema.find("ModelProto").ok_or("the descriptors have no `ModelProto`")?;
+        let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).map_err(|error| error.to_string())?;
+        Ok(Self { schema, model, pool, recorded: Mutex::default() })
+    }
+
+    /// Prints and parses the model in a file.
+    fn file(&self, bytes: &Bytes) -> Result<bool, Failure> {
+        let Ok(decoded) = decode(bytes.clone(), &DecodeOptions::default()) else { return Ok(false) };
+        let model = decoded.model;
+        let Ok(before) = encode(&model, &EncodeOptions::default()) else { return Ok(false) };
+        let before = before.into_bytes();
+        let text = print(&model, &PrintOptions::full())?;
+        let parsed =
+            parse_model(&text, &ParseOptions::default()).map_err(|error| refused("full", &error, &text))?;
+        if let Err(faults) = parsed.verify() {
+            return Err(Failure::new("verify", faults.first().map(ToString::to_string).unwrap_or_default()));
+        }
+        let after = write(&parsed)?;
+        if before != after {
+            let offset = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+            return Err(Failure::new("full-differs", format!("at byte {offset} of {}", before.len())));
+        }
+        let again = print(&parsed, &PrintOptions::full())?;
+        if text != again {
+            return Err(Failure::new("full-unstable", "printing the parsed text gives another text"));
+        }
+        self.parts(&model)?;
+        let text = print(&model, &PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() })?;
+        parse_model(&text, &ParseOptions::default()).map_err(|error| refused("plain", &error, &text))?;
+        let text = print(&model, &PrintOptions::compat())?;
+        parse_model(&text, &ParseOptions::default()).map_err(|error| refused("compat", &error, &text))?;
+        Ok(true)
+    }
+
+    /// Prints and parses the main graph, the first node and the first function alone.
+    fn parts(&self, model: &Model) -> Result<(), Failure> {
+        let options = PrintOptions::full();
+        let failure = |error: onnx_text::PrintError| Failure::new("not-printed", error.to_string());
+        let graph = model.main_graph();
+        let text = print_graph(model, graph, &options).map_err(failure)?.text;
+        let parsed =
+            parse_graph(&text, &ParseOptions::default()).map_err(|error| refused("graph", &error, &text))?;
+        let again = print_graph(&parsed, parsed.main_graph(), &options).map_err(failure)?.text;
+        if text != again {
+            return Err(Failure::new("graph-differs", "the text of the parsed graph is another"));
+        }
+        if let Some(node) = model.nodes(graph).next() {
+            let text = print_node(model, node, &options).map_err(failure)?.text;
+            let (parsed, node) = parse_node(&text, &ParseOptions::default())
+                .map_err(|error| refused("node", &error, &text))?;
+            if text != print_node(&parsed, node, &options).map_err(failure)?.text {
+                return Err(Failure::new("node-differs", "the text of the parsed node is another"));
+            }
+        }
+        if let Some(&function) = model.functions().first() {
+            let text = print_function(model, function, &options).map_err(failure)?.text;
+            let (parsed, function) = parse_function(&text, &ParseOptions::default())
+                .map_err(|error| refused("function", &error, &text))?;
+            if text != print_function(&parsed, function, &options).map_err(failure)?.text {
+                return Err(Failure::new("function-differs", "the text of the parsed function is another"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses a text that was given to the reference's parser.
+    fn parse(&self, recorded: &Recorded, text: &[u8], outcome: &mut Outcome) -> Result<(), Failure> {
+        let options = ParseOptions::default();
+        let parsed = match recorded.call.as_str() {
+            "parser.parse_model" => parse_model(text, &options),
+            "parser.parse_graph" => parse_graph(text, &options),
+            "parser.parse_function" => parse_function(text, &options).map(|(model, _)| model),
+            _ => parse_node(text, &options).map(|(model, _)| model),
+        };
+        let (model, message) = match (parsed, &recorded.message) {
+            (Err(_), None) => {
+                outcome.counts.push("refused by both".to_owned());
+                return Ok(());
+            }
+            (Err(error), Some(_)) => {
+                let rules: Vec<&str> =
+                    error.findings().diagnostics().iter().map(|finding| finding.rule.slug).collect();
+                return Err(Failure::new(
+                    format!("refused:{}", rules.first().unwrap_or(&"")),
+                    error.to_string(),
+                ));
+            }
+            (Ok(_), None) => return Err(Failure::new("accepted", "the reference refuses the text")),
+            (Ok(model), Some(message)) => (model, message),
+        };
+        let (kind, path): (&str, &[&str]) = match recorded.call.as_str() {
+            "parser.parse_model" => ("onnx.ModelProto", &[]),
+            "parser.parse_graph" => ("onnx.GraphProto", &["graph"]),
+            "parser.parse_function" => ("onnx.FunctionProto", &["functions"]),
+            _ => ("onnx.NodeProto", &["graph", "node"]),
+        };
+        let mut ours = self.message("onnx.ModelProto", &write(&model)?)?;
+        for &field in path {
+            ours = inside(&ours, field).ok_or_else(|| Failure::new("empty", field))?;
+        }
+        let theirs = self.message(kind, message)?;
+        if ours.encode_to_vec() == theirs.encode_to_vec() {
+            outcome.counts.push("same message".to_owned());
+            return Ok(());
+        }
+        Err(Failure::new(
+            "message",
+            format!("\n  ours {:?}\ntheirs {:?}", ours.to_text_format(), theirs.to_text_format()),
+        ))
+    }
+
+    /// A message without the fields that hold their default.
+    fn message(&self, kind: &str, bytes: &[u8]) -> Result<DynamicMessage, Failure> {
+        let kind = self.pool.get_message_by_name(kind).ok_or_else(|| Failure::new("descriptor", kind))?;
+        let mut message = DynamicMessage::decode(kind, bytes)
+            .map_err(|error| Failure::new("not-readable", error.to_string()))?;
+        normalize(&mut message);
+        Ok(message)
+    }
+}
+
+/// Clears the fields that hold their default.
+fn normalize(message: &mut DynamicMessage) {
+    for field in message.descriptor().fields().collect::<Vec<_>>() {
+        if !message.has_field(&field) {
+            continue;
+        }
+        let is_message = matches!(field.kind(), Kind::Message(_));
+        if !field.is_list() && !is_message {
+            if field.containing_oneof().is_none() && *message.get_field(&field) == field.default_value() {
+                message.clear_field(&field);
+            }
+            continue;
+        }
+        match message.get_field_mut(&field) {
+            Value::Message(inner) => normalize(inner),
+            Value::List(list) => list.iter_mut().for_each(|item| {
+                if let Value::Message(inner) = item {
+                    normalize(inner);
+                }
+            }),
+            _ => {}
+        }
+    }
+}
+
+fn inside(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
+    match &*message.get_field_by_name(field)? {
+        Value::Message(inner) => Some(inner.clone()),
+        Value::List(list) => list.first()?.as_message().cloned(),
+        _ => None,
+    }
+}
+
+fn refused(kind: &str, error: &ParseError, text: &str) -> Failure {
+    let line = error.findings().diagnostics().first().and_then(|finding| match finding.locus.position() {
+        Some(onnx_diag::Position::Text { line, .. }) => text.lines().nth(line as usize - 1),
+        _ => None,
+    });
+    Failure::new(format!("{kind}-refused"), format!("{error}\n      {}", line.unwrap_or_default()))
+}
+
+fn print(model: &Model, options: &PrintOptions<'_>) -> Result<String, Failure> {
+    print_model(model, options)
+        .map(|printed| printed.text)
+        .map_err(|error| Failure::new("not-printed", error.to_string()))
+}
+
+fn write(model: &Model) -> Result<Bytes, Failure> {
+    encode(model, &EncodeOptions::default())
+        .map(|segments| segments.into_bytes())
+        .map_err(|error| Failure::new("not-written", error.to_string()))
+}
+
+impl Suite for TextSuite {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
+        if let Some(corpus) = &data.corpus {
+            let records = manifest::read(corpus)?;
+            let calls = records.iter().filter(|record| record.call.starts_with("parser."));
+            let mut blobs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+            for record in calls.clone() {
+                for blob in record.inputs.iter().chain(&record.outputs) {
+                    blobs.insert(blob.hash.clone(), Vec::new());
+                }
+            }
+            archive::visit(corpus, &mut |mut entry| {
+                let hash = entry.name.strip_prefix("blobs/").and_then(|name| name.strip_suffix(".bin"));
+                if let Some(slot) = hash.and_then(|hash| blobs.get_mut(hash)) {
+                    *slot = entry.read()?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+            for record in calls {
+                let Some(text) = record.inputs.first().and_then(|blob| blobs.get(&blob.hash)) else {
+                    continue;
+                };
+                let message = record.outputs.first().and_then(|blob| blobs.get(&blob.hash)).cloned();
+                let id = format!("{}/{}", record.call, record.id);
+                let recorded = Recorded { call: record.call.clone(), message: message.filter(|_| record.ok) };
+                self.recorded.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recorded);
+                feed(Case { id, group: Group::Fragment, bytes: text.clone().into() })?;
+            }
+        }
+        let complete = generate::complete(&self.schema, self.model);
+        feed(Case { id: "generated/complete".to_owned(), group: Group::Generated, bytes: complete.into() })?;
+        for seed in 0..GENERATED {
+            let style = if seed % 2 == 0 { Style::Canonical } else { Style::Odd };
+            let noise = generate::noise(seed, 100 + 20 * (seed as usize % 50));
+            let bytes =
+                generate::message(&self.schema, self.model, &mut Choices::new(&noise), style, 12).into();
+            feed(Case { id: format!("generated/{style:?}-{seed}"), group: Group::Generated, bytes })?;
+        }
+        data.messages(feed)
+    }
+
+    fn check(&self, case: &Case) -> Outcome {
+        let mut outcome = Outcome::default();
+        let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
+        if let Some(recorded) = recorded {
+            outcome.counts.push(recorded.call.clone());
+            if let Err(failure) = self.parse(&recorded, &case.bytes, &mut outcome) {
+                outcome.failures.push(failure);
+            }
+            return outcome;
+        }
+        outcome.counts.push(case.group.plural().to_owned());
+        match self.file(&case.bytes) {
+            Ok(true) => outcome.counts.push(format!("{} equal", case.group.plural())),
+            Ok(false) => outcome.counts.push(format!("{} unreadable", case.group.plural())),
+            Err(failure) => outcome.failures.push(failure),
+        }
+        if case.bytes.len() > LARGE {
+            return outcome;
+        }
+        for rewrite in Rewrite::ALL {
+            let Ok(bytes) = rewrite.apply(&self.schema, self.model, &case.bytes) else { continue };
+            match self.file(&bytes.into()) {
+                Ok(true) => outcome.counts.push("rewritten equal".to_owned()),
+                Ok(false) => {}
+                Err(failure) => {
+                    outcome
+                        .failures
+                        .push(Failure { kind: format!("{}:{}", rewrite.name(), failure.kind), ..failure });
+                }
+            }
+        }
+        outcome
+    }
+
+    fn summary(&self, report: &Report) -> String {
+        let counts = [
+            "parser.parse_model",
+            "parser.parse_graph",
+            "parser.parse_function",
+            "parser.parse_node",
+            "same message",
+            "refused by both",
+            "models",
+            "models equal",
+            "models unreadable",
+            "fragments",
+            "fragments equal",
+            "fragments unreadable",
+            "generated",
+            "generated equal",
+            "generated unreadable",
+            "rewritten equal",
+        ];
+        counts.map(|count| format!("text: {} {count}", report.count(count))).join("\n")
+    }
+}
