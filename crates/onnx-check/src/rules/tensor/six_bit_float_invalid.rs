@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::ElemType;
-use onnx_types::tensor::NoData;
+use onnx_types::tensor::{NoData, Payload, Tensor, TensorDims};
 
 use super::tensor_element_invalid::{MOST, index_of};
 use crate::cx::TensorCx;
@@ -19,11 +19,13 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     // Every reader has to look at these, so they are looked at without being asked.
-    if !is_six_bits(cx.tensor.elem()) || cx.tensor.is_external() || !cx.faults.is_empty() {
+    if !is_six_bits(cx.tensor.elem()) || cx.tensor.is_external() {
         return;
     }
     let place = cx.place;
-    for fault in cx.tensor.content_faults(&NoData, MOST).unwrap_or_default() {
+    let cut = without_surplus(cx.tensor);
+    // A tensor that is faulty in another way has no content to look at.
+    for fault in cut.as_ref().unwrap_or(cx.tensor).content_faults(&NoData, MOST).unwrap_or_default() {
         cx.report(&RULE, |places| {
             let place = place.locate(places);
             let place = match index_of(&fault) {
@@ -34,6 +36,15 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
                 .help("write the codes 0 to 63, and zeros where the last byte has bits to spare")
         });
     }
+}
+
+/// The tensor without the bytes that are too many: readers do not mind these, and look at the others.
+fn without_surplus(tensor: &Tensor) -> Option<Tensor> {
+    let Payload::Raw(bytes) = tensor.payload() else { return None };
+    let expected = usize::try_from(tensor.byte_len()?).ok()?;
+    let bytes = (bytes.len() > expected).then(|| bytes.slice(..expected))?;
+    let dims = TensorDims::from_slice(tensor.dims());
+    Some(Tensor::from_parts(tensor.data_type(), dims, Payload::Raw(bytes)))
 }
 
 /// Whether this is one of the types whose values the reference looks at.
@@ -60,6 +71,10 @@ mod tests {
         let place = r#"graph "g" / initializer "w""#;
         check(Payload::Raw(b"\x40".as_slice().into()), &[("ONNX2508", place)]);
         check(Payload::Raw(b"\x3f".as_slice().into()), &[]);
+        // Of what is too much, that alone is told; of the rest, the padding too.
+        check(Payload::Raw(b"\x3f\xff".as_slice().into()), &[("ONNX2503", place)]);
+        let both = &[("ONNX2508", place), ("ONNX2503", place)];
+        check(Payload::Raw(b"\x40\x00".as_slice().into()), both);
         let place = r#"graph "g" / initializer "w" / element 0"#;
         check(Payload::Int32s(Varints::from_i32s([64])), &[("ONNX2508", place)]);
         check(Payload::Int32s(Varints::from_i32s([63])), &[]);
