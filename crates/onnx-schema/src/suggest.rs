@@ -32,7 +32,7 @@ pub fn suggest_attribute(schema: &Schema, name: &str) -> Option<&'static str> {
 /// capitals do not count as edits. `None` when nothing is near, or `name` is itself a candidate.
 ///
 /// ```
-/// assert_eq!(onnx_schema::nearest("inptu", ["output", "input"].into_iter()), Some("input"));
+/// assert_eq!(onnx_schema::nearest("imput", ["output", "input"].into_iter()), Some("input"));
 /// ```
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
