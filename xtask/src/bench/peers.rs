@@ -68,8 +68,8 @@ fn prepare(quick: bool) -> Result<Run, String> {
         output(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
         fs::write(&marker, PACKAGES.join(" ")).map_err(|error| format!("{}: {error}", marker.display()))?;
     }
-    crate::workspace::run("cargo", &["build", "--release", "-p", "onnx-benches", "--bins"])?;
-    let (measure, memory) = (target.join("release/measure"), target.join("release/memory"));
+    crate::workspace::run("cargo", &["build", "--profile", "dist", "-p", "onnx-benches", "--bins"])?;
+    let (measure, memory) = (target.join("dist/measure"), target.join("dist/memory"));
     Ok(Run { folder, python, measure, memory, quick, outcomes: Vec::new(), samples: Vec::new() })
 }
 
