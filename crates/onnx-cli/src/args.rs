@@ -121,12 +121,30 @@ pub(crate) struct CheckArgs {
     pub(crate) data: bool,
     /// Report operators of domains that ONNX does not define and that are no functions of the model.
     #[arg(long)]
-    pub(crate) refuse_custom: bool,
+    pub(crate) check_custom_domains: bool,
+    /// Let functions import other versions of an operator set than the model does.
+    #[arg(long)]
+    pub(crate) skip_opset_compatibility: bool,
+    /// Whose rules count.
+    #[arg(long, value_enum, default_value_t = RuleProfile::Spec)]
+    pub(crate) profile: RuleProfile,
+    /// Note what a model should say of itself and does not: who made it, what it belongs to.
+    #[arg(long)]
+    pub(crate) recommendations: bool,
     /// One line for each finding.
     #[arg(long)]
     pub(crate) concise: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// Whose rules count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuleProfile {
+    /// All rules that follow from the specification.
+    Spec,
+    /// Only what the reference checker refuses.
+    Reference,
 }
 
 /// How findings are written.

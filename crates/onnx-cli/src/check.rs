@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use onnx_check::{CheckOptions, CustomOperators, check};
+use onnx_check::{CheckOptions, CustomOperators, Profile, check};
 use onnx_diag::render::{json, sarif, text};
 use onnx_diag::{Caps, Clean, Counts, Policy, Sink};
 
-use crate::args::{CheckArgs, ReportFormat};
+use crate::args::{CheckArgs, ReportFormat, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
 use crate::external;
 use crate::input::{display_name, expand, load};
@@ -76,16 +76,30 @@ fn findings(path: &std::path::Path, args: &CheckArgs, policy: &Policy) -> Result
         Err(Failure { faults: Some(faults), .. }) => return Ok(unparsed(*faults, sink)),
         Err(failure) => return Err(failure),
     };
-    sink.merge(std::mem::take(&mut loaded.findings));
+    let read = std::mem::take(&mut loaded.findings);
+    if args.profile == RuleProfile::Reference {
+        for finding in read.into_diagnostics().into_iter().filter(|finding| !finding.beyond_reference) {
+            sink.report(finding);
+        }
+    } else {
+        sink.merge(read);
+    }
     let custom_operators =
-        if args.refuse_custom { CustomOperators::Refuse } else { CustomOperators::default() };
+        if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
+    let profile = match args.profile {
+        RuleProfile::Spec => Profile::Spec,
+        RuleProfile::Reference => Profile::Reference,
+    };
     if rules::verify(&loaded.model, &mut sink) {
         let options = CheckOptions {
             policy: policy.clone(),
             caps,
             data: args.data,
             custom_operators,
-            ..CheckOptions::default()
+            skip_opset_compatibility: args.skip_opset_compatibility,
+            profile,
+            recommendations: args.recommendations,
+            external: None,
         };
         sink.merge(check(&loaded.model, &options));
         external::check(&loaded, &mut sink)?;

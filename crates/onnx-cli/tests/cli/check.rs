@@ -177,3 +177,16 @@ fn nothing_acts_on_the_terminal() {
         }
     }
 }
+
+#[test]
+fn the_profile_of_the_reference_has_only_its_rules() {
+    let model = r#"<ir_version: 10, opset_import: ["": 18, "my": 1]>
+        g (float[1, 4, 2, 2] x) => (float[1, 1, 4, 4] y) {
+           a = DepthToSpace <blocksize = 2, mode = "other"> (x)
+           y = my.Op (a)
+        }"#;
+    let folder = Folder::with("model.onnxtxt", model);
+    onnx(&folder, "check model.onnxtxt").exits(1).says("error[ONNX2411]");
+    onnx(&folder, "check --profile reference model.onnxtxt").exits(0).says("no findings");
+    onnx(&folder, "check --profile reference --check-custom-domains model.onnxtxt").exits(1).says("Op");
+}
