@@ -173,13 +173,31 @@ impl Report {
         self.time
     }
 
+    /// How many failures have no written reason. Recorded cases may differ from the reference for a good one, which stands
+    /// in `tests/conformance/deviations`.
+    ///
+    /// # Errors
+    ///
+    /// One line for every deviation that is listed without a reason.
+    pub fn unexplained(&self) -> Result<usize, String> {
+        let listed = fs::read_to_string(in_conformance("deviations", self.suite)).unwrap_or_default();
+        let reasons: BTreeMap<&str, &str> = lines(&listed).collect();
+        if let Some((line, _)) = reasons.iter().find(|(_, reason)| reason.is_empty()) {
+            return Err(format!("write behind `#` why this is so: {line}"));
+        }
+        let explained = |(case, failure): &&(String, Failure)| {
+            reasons.contains_key(format!("{case} {}", failure.kind).as_str())
+        };
+        Ok(self.failures.len() - self.failures.iter().filter(explained).count())
+    }
+
     /// Compares the failures with those that are committed; with `bless`, commits those of now.
     ///
     /// # Errors
     ///
     /// One line for every failure that is new, and for every committed one that is gone.
     pub fn compare(&self, bless: bool) -> Result<(), String> {
-        let path = results(self.suite);
+        let path = in_conformance("results", self.suite);
         let committed = fs::read_to_string(&path).unwrap_or_default();
         let now: BTreeSet<String> =
             self.failures.iter().map(|(case, failure)| format!("{case} {}", failure.kind)).collect();
@@ -201,9 +219,9 @@ impl Report {
     }
 }
 
-/// Where the committed results of a suite are.
-fn results(suite: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("conformance/results/{suite}.txt"))
+/// The committed file of a suite in a folder of `tests/conformance`.
+fn in_conformance(folder: &str, suite: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("conformance/{folder}/{suite}.txt"))
 }
 
 /// The lines of a file of results: `CASE KIND` and the reason behind `#`.
