@@ -72,6 +72,8 @@ mod run;
 mod seen;
 mod sparse;
 #[cfg(test)]
+mod spread;
+#[cfg(test)]
 mod testing;
 
 use onnx_diag::Sink;
