@@ -120,7 +120,7 @@ impl Model {
         if self.is_sorted(graph) {
             return Ok(());
         }
-        let order = self.sorted(graph)?;
+        let order = self.sorted_nodes(graph)?;
         self.names_touched = true;
         self.relink(graph, &order);
         Ok(())
@@ -136,7 +136,16 @@ impl Model {
         graphs.into_iter().try_for_each(|graph| self.sort(graph))
     }
 
-    fn sorted(&self, graph: GraphId) -> Result<Vec<NodeId>, Cycle> {
+    /// The nodes of a graph in the order that [`Model::sort`] would give them; the graph is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// When nodes need each other's outputs in a circle.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn sorted_nodes(&self, graph: GraphId) -> Result<Vec<NodeId>, Cycle> {
         let mut order = Vec::with_capacity(self.graphs[graph].node_count);
         let mut states = SecondaryMap::with_capacity(self.nodes.capacity());
         // The nodes that are open, each with the place where its producers begin in `waiting`.

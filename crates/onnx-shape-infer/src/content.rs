@@ -1,0 +1,97 @@
+//! What is known about the elements of small tensors.
+//!
+//! Shapes are computed with in the graph: `Shape`, `Gather`, `Mul`, `Concat` and at last `Reshape`. So the elements of small
+//! tensors of numbers are followed as far as they are numbers, dimensions, fractions of dimensions, or unknown. Truth
+//! values are the integers 0 and 1.
+
+use std::sync::Arc;
+
+use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::{Dim, ElemClass};
+
+/// What is known about one element.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Elem {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// An integer: a number, a symbol or an expression, never [`Dim::Unknown`]. In a tensor of floats it is the float of
+    /// the same value, which has it exactly.
+    Int(Dim),
+    /// The fraction of an expression by a power of two greater than 1, in a tensor of floats that holds it exactly.
+    Dyadic(Dim, u32),
+    /// The rounded quotient of an expression by a number greater than 1 in a tensor of floats. Rounding it down or up gives
+    /// what the exact quotient gives; nothing else may be computed from it.
+    Quotient(Dim, i64),
+    /// A number of a tensor of floats that is not an integer.
+    Float(f64),
+}
+
+impl Elem {
+    /// An integer, unknown when the dimension is.
+    #[must_use]
+    pub const fn int(dim: Dim) -> Self {
+        match dim {
+            Dim::Unknown => Self::Unknown,
+            dim => Self::Int(dim),
+        }
+    }
+
+    /// A truth value.
+    #[must_use]
+    pub const fn bool(value: bool) -> Self {
+        Self::Int(Dim::Known(value as i64))
+    }
+
+    /// A number, as an integer where it is one that every float type before it holds exactly.
+    #[must_use]
+    pub fn number(value: f64) -> Self {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() <= EXACT {
+            Self::Int(Dim::Known(value as i64))
+        } else {
+            Self::Float(value)
+        }
+    }
+
+    /// The integer, if it is one: [`Dim::Unknown`] otherwise.
+    #[must_use]
+    pub const fn dim(self) -> Dim {
+        match self {
+            Self::Int(dim) => dim,
+            _ => Dim::Unknown,
+        }
+    }
+
+    /// The integer, if it is a number.
+    #[must_use]
+    pub const fn known(self) -> Option<i64> {
+        self.dim().known()
+    }
+
+    /// The number, if it is one, integer or not.
+    #[must_use]
+    pub const fn to_f64(self) -> Option<f64> {
+        match self {
+            Self::Int(Dim::Known(value)) => Some(value as f64),
+            Self::Float(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The elements of a small tensor of known shape, in row-major order. The shape is that of the value.
+pub type Content = Arc<[Elem]>;
+
+/// The elements of a constant of at most `max` elements; nothing for text, complex numbers and data that cannot be read.
+pub(crate) fn of_tensor(tensor: &Tensor, source: &dyn DataSource, max: usize) -> Option<Content> {
+    let count = usize::try_from(tensor.element_count()?).ok().filter(|&count| count <= max)?;
+    match tensor.elem().class() {
+        ElemClass::Int | ElemClass::Uint | ElemClass::Bool => {
+            let values = tensor.get_i64s(source, count).ok()?;
+            Some(values.into_iter().map(|value| Elem::Int(Dim::Known(value))).collect())
+        }
+        ElemClass::Float => Some(tensor.iter_f64(source).ok()?.map(Elem::number).collect()),
+        _ => None,
+    }
+}

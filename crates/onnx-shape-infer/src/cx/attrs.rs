@@ -1,0 +1,165 @@
+//! Attributes of the node, with references and defaults resolved.
+
+use std::sync::Arc;
+
+use onnx_ir::{AttrValue, Attribute, GraphId};
+use onnx_schema::AttrDefault;
+use onnx_types::Symbol;
+use onnx_types::tensor::Tensor;
+
+use super::{Cx, Outcome, Stop};
+use crate::fault::BAD_ATTRIBUTE;
+
+impl<'m> Cx<'_, 'm> {
+    /// An attribute as the node has it. In the body of a function, a reference stands for the attribute of the call, or
+    /// for the function's default; it is absent where there is neither.
+    #[must_use]
+    pub fn attr(&self, name: Symbol) -> Option<&'m Attribute> {
+        let attribute = self.node.attribute(name)?;
+        match attribute.value() {
+            AttrValue::Ref(target) => self.args.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual),
+            _ => Some(attribute),
+        }
+    }
+
+    fn default(&self, name: Symbol) -> Option<AttrDefault> {
+        self.schema?.default_of(name)
+    }
+
+    fn wrong_kind<T>(&mut self, name: Symbol) -> Outcome<T> {
+        let name = self.names().resolve(name).to_owned();
+        Err(self.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is of another type than the operator declares")))
+    }
+
+    /// An integer attribute, or the schema's default.
+    ///
+    /// # Errors
+    ///
+    /// When the attribute is of another kind. The same holds for the other kinds below.
+    pub fn int(&mut self, name: Symbol) -> Outcome<Option<i64>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(&AttrValue::Int(value)) => Ok(Some(value)),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(match self.default(name) {
+                Some(AttrDefault::Int(value)) => Some(value),
+                _ => None,
+            }),
+        }
+    }
+
+    /// An integer attribute, the schema's default, or `otherwise`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn int_or(&mut self, name: Symbol, otherwise: i64) -> Outcome<i64> {
+        Ok(self.int(name)?.unwrap_or(otherwise))
+    }
+
+    /// A float attribute, or the schema's default.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn float(&mut self, name: Symbol) -> Outcome<Option<f32>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(&AttrValue::Float(value)) => Ok(Some(value)),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(match self.default(name) {
+                Some(AttrDefault::Float(value)) => Some(value),
+                _ => None,
+            }),
+        }
+    }
+
+    /// A list of integers, or the schema's default.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn ints(&mut self, name: Symbol) -> Outcome<Option<&'m [i64]>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(AttrValue::Ints(values)) => Ok(Some(values)),
+            // A file says nothing about the kind of an empty list but by its type field.
+            Some(AttrValue::None) => Ok(Some(&[])),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(match self.default(name) {
+                Some(AttrDefault::Ints(values)) => Some(values),
+                _ => None,
+            }),
+        }
+    }
+
+    /// A list of floats.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn floats(&mut self, name: Symbol) -> Outcome<Option<&'m [f32]>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(AttrValue::Floats(values)) => Ok(Some(values)),
+            Some(AttrValue::None) => Ok(Some(&[])),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(None),
+        }
+    }
+
+    /// A text attribute, or the schema's default.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`], and when it is not UTF-8.
+    pub fn text(&mut self, name: Symbol) -> Outcome<Option<&'m str>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(AttrValue::String(bytes)) => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => self.wrong_kind(name),
+            },
+            Some(_) => self.wrong_kind(name),
+            None => Ok(match self.default(name) {
+                Some(AttrDefault::String(text)) => Some(text),
+                _ => None,
+            }),
+        }
+    }
+
+    /// How many texts a list attribute has.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn texts(&mut self, name: Symbol) -> Outcome<Option<usize>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(AttrValue::Strings(values)) => Ok(Some(values.len())),
+            Some(AttrValue::None) => Ok(Some(0)),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(None),
+        }
+    }
+
+    /// A tensor attribute.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn tensor_attr(&mut self, name: Symbol) -> Outcome<Option<&'m Arc<Tensor>>> {
+        match self.attr(name).map(Attribute::value) {
+            Some(AttrValue::Tensor(tensor)) => Ok(Some(tensor)),
+            Some(_) => self.wrong_kind(name),
+            None => Ok(None),
+        }
+    }
+
+    /// A graph attribute.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`], and [`Stop::Unknown`] when the node has none.
+    pub fn graph_attr(&mut self, name: Symbol) -> Outcome<GraphId> {
+        match self.attr(name).map(Attribute::value) {
+            Some(&AttrValue::Graph(graph)) => Ok(graph),
+            Some(_) => self.wrong_kind(name),
+            None => Err(Stop::Unknown),
+        }
+    }
+}

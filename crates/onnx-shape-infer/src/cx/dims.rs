@@ -1,0 +1,155 @@
+//! Axes, sizes that must be equal, broadcasting.
+
+use onnx_types::Dim;
+
+use super::{Cx, Outcome};
+use crate::facts::{Fact, Relation, Strength};
+use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER};
+use crate::ty::Dims;
+
+impl Cx<'_, '_> {
+    /// Counts a negative axis from the end: an axis of a tensor of the given rank.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it is outside `-rank..rank`.
+    pub fn axis(&mut self, axis: i64, rank: usize) -> Outcome<usize> {
+        let signed = i64::try_from(rank).unwrap_or(i64::MAX);
+        let counted = if axis < 0 { axis.saturating_add(signed) } else { axis };
+        match usize::try_from(counted) {
+            Ok(counted) if counted < rank => Ok(counted),
+            _ => Err(self.fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is outside a tensor of rank {rank}"))),
+        }
+    }
+
+    /// Counts negative axes from the end, and gives for each axis of the rank whether it is named.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when one is outside, or stands twice.
+    pub fn axes(&mut self, axes: &[i64], rank: usize) -> Outcome<smallvec::SmallVec<[bool; 8]>> {
+        let mut named = smallvec::SmallVec::from_elem(false, rank);
+        for &axis in axes {
+            let axis = self.axis(axis, rank)?;
+            if let Some(slot) = named.get_mut(axis) {
+                if *slot {
+                    return Err(self.fail(&AXIS_TWICE, format_args!("axis {axis} is named twice")));
+                }
+                *slot = true;
+            }
+        }
+        Ok(named)
+    }
+
+    /// Records something that follows from the meaning of the node.
+    pub fn prove(&mut self, relation: Relation) {
+        self.record(relation, Strength::Proved);
+    }
+
+    /// Records something that the results rest on from here on.
+    pub fn assume(&mut self, relation: Relation) {
+        self.record(relation, Strength::Assumed);
+    }
+
+    fn record(&mut self, relation: Relation, strength: Strength) {
+        let node = Some(self.id);
+        self.state.facts.add(Fact { relation, strength, node });
+    }
+
+    /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.
+    #[must_use]
+    pub fn dims_eq(&self, a: Dim, b: Dim) -> Option<bool> {
+        self.state.facts.eq(&self.state.exprs, a, b)
+    }
+
+    /// Whether the first is at most the second whenever the results hold: `None` when that is not known.
+    #[must_use]
+    pub fn dims_le(&self, a: Dim, b: Dim) -> Option<bool> {
+        self.state.facts.le(&self.state.exprs, a, b)
+    }
+
+    /// The smaller of two dimensions, by all that is known about symbols.
+    pub fn min(&mut self, a: Dim, b: Dim) -> Dim {
+        self.state.exprs.min_in(a, b, &self.state.facts)
+    }
+
+    /// The larger of two dimensions, by all that is known about symbols.
+    pub fn max(&mut self, a: Dim, b: Dim) -> Dim {
+        self.state.exprs.max_in(a, b, &self.state.facts)
+    }
+
+    /// The one size of two that must be equal in every valid run: the better known of them. `what` completes the message
+    /// of the finding: "the inner sizes of the matrices".
+    ///
+    /// # Errors
+    ///
+    /// With a finding when they are different numbers.
+    pub fn same(&mut self, a: Dim, b: Dim, what: &str) -> Outcome<Dim> {
+        let chosen = match (a, b) {
+            _ if a == b => return Ok(a),
+            (Dim::Unknown, other) | (other, Dim::Unknown) => return Ok(other),
+            (Dim::Known(left), Dim::Known(right)) => {
+                return Err(self.fail(&SIZES_DIFFER, format_args!("{what} are {left} and {right}")));
+            }
+            (Dim::Known(_), _) => a,
+            (_, Dim::Known(_)) => b,
+            // A name that the author chose says more than one made here.
+            (Dim::Var(symbol), _) if self.state.is_fresh(symbol) => b,
+            _ => a,
+        };
+        if self.dims_eq(a, b) == Some(false) {
+            return Err(self.fail(&SIZES_DIFFER, format_args!("{what} can never be the same")));
+        }
+        self.prove(Relation::Equal(a, b));
+        Ok(chosen)
+    }
+
+    /// The dimensions that two shapes have together by multidirectional broadcasting.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when two numbers do not fit.
+    pub fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Outcome<Dims> {
+        let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+        let (leading, rest) = long.split_at(long.len() - short.len());
+        let mut dims = Dims::from_slice(leading);
+        for (&left, &right) in rest.iter().zip(short) {
+            dims.push(self.broadcast_dim(left, right)?);
+        }
+        Ok(dims)
+    }
+
+    /// The size that two sizes broadcast to.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when two numbers do not fit.
+    pub fn broadcast_dim(&mut self, a: Dim, b: Dim) -> Outcome<Dim> {
+        match (a, b) {
+            _ if a == b => Ok(a),
+            (Dim::Known(1), other) | (other, Dim::Known(1)) => Ok(other),
+            (Dim::Known(left), Dim::Known(right)) => {
+                Err(self.fail(&NO_BROADCAST, format_args!("sizes {left} and {right} do not broadcast")))
+            }
+            // A number other than 1 is the result wherever the node can run at all.
+            (Dim::Known(_), other) | (other, Dim::Known(_)) => {
+                let known = if a.known().is_some() { a } else { b };
+                if other != Dim::Unknown {
+                    self.prove(Relation::Broadcasts(known, other));
+                }
+                Ok(known)
+            }
+            (Dim::Unknown, _) | (_, Dim::Unknown) => Ok(Dim::Unknown),
+            _ if self.dims_eq(a, b) == Some(true) => Ok(a),
+            _ => {
+                self.prove(Relation::Broadcasts(a, b));
+                Ok(self.dims().bcast(a, b))
+            }
+        }
+    }
+
+    /// The number of elements of a shape.
+    pub fn product(&mut self, dims: &[Dim]) -> Dim {
+        self.dims().product(dims)
+    }
+}

@@ -1,0 +1,175 @@
+//! What is known about the inputs.
+
+use onnx_ir::{Constant, Def, ValueId};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType};
+use smallvec::SmallVec;
+
+use super::{Cx, Outcome, Stop};
+use crate::content::{Content, Elem};
+use crate::fault::WRONG_RANK;
+use crate::ty::{Dims, Ty};
+
+impl<'m> Cx<'_, 'm> {
+    /// How many inputs the node writes, absent ones between others included.
+    #[must_use]
+    pub fn input_count(&self) -> usize {
+        self.node.input_count()
+    }
+
+    /// The value of an input. Nothing when it is absent: not written, empty, or a formal input of a function that the call
+    /// leaves out.
+    #[must_use]
+    pub fn input(&self, index: usize) -> Option<ValueId> {
+        self.node.input(index).filter(|&value| !self.state.is_absent(value))
+    }
+
+    /// Whether an input is there.
+    #[must_use]
+    pub fn has_input(&self, index: usize) -> bool {
+        self.input(index).is_some()
+    }
+
+    /// The type of an input.
+    #[must_use]
+    pub fn ty(&self, index: usize) -> Ty {
+        self.input(index).map_or(Ty::Unknown, |value| self.state.table.ty(value))
+    }
+
+    /// The element type of a tensor input.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when it is not known. The same holds for the others below.
+    pub fn elem(&self, index: usize) -> Outcome<ElemType> {
+        self.input(index).and_then(|value| self.state.table.elem(value)).ok_or(Stop::Unknown)
+    }
+
+    /// The dimensions of a tensor input; each is a number, a symbol or an expression.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when its rank is not known.
+    pub fn shape(&self, index: usize) -> Outcome<Dims> {
+        self.input(index)
+            .and_then(|value| self.state.table.dims(value))
+            .map(Dims::from_slice)
+            .ok_or(Stop::Unknown)
+    }
+
+    /// The rank of a tensor input.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when it is not known.
+    pub fn rank(&self, index: usize) -> Outcome<usize> {
+        self.input(index).and_then(|value| self.state.table.dims(value)).map(<[Dim]>::len).ok_or(Stop::Unknown)
+    }
+
+    /// The dimensions of a tensor input that must have the given rank.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when its rank is not known, and a finding when it is another.
+    pub fn shape_of_rank(&mut self, index: usize, rank: usize) -> Outcome<Dims> {
+        let dims = self.shape(index)?;
+        if dims.len() == rank {
+            return Ok(dims);
+        }
+        let found = dims.len();
+        Err(self.fail(&WRONG_RANK, format_args!("input {index} has rank {found} where {rank} is needed")))
+    }
+
+    /// The dimensions of a tensor input that must have at least the given rank.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when its rank is not known, and a finding when it is smaller.
+    pub fn shape_of_min_rank(&mut self, index: usize, rank: usize) -> Outcome<Dims> {
+        let dims = self.shape(index)?;
+        if dims.len() >= rank {
+            return Ok(dims);
+        }
+        let found = dims.len();
+        Err(self.fail(&WRONG_RANK, format_args!("input {index} has rank {found} where at least {rank} is needed")))
+    }
+
+    /// The elements of a small input, as far as they are known. Its shape is known then, and has as many elements.
+    #[must_use]
+    pub fn content(&mut self, index: usize) -> Option<Content> {
+        let value = self.input(index)?;
+        self.state.content(value)
+    }
+
+    /// The elements of an integer input of rank 0 or 1 as dimensions: [`Dim::Unknown`] where an element is not known.
+    /// Nothing when not even their number is known.
+    #[must_use]
+    pub fn elements(&mut self, index: usize) -> Option<Dims> {
+        if let Some(content) = self.content(index) {
+            return (self.rank(index).ok()? <= 1).then(|| content.iter().map(|elem| elem.dim()).collect());
+        }
+        let limit = self.state.options.limits.rank;
+        let count = match *self.shape(index).ok()? {
+            [] => 1,
+            [Dim::Known(count)] => usize::try_from(count).ok().filter(|&count| count <= limit)?,
+            _ => return None,
+        };
+        Some(SmallVec::from_elem(Dim::Unknown, count))
+    }
+
+    /// The one element of an input, as a dimension.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when it is not known, or when there is not exactly one.
+    pub fn scalar(&mut self, index: usize) -> Outcome<Dim> {
+        match self.content(index).as_deref() {
+            Some(&[Elem::Int(dim)]) => Ok(dim),
+            _ => Err(Stop::Unknown),
+        }
+    }
+
+    /// The numbers of an integer input, when all are known.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Unknown`] when one is not.
+    pub fn numbers(&mut self, index: usize) -> Outcome<SmallVec<[i64; 6]>> {
+        let content = self.content(index).ok_or(Stop::Unknown)?;
+        content.iter().map(|elem| elem.known()).collect::<Option<_>>().ok_or(Stop::Unknown)
+    }
+
+    /// The tensor that an input always is, of any size and type: an initializer that no caller can override. Nothing of it
+    /// has been read.
+    #[must_use]
+    pub fn constant(&self, index: usize) -> Option<&'m Tensor> {
+        self.state.constant(self.input(index)?)
+    }
+}
+
+impl<'m> crate::engine::state::State<'m> {
+    /// The tensor that a value always is.
+    pub(crate) fn constant(&self, value: ValueId) -> Option<&'m Tensor> {
+        if let Some(tensor) = self.model.constant_tensor(value) {
+            return Some(tensor);
+        }
+        // Before version 4 of the format every initializer had to be an input, too, so being one says nothing.
+        let record = self.model.value(value);
+        let is_input = matches!(record.def(), Def::Input { .. });
+        if is_input && self.model.info().ir_version < 4 && self.options.values {
+            return record.initializer().map(AsRef::as_ref).and_then(Constant::dense);
+        }
+        None
+    }
+
+    /// The elements of a small value, as far as they are known.
+    pub(crate) fn content(&mut self, value: ValueId) -> Option<Content> {
+        if let Some(content) = self.table.content(value) {
+            return Some(Content::clone(content));
+        }
+        let tensor = self.constant(value)?;
+        let content = crate::content::of_tensor(tensor, self.options.data, self.options.limits.content)?;
+        self.table.set_content(value, Some(Content::clone(&content)));
+        Some(content)
+    }
+}

@@ -1,0 +1,103 @@
+//! What a rule sees: one node, what is known about its inputs, and the outputs to fill.
+//!
+//! A rule asks with `?` and leaves when what it needs is not known: [`Cx::shape`] gives the dimensions of an input or
+//! ends the rule with [`Stop::Unknown`], and what was set before stays. A contradiction is reported by [`Cx::fail`]. The
+//! two are never confused: not knowing is no fault of the model.
+
+mod attrs;
+mod dims;
+mod inputs;
+mod outputs;
+pub(crate) mod param;
+
+use std::fmt;
+
+use onnx_diag::Rule;
+use onnx_ir::{Attribute, Model, Node, NodeId};
+use onnx_schema::Schema;
+use onnx_types::expr::ExprTable;
+use onnx_types::{Interner, Symbol};
+use smallvec::SmallVec;
+
+pub use param::{Ints, Param};
+
+use crate::engine::state::State;
+pub(crate) use outputs::Out;
+
+/// Why a rule ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Something that it needs is not known. The outputs keep what was set.
+    Unknown,
+    /// The model contradicts itself, and the finding was reported.
+    Failed,
+}
+
+/// What a rule returns.
+pub type Outcome<T = ()> = Result<T, Stop>;
+
+/// One node while its rule runs.
+pub struct Cx<'s, 'm> {
+    pub(crate) state: &'s mut State<'m>,
+    pub(crate) id: NodeId,
+    pub(crate) node: &'m Node,
+    pub(crate) schema: Option<&'static Schema>,
+    pub(crate) opset: i64,
+    /// What attribute references mean in the function whose body this is.
+    pub(crate) args: &'s [(Symbol, &'m Attribute)],
+    pub(crate) outs: SmallVec<[Out; 2]>,
+}
+
+impl<'m> Cx<'_, 'm> {
+    /// The node.
+    #[must_use]
+    pub const fn node(&self) -> &'m Node {
+        self.node
+    }
+
+    /// The key of the node.
+    #[must_use]
+    pub const fn node_id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The model. Its tables of names and expressions are lent to the run and empty here: use [`Cx::names`] and
+    /// [`Cx::dims`].
+    #[must_use]
+    pub const fn model(&self) -> &'m Model {
+        self.state.model
+    }
+
+    /// The names of the model.
+    #[must_use]
+    pub const fn names(&self) -> &Interner {
+        &self.state.names
+    }
+
+    /// The schema of the node, if it is a standard operator.
+    #[must_use]
+    pub const fn schema(&self) -> Option<&'static Schema> {
+        self.schema
+    }
+
+    /// The version of the operator's domain that is in force. Rules choose by row, not by this; it is for custom operators.
+    #[must_use]
+    pub const fn opset(&self) -> i64 {
+        self.opset
+    }
+
+    /// The arithmetic of dimensions.
+    pub const fn dims(&mut self) -> &mut ExprTable {
+        &mut self.state.exprs
+    }
+
+    /// Reports a contradiction. The message is one terse sentence without the place, in lower case.
+    ///
+    /// ```text
+    /// return Err(cx.fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is outside -{rank}..={}", rank - 1)));
+    /// ```
+    pub fn fail(&mut self, rule: &'static Rule, message: impl fmt::Display) -> Stop {
+        self.state.fail(rule, self.id, message);
+        Stop::Failed
+    }
+}

@@ -1,0 +1,117 @@
+//! Type variables: what the schema says about element types before any rule runs.
+
+use std::sync::Arc;
+
+use onnx_schema::{FormalType, Schema, TypeForm};
+use onnx_types::{ElemType, Type};
+use smallvec::SmallVec;
+
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::{TYPE_NOT_ALLOWED, TYPES_DIFFER};
+use crate::ty::Ty;
+
+/// What a type variable stands for at a node.
+#[derive(Clone, Default)]
+enum Binding {
+    #[default]
+    Free,
+    Tensor(ElemType),
+    Other(Arc<Type>),
+}
+
+impl Binding {
+    fn of(cx: &Cx<'_, '_>, value: onnx_ir::ValueId) -> Self {
+        if let Some(ty) = cx.state.table.other(value) {
+            return Self::Other(Arc::clone(ty));
+        }
+        cx.state.table.elem(value).map_or(Self::Free, Self::Tensor)
+    }
+
+    fn ty(&self) -> Ty {
+        match self {
+            Self::Free => Ty::Unknown,
+            Self::Tensor(elem) => Ty::Tensor(*elem, None),
+            Self::Other(ty) => Ty::Other(Arc::clone(ty)).without_shape(),
+        }
+    }
+}
+
+/// Fills the outputs with the types that the schema's type variables give.
+pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
+    let Some(schema) = cx.schema else { return Ok(()) };
+    let mut bound: SmallVec<[Binding; 4]> = SmallVec::from_elem(Binding::Free, schema.constraints().len());
+    for index in 0..cx.input_count() {
+        let (Some(value), Some(formal)) = (cx.input(index), schema.input_for(index)) else { continue };
+        let free = formal.is_variadic() && !formal.is_homogeneous;
+        let FormalType::Variable(variable) = formal.ty else {
+            if cx.state.options.check_types {
+                check(cx, schema, index, value)?;
+            }
+            continue;
+        };
+        if cx.state.options.check_types {
+            check(cx, schema, index, value)?;
+        }
+        if let Some(slot) = bound.get_mut(usize::from(variable)).filter(|_| !free) {
+            let binding = Binding::of(cx, value);
+            match slot {
+                Binding::Free => *slot = binding,
+                known if cx.state.options.check_types => agree(cx, known, &binding, index)?,
+                _ => {}
+            }
+        }
+    }
+    fill(cx, schema, &bound);
+    Ok(())
+}
+
+fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema, bound: &[Binding]) {
+    for (index, out) in cx.outs.iter_mut().enumerate() {
+        let Some(formal) = schema.output_for(index) else { continue };
+        let only = |set: onnx_schema::TypeSet| set.single().map_or(Ty::Unknown, |id| form(id.form()));
+        out.ty = match formal.ty {
+            FormalType::Concrete(id) => form(id.form()),
+            FormalType::Variable(_) if formal.is_variadic() && !formal.is_homogeneous => continue,
+            FormalType::Variable(variable) => match bound.get(usize::from(variable)) {
+                None | Some(Binding::Free) => only(schema.types_of(formal)),
+                Some(binding) => binding.ty(),
+            },
+        };
+    }
+}
+
+fn form(form: &'static TypeForm) -> Ty {
+    match form {
+        TypeForm::Tensor(elem) => Ty::Tensor(*elem, None),
+        other => other.to_type().into(),
+    }
+}
+
+/// Whether an input has a type that the operator takes.
+fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: onnx_ir::ValueId) -> Outcome {
+    let Some(formal) = schema.input_for(index) else { return Ok(()) };
+    let allowed = schema.types_of(formal);
+    let fits = match Binding::of(cx, value) {
+        Binding::Free => return Ok(()),
+        Binding::Tensor(elem) => allowed.contains_tensor(elem),
+        Binding::Other(ty) => allowed.contains_type(&ty),
+    };
+    if fits {
+        return Ok(());
+    }
+    let name = formal.name;
+    Err(cx.fail(&TYPE_NOT_ALLOWED, format_args!("input {index} `{name}` of {schema} takes {allowed}")))
+}
+
+fn agree(cx: &mut Cx<'_, '_>, known: &Binding, found: &Binding, index: usize) -> Result<(), Stop> {
+    let same = match (known, found) {
+        (Binding::Free, _) | (_, Binding::Free) => true,
+        (Binding::Tensor(known), Binding::Tensor(found)) => known == found,
+        (Binding::Other(_), Binding::Other(_)) => known.ty() == found.ty(),
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    Err(cx.fail(&TYPES_DIFFER, format_args!("input {index} must have the same type as the inputs before it")))
+}

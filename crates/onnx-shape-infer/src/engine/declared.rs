@@ -1,0 +1,270 @@
+//! What the model itself says about types: inputs, initializers, and declarations for values in between.
+//!
+//! Types of the main graph's inputs are taken as they stand. A declaration for a value in between serves where inference
+//! knows nothing, and what rests on it is recorded as assumed. The names of sizes count less there: exporters give one
+//! name to different sizes, so a name that the inputs use, too, is not believed. In nested graphs and functions no name of
+//! a size is believed, as each visit may have another size.
+
+use onnx_ir::{Constant, Def, GraphId, NodeId, ValueId};
+use onnx_types::{Dim, Symbol, Type};
+
+use super::Engine;
+use super::state::State;
+use crate::cx::Out;
+use crate::facts::{Fact, Relation, Strength};
+use crate::fault::DECLARED_DIFFERS;
+use crate::ty::{Dims, Ty, with_shapes};
+
+impl Engine<'_> {
+    /// Takes the types of a main graph's inputs and initializers.
+    pub(super) fn declare_inputs(&mut self, graph: GraphId) {
+        let model = self.state.model;
+        for &value in model.graph(graph).inputs() {
+            let record = model.value(value);
+            let mut ty = record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty));
+            if let Some(constant) = record.initializer() {
+                self.state.check_default(value, &ty, constant);
+                if ty.is_unknown() || model.info().ir_version < 4 {
+                    ty = of_constant(constant);
+                }
+            }
+            if let Ty::Tensor(_, Some(dims)) = &mut ty {
+                self.state.materialize(value, dims);
+                for symbol in dims.iter().flat_map(|&dim| self.state.symbols(dim)) {
+                    self.input_symbols.insert(symbol, ());
+                }
+            }
+            self.state.table.set(value, &ty);
+        }
+        self.declare_initializers(graph);
+    }
+
+    /// Takes the types of a graph's initializers, and for inputs that nobody bound what is declared.
+    pub(super) fn declare_initializers(&mut self, graph: GraphId) {
+        let model = self.state.model;
+        for value in model.initializers(graph) {
+            let record = model.value(value);
+            if let (Def::Initializer(_), Some(constant)) = (record.def(), record.initializer()) {
+                self.state.table.set(value, &of_constant(constant));
+            }
+        }
+        for &value in model.graph(graph).inputs() {
+            if !self.state.table.contains(value)
+                && let Some(ty) = model.value(value).ty()
+            {
+                let mut ty = self.state.declared_inside(ty);
+                if let Ty::Tensor(_, Some(dims)) = &mut ty {
+                    self.state.materialize(value, dims);
+                }
+                self.state.table.set(value, &ty);
+            }
+        }
+    }
+
+    /// Completes what was inferred by what is declared.
+    pub(super) fn merge_declared(&mut self, node: NodeId, value: ValueId, out: &mut Out) {
+        let model = self.state.model;
+        let Some(ty) = model.value(value).ty() else { return };
+        let is_main = self.frames.len() == 1;
+        let declared = if is_main { self.state.declared(ty) } else { self.state.declared_inside(ty) };
+        match (&mut out.ty, declared) {
+            (_, Ty::Unknown) => {}
+            (inferred @ Ty::Unknown, mut declared) => {
+                if self.state.options.declared {
+                    if let Ty::Tensor(_, Some(dims)) = &mut declared {
+                        dims.iter_mut().for_each(|dim| *dim = self.believed(*dim));
+                    }
+                    *inferred = declared;
+                }
+            }
+            (Ty::Tensor(elem, dims), Ty::Tensor(wanted, shape)) => {
+                if *elem != wanted && elem.code() != 0 && wanted.code() != 0 {
+                    let message = format!("it is {} and declared as {}", elem.name(), wanted.name());
+                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                    return;
+                }
+                if elem.code() == 0 {
+                    *elem = wanted;
+                }
+                let Some(shape) = shape else { return };
+                match dims {
+                    Some(dims) if dims.len() != shape.len() => {
+                        let message = format!("it has rank {} and is declared with rank {}", dims.len(), shape.len());
+                        self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                    }
+                    Some(dims) => {
+                        let mut merged = std::mem::take(dims);
+                        self.merge_dims(node, value, &mut merged, &shape);
+                        *dims = merged;
+                    }
+                    None if self.state.options.declared => {
+                        *dims = Some(shape.into_iter().map(|dim| self.believed(dim)).collect());
+                    }
+                    None => {}
+                }
+            }
+            (inferred, declared) => {
+                if !self.state.compatible(inferred, &declared) {
+                    let message = "it is of another type than declared";
+                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                }
+            }
+        }
+    }
+
+    /// A declared size as far as it is believed.
+    fn believed(&self, dim: Dim) -> Dim {
+        match dim {
+            Dim::Known(_) => dim,
+            _ if self.state.symbols(dim).iter().any(|symbol| self.input_symbols.contains_key(symbol)) => Dim::Unknown,
+            _ => dim,
+        }
+    }
+
+    fn merge_dims(&mut self, node: NodeId, value: ValueId, dims: &mut Dims, declared: &[Dim]) {
+        for (axis, (dim, &wanted)) in dims.iter_mut().zip(declared).enumerate() {
+            match (*dim, wanted) {
+                (_, Dim::Unknown) => {}
+                (Dim::Known(found), Dim::Known(size)) if found != size => {
+                    let message = format!("dimension {axis} is {found} and declared as {size}");
+                    self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
+                }
+                (Dim::Known(_), _) => {}
+                (Dim::Unknown, wanted) if self.state.options.declared => *dim = self.believed(wanted),
+                (found, Dim::Known(_)) if self.state.options.declared => {
+                    self.state.facts.add(Fact {
+                        relation: Relation::Equal(found, wanted),
+                        strength: Strength::Assumed,
+                        node: Some(node),
+                    });
+                    *dim = wanted;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl State<'_> {
+    /// The symbols in a dimension.
+    pub(crate) fn symbols(&self, dim: Dim) -> Vec<Symbol> {
+        match dim {
+            Dim::Var(symbol) => vec![symbol],
+            Dim::Expr(_) => self.exprs.symbols(dim),
+            Dim::Known(_) | Dim::Unknown => Vec::new(),
+        }
+    }
+
+    /// A declared type with the texts of its dimension variables read as expressions.
+    pub(crate) fn declared(&mut self, ty: &Type) -> Ty {
+        self.read_dims(ty, |state, dim| match dim {
+            Dim::Known(size) if size < 0 => Dim::Unknown,
+            Dim::Var(name) => state.read_symbol(name),
+            dim => dim,
+        })
+    }
+
+    /// A declared type of a nested graph or a function: the numbers alone.
+    pub(crate) fn declared_inside(&mut self, ty: &Type) -> Ty {
+        self.read_dims(ty, |_, dim| match dim {
+            Dim::Known(size) if size >= 0 => dim,
+            _ => Dim::Unknown,
+        })
+    }
+
+    fn read_dims(&mut self, ty: &Type, mut read: impl FnMut(&mut Self, Dim) -> Dim) -> Ty {
+        let limit = self.options.limits.rank;
+        match Ty::from(ty) {
+            Ty::Tensor(elem, Some(dims)) if dims.len() > limit => Ty::Tensor(elem, None),
+            Ty::Tensor(elem, Some(dims)) => {
+                Ty::Tensor(elem, Some(dims.into_iter().map(|dim| read(self, dim)).collect()))
+            }
+            Ty::Other(ty) => with_shapes(&ty, &mut |shape| {
+                let mut shape = shape.clone();
+                shape.dims_mut().iter_mut().for_each(|dim| *dim = read(self, *dim));
+                Some(shape)
+            })
+            .into(),
+            ty => ty,
+        }
+    }
+
+    /// The dimension that the text of a dimension variable means. A plain name stays; `2*N` becomes an expression.
+    fn read_symbol(&mut self, name: Symbol) -> Dim {
+        let text = self.names.resolve(name);
+        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Dim::Var(name);
+        }
+        let text = text.to_owned();
+        match self.exprs.parse(&mut self.names, &text) {
+            // A number written as text is no promise that other readers understand.
+            Dim::Unknown | Dim::Known(_) => Dim::Var(name),
+            dim => dim,
+        }
+    }
+
+    /// Whether an input's default fits the declared type.
+    fn check_default(&mut self, value: ValueId, declared: &Ty, constant: &Constant) {
+        let found = of_constant(constant);
+        if !self.compatible(&found, declared) {
+            let message = "the initializer is of another type than the input declares";
+            self.failure(&DECLARED_DIFFERS, None, Some(value), message);
+        }
+    }
+
+    /// Whether a value could have both types.
+    pub(crate) fn compatible(&self, a: &Ty, b: &Ty) -> bool {
+        match (a, b) {
+            (Ty::Unknown, _) | (_, Ty::Unknown) => true,
+            (Ty::Tensor(a, left), Ty::Tensor(b, right)) => {
+                (a == b || a.code() == 0 || b.code() == 0) && left.as_deref().zip(right.as_deref()).is_none_or(|(a, b)| fit(a, b))
+            }
+            (Ty::Other(a), Ty::Other(b)) => types_fit(a, b),
+            (Ty::Tensor(..), Ty::Other(_)) | (Ty::Other(_), Ty::Tensor(..)) => false,
+        }
+    }
+}
+
+fn fit(a: &[Dim], b: &[Dim]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.known().zip(b.known()).is_none_or(|(a, b)| a == b))
+}
+
+/// Whether a value could have both types, nested ones included.
+fn types_fit(a: &Type, b: &Type) -> bool {
+    use onnx_types::TypeKind as K;
+    let (mut a, mut b) = (a, b);
+    // As deep as the shallower of the two, without recursion.
+    loop {
+        let (left, right) = match (&a.kind, &b.kind) {
+            (K::Undefined, _) | (_, K::Undefined) => return true,
+            (K::Tensor(x), K::Tensor(y)) | (K::SparseTensor(x), K::SparseTensor(y)) => {
+                let shapes = x.shape.as_ref().zip(y.shape.as_ref());
+                return (x.elem == y.elem || x.elem.code() == 0 || y.elem.code() == 0)
+                    && shapes.is_none_or(|(x, y)| fit(x.dims(), y.dims()));
+            }
+            (K::Sequence(x), K::Sequence(y)) | (K::Optional(x), K::Optional(y)) => (x, y),
+            (K::Map { key: k, value: x }, K::Map { key: l, value: y }) if k == l => (x, y),
+            (K::Opaque { .. }, K::Opaque { .. }) => return a == b,
+            _ => return false,
+        };
+        match (left, right) {
+            (Some(left), Some(right)) => (a, b) = (left, right),
+            _ => return true,
+        }
+    }
+}
+
+/// The type of a constant.
+pub(crate) fn of_constant(constant: &Constant) -> Ty {
+    let dims = |dims: &[i64]| dims.iter().map(|&size| Dim::Known(size)).collect::<Dims>();
+    match constant {
+        Constant::Dense(tensor) if tensor.dims().iter().all(|&size| size >= 0) => {
+            Ty::Tensor(tensor.elem(), Some(dims(tensor.dims())))
+        }
+        Constant::Dense(tensor) => Ty::Tensor(tensor.elem(), None),
+        Constant::Sparse(sparse) => {
+            let elem = sparse.values.as_ref().map_or(onnx_types::ElemType::Undefined, |values| values.elem());
+            Type::sparse_tensor(elem, Some(onnx_types::Shape::known(&sparse.dims))).into()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The walk over graphs: one pass in order, with an explicit stack for nested graphs and calls.
+
+mod bind;
+pub(crate) mod call;
+pub(crate) mod control;
+mod declared;
+mod frame;
+mod node;
+pub(crate) mod state;
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{FunctionId, GraphId, Model, NodeId};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+use crate::fault::LIMIT;
+use crate::options::Options;
+use crate::registry::Custom;
+use call::Memo;
+use frame::Frame;
+use state::State;
+
+/// One run.
+pub(crate) struct Engine<'m> {
+    pub(crate) state: State<'m>,
+    custom: HashMap<(Symbol, Symbol), Custom, RandomState>,
+    frames: Vec<Frame<'m>>,
+    memo: Memo,
+    /// The functions whose bodies are being visited.
+    active: SecondaryMap<FunctionId, ()>,
+    /// How many more nodes may be visited.
+    left: usize,
+    /// Symbols that the inputs of the main graph declare.
+    input_symbols: HashMap<Symbol, (), RandomState>,
+}
+
+impl<'m> Engine<'m> {
+    /// A run over a model whose names and expressions are lent to it.
+    pub(crate) fn new(
+        model: &'m Model,
+        options: &'m Options<'m>,
+        names: onnx_types::Interner,
+        exprs: onnx_types::expr::ExprTable,
+    ) -> Self {
+        let custom = options.registry.resolve(&names);
+        let left = model.node_count().saturating_mul(options.limits.visits).saturating_add(100_000);
+        let mut state = State::new(model, options, names, exprs);
+        state.table.reserve(model.value_count());
+        Self {
+            state,
+            custom,
+            frames: Vec::new(),
+            memo: Memo::default(),
+            active: SecondaryMap::new(),
+            left,
+            input_symbols: HashMap::default(),
+        }
+    }
+
+    /// Infers the main graph and everything in it.
+    pub(crate) fn run(&mut self) {
+        let graph = self.state.model.main_graph();
+        self.declare_inputs(graph);
+        self.enter_main(graph);
+        self.drive();
+    }
+
+    /// Visits nodes until no graph is open.
+    fn drive(&mut self) {
+        while let Some(frame) = self.frames.last_mut() {
+            match frame.next(self.state.model) {
+                Some(node) if self.left > 0 => {
+                    self.left -= 1;
+                    self.visit(node);
+                }
+                Some(_) => {
+                    let node = self.frames.first().and_then(|frame| frame.current());
+                    self.state.failure(&LIMIT, node, None, "nested graphs and functions need more visits than the limit allows");
+                    self.frames.clear();
+                }
+                None => self.leave(),
+            }
+        }
+    }
+
+    /// Closes the innermost graph and lets the rule that entered it go on.
+    fn leave(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.state.end_visit(frame.graph);
+            if let Some(node) = self.frames.last().and_then(Frame::current) {
+                self.resume(node);
+            }
+        }
+    }
+
+    fn enter_main(&mut self, graph: GraphId) {
+        let opsets = self.state.model.info().opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
+        self.frames.push(Frame::new(self.state.model, graph, opsets, std::rc::Rc::from([])));
+    }
+
+    /// The node whose rule is to go on, for places.
+    fn caller(&self) -> Option<NodeId> {
+        self.frames.last().and_then(Frame::current)
+    }
+}

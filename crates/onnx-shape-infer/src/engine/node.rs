@@ -1,0 +1,236 @@
+//! One node: which rule serves it, running it, and taking what it says.
+
+use std::rc::Rc;
+
+use onnx_ir::{FunctionId, Node, NodeId};
+use onnx_schema::{Schema, lookup};
+use smallvec::SmallVec;
+
+use super::Engine;
+use super::control::{Control, Step};
+use super::frame::Frame;
+use crate::cx::{Cx, Out, Outcome, Stop};
+use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
+use crate::ty::Ty;
+
+/// What serves a node.
+enum Target {
+    Plain(RuleFn, Option<RuleFn>),
+    Custom(Custom),
+    Control(ControlFn),
+    Call(FunctionId),
+    Nothing,
+}
+
+impl<'m> Engine<'m> {
+    /// Visits the node that the innermost frame stands at.
+    pub(super) fn visit(&mut self, node: NodeId) {
+        self.step(node, None);
+    }
+
+    /// Goes on with a node whose rule had entered a graph.
+    pub(super) fn resume(&mut self, node: NodeId) {
+        let control = self.frames.last_mut().and_then(|frame| frame.control.take());
+        self.step(node, control);
+    }
+
+    fn step(&mut self, id: NodeId, control: Option<Box<Control>>) {
+        let node = self.state.model.node(id);
+        let Some(frame) = self.frames.last() else { return };
+        let opset = frame.opset(node.domain());
+        let args = Rc::clone(&frame.args);
+        let (schema, target) = self.target(node, opset);
+        let mut cx = Cx {
+            state: &mut self.state,
+            id,
+            node,
+            schema,
+            opset: opset.unwrap_or(0),
+            args: &args,
+            outs: SmallVec::from_elem(Out::default(), node.outputs().len()),
+        };
+        let step = if super::bind::bind(&mut cx).is_err() {
+            Err(Stop::Failed)
+        } else {
+            match &target {
+                Target::Plain(infer, values) => run_plain(&mut cx, *infer, *values),
+                Target::Custom(custom) => run_custom(&mut cx, custom),
+                Target::Nothing => Ok(Next::Done),
+                Target::Control(rule) => {
+                    let mut control = control.unwrap_or_default();
+                    rule(&mut cx, &mut control).map(|step| Next::of(step, control))
+                }
+                Target::Call(function) => {
+                    let mut control = control.unwrap_or_default();
+                    let step = super::call::step(&mut cx, &mut control, *function, &mut self.memo, &mut self.active);
+                    step.map(|step| Next::of(step, control))
+                }
+            }
+        };
+        let mut outs = std::mem::take(&mut cx.outs);
+        match step {
+            Ok(Next::Enter(graph, control)) => {
+                if self.enter(graph, control) {
+                    return;
+                }
+                // Nested too deep: what the graph gives is not known.
+                outs.clear();
+            }
+            // What contradicts itself says nothing about sizes.
+            Err(Stop::Failed) => outs.iter_mut().for_each(|out| {
+                out.content = None;
+                out.ty = out.ty.without_shape();
+            }),
+            Ok(Next::Done) | Err(Stop::Unknown) => {}
+        }
+        self.finish(id, node, outs);
+    }
+
+    fn target(&self, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target) {
+        if !self.custom.is_empty()
+            && let Some(custom) = self.custom.get(&(node.domain(), node.op()))
+        {
+            return (None, Target::Custom(custom.clone()));
+        }
+        if let Some(schema) = opset.and_then(|version| lookup(node.domain(), node.op(), version)) {
+            let target = match TABLE.get(schema.id().index()) {
+                Some(entry) => match entry.infer {
+                    Some(Rule::Plain(rule)) => Target::Plain(rule, entry.values),
+                    Some(Rule::Control(rule)) => Target::Control(rule),
+                    None => Target::Nothing,
+                },
+                None => Target::Nothing,
+            };
+            return (Some(schema), target);
+        }
+        let model = self.state.model;
+        let function = if model.functions().is_empty() {
+            None
+        } else {
+            model.find_function(node.domain(), node.op(), node.overload())
+        };
+        (None, function.map_or(Target::Nothing, Target::Call))
+    }
+
+    /// Opens a graph for the current node. Says no when too many are open.
+    fn enter(&mut self, graph: onnx_ir::GraphId, control: Box<Control>) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let (opsets, args) = match &control.call {
+            Some(call) => self.callee_scope(frame, call),
+            None => (Rc::clone(&frame.opsets), Rc::clone(&frame.args)),
+        };
+        if self.frames.len() >= self.state.options.limits.nesting {
+            let node = self.caller();
+            let message = "graphs and calls are nested deeper than the limit allows";
+            self.state.failure(&crate::fault::LIMIT, node, None, message);
+            if let Some(call) = &control.call {
+                self.active.remove(call.function);
+            }
+            return false;
+        }
+        self.clear(graph);
+        let opened = Frame::new(self.state.model, graph, opsets, args);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.control = Some(control);
+        }
+        self.frames.push(opened);
+        true
+    }
+
+    /// Forgets what an earlier visit of a graph found, but not what its inputs were bound to, and reads its initializers.
+    fn clear(&mut self, graph: onnx_ir::GraphId) {
+        let model = self.state.model;
+        for node in model.nodes(graph) {
+            for &value in model.node(node).outputs().iter().flatten() {
+                self.state.table.clear(value);
+            }
+        }
+        self.declare_initializers(graph);
+    }
+
+    /// Takes what a rule said about the outputs of a node.
+    fn finish(&mut self, id: NodeId, node: &'m Node, outs: SmallVec<[Out; 2]>) {
+        let mut outs = outs.into_iter();
+        for &value in node.outputs() {
+            let mut out = outs.next().unwrap_or_default();
+            let Some(value) = value else { continue };
+            self.merge_declared(id, value, &mut out);
+            if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
+                self.state.materialize(value, dims);
+            }
+            let content = out.content.filter(|content| holds(&out.ty, content.len()));
+            self.state.table.set(value, &out.ty);
+            if content.is_some() || self.state.table.content(value).is_some() {
+                self.state.table.set_content(value, content);
+            }
+        }
+    }
+}
+
+/// What follows a rule.
+enum Next {
+    Enter(onnx_ir::GraphId, Box<Control>),
+    Done,
+}
+
+impl Next {
+    fn of(step: Step, mut control: Box<Control>) -> Self {
+        match step {
+            Step::Enter(graph) => {
+                control.round = control.round.saturating_add(1);
+                Self::Enter(graph, control)
+            }
+            Step::Done => Self::Done,
+        }
+    }
+}
+
+fn run_plain(cx: &mut Cx<'_, '_>, infer: RuleFn, values: Option<RuleFn>) -> Outcome<Next> {
+    let inferred = infer(cx);
+    if inferred == Err(Stop::Failed) {
+        return Err(Stop::Failed);
+    }
+    if let Some(values) = values
+        && cx.wants_content()
+        && values(cx) == Err(Stop::Failed)
+    {
+        return Err(Stop::Failed);
+    }
+    inferred.map(|()| Next::Done)
+}
+
+fn run_custom(cx: &mut Cx<'_, '_>, custom: &Custom) -> Outcome<Next> {
+    let inferred = (custom.infer)(cx);
+    if inferred == Err(Stop::Failed) {
+        return Err(Stop::Failed);
+    }
+    if let Some(values) = &custom.values
+        && cx.wants_content()
+        && values(cx) == Err(Stop::Failed)
+    {
+        return Err(Stop::Failed);
+    }
+    inferred.map(|()| Next::Done)
+}
+
+impl Cx<'_, '_> {
+    /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
+    fn wants_content(&self) -> bool {
+        let limit = self.state.options.limits.content;
+        let small = |out: &Out| match out.ty.dims() {
+            Some(dims) => count(dims).is_some_and(|count| count <= limit),
+            None => false,
+        };
+        self.state.options.values && self.outs.iter().any(small)
+    }
+}
+
+/// The number of elements of a shape, if all its sizes are numbers.
+fn count(dims: &[onnx_types::Dim]) -> Option<usize> {
+    dims.iter().try_fold(1_usize, |count, dim| count.checked_mul(usize::try_from(dim.known()?).ok()?))
+}
+
+/// Whether a value of this type has so many elements.
+fn holds(ty: &Ty, len: usize) -> bool {
+    ty.dims().and_then(count) == Some(len)
+}

@@ -1,0 +1,142 @@
+//! What was concluded about dimensions on the way, and on what ground.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::NodeId;
+use onnx_types::expr::{Bounds, ExprTable, SymbolBounds};
+use onnx_types::{Dim, Symbol};
+
+/// A relation between dimensions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Relation {
+    /// Both have the same value.
+    Equal(Dim, Dim),
+    /// The first is at most the second.
+    AtMost(Dim, Dim),
+    /// The first divides the second without a remainder.
+    Divides(Dim, Dim),
+    /// They are equal, or one of them is 1: they broadcast.
+    Broadcasts(Dim, Dim),
+}
+
+/// How much a fact can be relied on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Strength {
+    /// It follows from the meaning of an operator: a valid run of the model cannot have it otherwise.
+    Proved,
+    /// It holds if the model's own declarations do, or where numbers stay in the range of their type.
+    Assumed,
+}
+
+/// Something that holds whenever the results of inference do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// What holds.
+    pub relation: Relation,
+    /// On what ground.
+    pub strength: Strength,
+    /// The node that it was concluded from; none for what the graph declares.
+    pub node: Option<NodeId>,
+}
+
+/// The facts of one run. Facts that hold for all sizes anyway are not kept, nor is the same fact twice.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    list: Vec<Fact>,
+    known: HashMap<Relation, u32, RandomState>,
+    bounds: HashMap<Symbol, Bounds, RandomState>,
+}
+
+/// More facts than this are not kept: a bound on memory, far above what models have.
+const MAX_FACTS: usize = 1 << 20;
+
+impl Facts {
+    /// The facts in the order in which they were found.
+    #[must_use]
+    pub fn all(&self) -> &[Fact] {
+        &self.list
+    }
+
+    /// The conditions under which the results hold: the facts that do not follow from the meaning of operators.
+    pub fn guards(&self) -> impl Iterator<Item = &Fact> {
+        self.list.iter().filter(|fact| fact.strength == Strength::Assumed)
+    }
+
+    pub(crate) fn add(&mut self, fact: Fact) {
+        if self.list.len() >= MAX_FACTS {
+            return;
+        }
+        let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let known = *self.known.entry(fact.relation).or_insert(position);
+        if known == position {
+            self.list.push(fact);
+        } else if let Some(known) = self.list.get_mut(known as usize)
+            && fact.strength < known.strength
+        {
+            *known = fact;
+        }
+    }
+
+    pub(crate) fn has(&self, relation: Relation) -> bool {
+        self.known.contains_key(&relation)
+    }
+
+    /// Narrows the interval of a symbol.
+    pub(crate) fn bound(&mut self, symbol: Symbol, lo: Option<i64>, hi: Option<i64>) {
+        let bounds = self.bounds.entry(symbol).or_insert(Bounds::NON_NEGATIVE);
+        bounds.lo = bounds.lo.max(lo);
+        bounds.hi = match (bounds.hi, hi) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.
+    #[must_use]
+    pub fn eq(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
+        if a == b {
+            return (!a.is_unknown()).then_some(true);
+        }
+        if a.is_unknown() || b.is_unknown() {
+            return None;
+        }
+        if self.has(Relation::Equal(a, b)) || self.has(Relation::Equal(b, a)) {
+            return Some(true);
+        }
+        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
+        let apart = |low: Bounds, high: Bounds| low.hi.zip(high.lo).is_some_and(|(hi, lo)| hi < lo);
+        (apart(left, right) || apart(right, left)).then_some(false)
+    }
+
+    /// Whether the first is at most the second whenever the results hold: `None` when that is not known.
+    #[must_use]
+    pub fn le(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
+        if a.is_unknown() || b.is_unknown() {
+            return None;
+        }
+        if self.has(Relation::AtMost(a, b)) || exprs.proves_le_in(a, b, self) {
+            return Some(true);
+        }
+        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
+        left.lo.zip(right.hi).is_some_and(|(lo, hi)| lo > hi).then_some(false)
+    }
+
+    /// Whether a number divides a dimension whenever the results hold; `false` when that is not known.
+    #[must_use]
+    pub fn divides(&self, exprs: &ExprTable, k: i64, dim: Dim) -> bool {
+        exprs.divides(k, dim) || self.has(Relation::Divides(Dim::Known(k), dim))
+    }
+
+    /// The interval of a dimension.
+    #[must_use]
+    pub fn bounds(&self, exprs: &ExprTable, dim: Dim) -> Bounds {
+        exprs.bounds_in(dim, self)
+    }
+}
+
+impl SymbolBounds for Facts {
+    fn bounds(&self, symbol: Symbol) -> Bounds {
+        self.bounds.get(&symbol).copied().unwrap_or(Bounds::NON_NEGATIVE)
+    }
+}

@@ -1,0 +1,62 @@
+//! Operators whose inputs broadcast to one shape.
+
+use crate::content::{Content, Elem};
+use crate::cx::{Cx, Outcome, Stop};
+use crate::ty::Dims;
+
+/// The first output has the shape that all inputs broadcast to.
+pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
+    let mut dims = cx.shape(0)?;
+    for index in 1..cx.input_count() {
+        let other = cx.shape(index)?;
+        dims = cx.broadcast(&dims, &other)?;
+    }
+    cx.set_shape(0, dims);
+    Ok(())
+}
+
+/// The elements of the inputs that stand together in each element of the first output, whose shape is known. Nothing when
+/// nothing is known about the elements of an input that is needed.
+pub(crate) fn zip(cx: &mut Cx<'_, '_>, inputs: &[usize], mut join: impl FnMut(&mut Cx<'_, '_>, &[Elem]) -> Elem) -> Outcome {
+    let out: Dims = cx.output_ty(0).dims().map(Dims::from_slice).ok_or(Stop::Unknown)?;
+    let mut sources: Vec<(Option<Content>, Vec<usize>)> = Vec::with_capacity(inputs.len());
+    for &index in inputs {
+        let strides = strides(&cx.shape(index)?, out.len()).ok_or(Stop::Unknown)?;
+        sources.push((cx.content(index), strides));
+    }
+    if sources.iter().all(|(content, _)| content.is_none()) {
+        return Err(Stop::Unknown);
+    }
+    let sizes: Option<Vec<usize>> = out.iter().map(|dim| usize::try_from(dim.known()?).ok()).collect();
+    let sizes = sizes.ok_or(Stop::Unknown)?;
+    let total: usize = sizes.iter().product();
+    let mut elems = Vec::with_capacity(total);
+    let mut joined = Vec::with_capacity(sources.len());
+    for linear in 0..total {
+        joined.clear();
+        for (content, strides) in &sources {
+            let mut rest = linear;
+            let mut at = 0;
+            for (&size, &stride) in sizes.iter().zip(strides).rev() {
+                at += rest % size * stride;
+                rest /= size;
+            }
+            joined.push(content.as_ref().and_then(|content| content.get(at)).copied().unwrap_or_default());
+        }
+        elems.push(join(cx, &joined));
+    }
+    cx.set_content(0, elems);
+    Ok(())
+}
+
+/// By how many elements each axis of the result steps in an input: none along axes that it is repeated along.
+fn strides(dims: &[onnx_types::Dim], rank: usize) -> Option<Vec<usize>> {
+    let mut strides = vec![0; rank];
+    let mut step = 1_usize;
+    for (stride, dim) in strides.iter_mut().rev().zip(dims.iter().rev()) {
+        let size = usize::try_from(dim.known()?).ok()?;
+        *stride = if size == 1 { 0 } else { step };
+        step = step.checked_mul(size)?;
+    }
+    Some(strides)
+}

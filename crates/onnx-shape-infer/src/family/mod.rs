@@ -1,0 +1,5 @@
+//! What many operators have in common.
+
+pub(crate) mod arithmetic;
+pub(crate) mod broadcast;
+pub(crate) mod elementwise;

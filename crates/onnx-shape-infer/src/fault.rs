@@ -1,0 +1,78 @@
+//! What inference can find wrong with a model: the rules 3xxx.
+
+use onnx_diag::{Reference, Rule, Severity};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $reference:ident, $summary:literal;)*) => {
+        $($(#[$doc])*
+        pub static $name: Rule = Rule {
+            code: $code,
+            slug: $slug,
+            severity: Severity::Error,
+            summary: $summary,
+            spec: "",
+            reference: Reference::$reference,
+            explain: include_str!(concat!("rules/", $slug, ".md")),
+        };)*
+
+        /// The rules of inference, by ascending code.
+        pub static RULES: &[&Rule] = &[$(&$name),*];
+    };
+}
+
+rules! {
+    /// An input has a type that the operator does not take.
+    TYPE_NOT_ALLOWED = 3001, "input-type-not-allowed", Enforced,
+        "An input has a type that the operator does not take.";
+    /// Inputs that share a type variable have different types.
+    TYPES_DIFFER = 3002, "input-types-differ", Enforced,
+        "Inputs that must have the same type have different ones.";
+    /// A value is of another kind than the operator takes, such as a sequence in place of a tensor.
+    WRONG_KIND = 3003, "value-of-wrong-kind", Enforced,
+        "A value is of another kind than the operator takes.";
+    /// An input has a rank that the operator does not take.
+    WRONG_RANK = 3004, "rank-not-allowed", Enforced,
+        "An input has a rank that the operator does not take.";
+    /// An axis is outside the rank of the tensor.
+    AXIS_OUT_OF_RANGE = 3005, "axis-out-of-range", Enforced,
+        "An axis is outside the rank of the tensor.";
+    /// An axis stands twice where each may stand once.
+    AXIS_TWICE = 3006, "axis-named-twice", Enforced,
+        "An axis is named twice where each may be named once.";
+    /// Two sizes that must be equal are not.
+    SIZES_DIFFER = 3007, "sizes-differ", Enforced,
+        "Two sizes that must be equal are not.";
+    /// Shapes do not broadcast.
+    NO_BROADCAST = 3008, "shapes-do-not-broadcast", Enforced,
+        "The shapes of inputs do not broadcast to one shape.";
+    /// A size would be negative.
+    NEGATIVE_SIZE = 3009, "size-negative", Enforced,
+        "A dimension of an output would be negative.";
+    /// A tensor is to be given a shape with another number of elements.
+    COUNT_DIFFERS = 3010, "element-count-differs", Enforced,
+        "A tensor is given a shape for another number of elements.";
+    /// An attribute has a value with which the operator means nothing.
+    BAD_ATTRIBUTE = 3011, "attribute-value-not-allowed", Enforced,
+        "An attribute has a value that the operator does not take.";
+    /// The elements of an input have values with which the operator means nothing.
+    BAD_VALUE = 3012, "input-value-not-allowed", Enforced,
+        "An input has elements that the operator does not take.";
+    /// An input, output or attribute that is needed is missing.
+    MISSING = 3013, "part-missing", Enforced,
+        "An input, output or attribute that the operator needs is missing.";
+    /// The numbers of inputs or outputs of a nested graph or function do not fit its caller.
+    BODY_ARITY = 3014, "body-arity-differs", Enforced,
+        "The inputs or outputs of a nested graph or function do not fit their caller.";
+    /// The branches of a conditional give different types.
+    BRANCHES_DIFFER = 3015, "branch-types-differ", Enforced,
+        "The branches of a conditional give values of different types.";
+    /// What was inferred contradicts what the model declares.
+    DECLARED_DIFFERS = 3016, "declared-type-differs", Enforced,
+        "An inferred type contradicts the declared one.";
+    /// A function calls itself.
+    RECURSION = 3017, "function-calls-itself", Enforced,
+        "A function calls itself, directly or through others.";
+    /// A limit ended inference early.
+    LIMIT = 3018, "inference-limit-reached", NotEnforced,
+        "A limit ended inference before all values were visited.";
+}

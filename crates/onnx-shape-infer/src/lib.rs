@@ -1,0 +1,23 @@
+//! Types, shapes and shape values of every ONNX operator, with dimension algebra.
+#![forbid(unsafe_code)]
+
+mod content;
+mod cx;
+mod engine;
+mod facts;
+pub mod fault;
+mod family;
+mod ops;
+mod options;
+mod registry;
+mod result;
+mod table;
+mod ty;
+
+pub use content::{Content, Elem};
+pub use cx::{Cx, Ints, Outcome, Param, Stop};
+pub use facts::{Fact, Facts, Relation, Strength};
+pub use options::{InferLimits, Options};
+pub use registry::{CustomRule, InferRegistry, RuleFn, uncovered};
+pub use result::{Inference, infer};
+pub use ty::{Dims, Ty};

@@ -1,0 +1,5 @@
+//! Operators with graphs.
+
+use crate::registry::OpRules;
+
+pub(in crate::ops) const RULES: &[OpRules] = &[];

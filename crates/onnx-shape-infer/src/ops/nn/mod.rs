@@ -1,0 +1,5 @@
+//! Layers of neural networks.
+
+use crate::registry::OpRules;
+
+pub(in crate::ops) const RULES: &[OpRules] = &[];

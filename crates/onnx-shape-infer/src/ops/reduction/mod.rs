@@ -1,0 +1,5 @@
+//! Reductions along axes.
+
+use crate::registry::OpRules;
+
+pub(in crate::ops) const RULES: &[OpRules] = &[];

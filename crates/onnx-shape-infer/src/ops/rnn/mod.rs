@@ -1,0 +1,5 @@
+//! Recurrent layers.
+
+use crate::registry::OpRules;
+
+pub(in crate::ops) const RULES: &[OpRules] = &[];

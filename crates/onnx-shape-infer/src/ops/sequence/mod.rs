@@ -1,0 +1,5 @@
+//! Sequences and optional values.
+
+use crate::registry::OpRules;
+
+pub(in crate::ops) const RULES: &[OpRules] = &[];

@@ -1,0 +1,124 @@
+//! `Reshape`: the same elements under another shape, an attribute until version 4 and an input from version 5 on.
+//!
+//! A 0 copies the size of the input at the same place unless `allowzero` is set, and one -1 stands for what is left. What
+//! is left is the exact quotient of the numbers of elements; that it is whole is proved by the node's being valid. A shape
+//! whose numbers are known and do not fit is a fault, which the reference accepts.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+
+use crate::cx::{Cx, Outcome, Stop};
+use crate::facts::Relation;
+use crate::family::elementwise::keep_elements;
+use crate::fault::{BAD_VALUE, COUNT_DIFFERS};
+use crate::registry::{OpRules, infer, since};
+use crate::ty::Dims;
+
+pub(super) const RULES: OpRules = infer(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)])
+    .values(&[since(1, keep_elements)]);
+
+fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
+    let shape: Dims = cx.ints(attr::SHAPE)?.ok_or(Stop::Unknown)?.iter().map(|&size| Dim::Known(size)).collect();
+    reshape(cx, &shape)
+}
+
+fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
+    let shape = cx.elements(1).ok_or(Stop::Unknown)?;
+    reshape(cx, &shape)
+}
+
+fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim]) -> Outcome {
+    let copies = cx.int(attr::ALLOWZERO)?.unwrap_or(0) == 0;
+    let input = cx.shape(0).ok();
+    let mut dims = Dims::with_capacity(wanted.len());
+    let mut rest = None;
+    for (at, &size) in wanted.iter().enumerate() {
+        dims.push(match size {
+            Dim::Known(-1) if rest.is_some() => return Err(cx.fail(&BAD_VALUE, "the shape has more than one -1")),
+            Dim::Known(-1) => {
+                rest = Some(at);
+                Dim::Unknown
+            }
+            Dim::Known(0) if copies => match &input {
+                Some(input) => match input.get(at) {
+                    Some(&dim) => dim,
+                    None => {
+                        let message = format_args!("size {at} of the shape is 0, but the input has no such dimension");
+                        return Err(cx.fail(&BAD_VALUE, message));
+                    }
+                },
+                None => Dim::Unknown,
+            },
+            Dim::Known(size) if size < 0 => {
+                return Err(cx.fail(&BAD_VALUE, format_args!("size {at} of the shape is {size}")));
+            }
+            // A size that could be 0 or -1 at run time means something else then.
+            size => as_size(cx, size, copies, input.as_ref().and_then(|input| input.get(at)).copied()),
+        });
+    }
+    let unknown = dims.iter().filter(|dim| dim.is_unknown()).count();
+    if let (Some(input), true) = (&input, unknown <= 1) {
+        settle(cx, input, &mut dims, rest)?;
+    }
+    cx.set_shape(0, dims);
+    Ok(())
+}
+
+/// A computed size as a dimension. A size that is 0 copies, unless the size copied is the same; so a size that is not known
+/// to be positive must be the dimension of the input, or the input must have no elements, or have no such dimension.
+fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) -> Dim {
+    let at_least = |cx: &Cx<'_, '_>, bound: i64| cx.dims_le(Dim::Known(bound), size) == Some(true);
+    if size.is_unknown() || !at_least(cx, -1) {
+        return Dim::Unknown;
+    }
+    if at_least(cx, 1) || (at_least(cx, 0) && (!copies || copied == Some(size))) {
+        return size;
+    }
+    if at_least(cx, 0) {
+        // Where the size is 0 and copies something else, the shape is not the one computed: that this does not happen is
+        // what every exporter means.
+        cx.assume(Relation::AtMost(Dim::Known(1), size));
+        return size;
+    }
+    Dim::Unknown
+}
+
+/// Finds the one size that is left, by the number of elements, and compares the numbers where all are known.
+fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usize>) -> Outcome {
+    let left = dims.iter().position(|dim| dim.is_unknown());
+    let others: Dims = dims.iter().copied().filter(|dim| !dim.is_unknown()).collect();
+    // Sizes that stand on both sides need not be multiplied, which keeps the quotient simple. It is sound for -1 alone:
+    // with a 0 among them nothing is left to divide by, and the node is not valid.
+    let (from, to) = (cx.product(input), cx.product(&others));
+    let Some(left) = left else {
+        if let (Dim::Known(from), Dim::Known(to)) = (from, to)
+            && from != to
+        {
+            return Err(cx.fail(&COUNT_DIFFERS, format_args!("{from} elements are given a shape for {to}")));
+        }
+        if from != to && !from.is_unknown() && !to.is_unknown() {
+            cx.prove(Relation::Equal(from, to));
+        }
+        return Ok(());
+    };
+    if to == Dim::Known(0) {
+        // Any size fits; a -1 has no meaning here, and other readers take 0 for it or refuse.
+        return Ok(());
+    }
+    if let (Dim::Known(from), Dim::Known(to)) = (from, to)
+        && from % to != 0
+    {
+        if rest.is_none() {
+            return Ok(());
+        }
+        return Err(cx.fail(&COUNT_DIFFERS, format_args!("{from} elements cannot be divided into parts of {to}")));
+    }
+    let size = cx.dims().exact_div(from, to);
+    if !size.is_unknown() {
+        cx.prove(Relation::Divides(to, from));
+    }
+    if let Some(slot) = dims.get_mut(left) {
+        *slot = size;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! What a caller can choose.
+
+use onnx_types::tensor::{DataSource, NoData};
+
+use crate::registry::InferRegistry;
+
+/// How inference runs; [`Options::default`] serves most callers.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Options<'a> {
+    /// Whether elements of small tensors are followed, so that shapes which are computed in the graph become known. The
+    /// reference calls it `data_prop`. On by default.
+    pub values: bool,
+    /// Whether the element types of inputs are checked against the schemas. Off by default: the checker does it, too.
+    pub check_types: bool,
+    /// Whether types that the model declares for values in between (`value_info`, types of outputs) serve where inference
+    /// knows nothing. What rests on them is recorded as assumed. On by default.
+    pub declared: bool,
+    /// Rules for operators that ONNX does not define, or other rules for those it does.
+    pub registry: &'a InferRegistry,
+    /// Where external tensors are read from when a small value is needed. By default they are not.
+    pub data: &'a dyn DataSource,
+    /// Bounds on work and memory.
+    pub limits: InferLimits,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            values: true,
+            check_types: false,
+            declared: true,
+            registry: InferRegistry::standard(),
+            data: &NoData,
+            limits: InferLimits::default(),
+        }
+    }
+}
+
+impl<'a> Options<'a> {
+    /// The same with these rules.
+    #[must_use]
+    pub const fn with_registry(mut self, registry: &'a InferRegistry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// The same with this source of external tensors.
+    #[must_use]
+    pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {
+        self.data = data;
+        self
+    }
+}
+
+/// Bounds on the work and the memory of one run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct InferLimits {
+    /// The greatest number of elements of a tensor that is followed. 256 by default; shapes have far fewer.
+    pub content: usize,
+    /// The greatest rank of a shape that is derived from a value. 1024 by default, as in the reference.
+    pub rank: usize,
+    /// How many nodes are visited for each node of the model, bodies of loops and functions counted each time. Nodes
+    /// beyond `visits` times their number plus 100,000 are left unknown. 64 by default.
+    pub visits: usize,
+    /// How deep graphs and calls may be nested in each other. 4096 by default.
+    pub nesting: usize,
+}
+
+impl Default for InferLimits {
+    fn default() -> Self {
+        Self { content: 256, rank: 1024, visits: 64, nesting: 4096 }
+    }
+}

@@ -1,0 +1,243 @@
+//! Which rule serves which operator.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use foldhash::fast::RandomState;
+use onnx_schema::{SchemaId, domain, versions};
+use onnx_types::Symbol;
+
+use crate::cx::{Cx, Outcome};
+use crate::engine::control::{Control, Step};
+use crate::ops;
+
+/// A rule: sets what it can say about the outputs of a node.
+pub type RuleFn = fn(&mut Cx<'_, '_>) -> Outcome;
+
+/// A rule of an operator with graphs: called once at the start and again after each graph that it entered.
+pub(crate) type ControlFn = fn(&mut Cx<'_, '_>, &mut Control) -> Outcome<Step>;
+
+/// What serves an operator from some version on, until the next row.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    since: i64,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    Plain(RuleFn),
+    Control(ControlFn),
+}
+
+/// From this version on, until the next row of the operator, `rule` serves.
+pub(crate) const fn since(version: i64, rule: RuleFn) -> Row {
+    Row { since: version, rule: Rule::Plain(rule) }
+}
+
+/// The same for an operator with graphs.
+pub(crate) const fn since_control(version: i64, rule: ControlFn) -> Row {
+    Row { since: version, rule: Rule::Control(rule) }
+}
+
+/// The rules of one operator.
+#[derive(Clone, Copy)]
+pub(crate) struct OpRules {
+    domain: Symbol,
+    op: Symbol,
+    rows: &'static [Row],
+    values: &'static [Row],
+}
+
+/// The rules of an operator of the default domain: what they infer about types and shapes.
+pub(crate) const fn infer(op: Symbol, rows: &'static [Row]) -> OpRules {
+    OpRules { domain: domain::ONNX, op, rows, values: &[] }
+}
+
+impl OpRules {
+    /// The same for an operator of another domain.
+    pub(crate) const fn of(mut self, domain: Symbol) -> Self {
+        self.domain = domain;
+        self
+    }
+
+    /// How the operator computes small tensors; runs after the types of the outputs are known.
+    pub(crate) const fn values(mut self, rows: &'static [Row]) -> Self {
+        self.values = rows;
+        self
+    }
+}
+
+/// What serves one schema.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) infer: Option<Rule>,
+    pub(crate) values: Option<RuleFn>,
+}
+
+const COUNT: usize = SchemaId::COUNT;
+
+/// The rules of all schemas, by schema.
+pub(crate) static TABLE: [Entry; COUNT] = fold(ops::GROUPS);
+
+/// Lays the rows out by schema. An unknown version, rows that are out of order, and an operator that stands twice do not
+/// compile.
+const fn fold(groups: &[&[OpRules]]) -> [Entry; COUNT] {
+    let mut table = [Entry { infer: None, values: None }; COUNT];
+    let mut group = 0;
+    while group < groups.len() {
+        let rules = groups[group];
+        let mut at = 0;
+        while at < rules.len() {
+            lay(&mut table, &rules[at]);
+            at += 1;
+        }
+        group += 1;
+    }
+    table
+}
+
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+const fn lay(table: &mut [Entry; COUNT], rules: &OpRules) {
+    let schemas = versions(rules.domain, rules.op);
+    if schemas.is_empty() {
+        panic!("rules for an operator that ONNX does not define");
+    }
+    let mut at = 0;
+    while at < schemas.len() {
+        let entry = &mut table[schemas[at].id().index()];
+        if entry.infer.is_some() {
+            panic!("an operator has rules twice");
+        }
+        if let Some(row) = row_for(rules.rows, schemas[at].since_version()) {
+            entry.infer = Some(row.rule);
+        }
+        if let Some(row) = row_for(rules.values, schemas[at].since_version()) {
+            match row.rule {
+                Rule::Plain(rule) => entry.values = Some(rule),
+                Rule::Control(_) => panic!("a rule for values enters no graphs"),
+            }
+        }
+        at += 1;
+    }
+    check_rows(rules.rows, schemas);
+    check_rows(rules.values, schemas);
+}
+
+const fn row_for(rows: &'static [Row], version: i64) -> Option<&'static Row> {
+    let mut found = None;
+    let mut at = 0;
+    while at < rows.len() {
+        if rows[at].since <= version {
+            found = Some(&rows[at]);
+        }
+        at += 1;
+    }
+    found
+}
+
+#[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+const fn check_rows(rows: &[Row], schemas: &[onnx_schema::Schema]) {
+    let mut at = 0;
+    while at < rows.len() {
+        if at > 0 && rows[at - 1].since >= rows[at].since {
+            panic!("the rows of an operator are not in ascending order");
+        }
+        let mut known = false;
+        let mut schema = 0;
+        while schema < schemas.len() {
+            known |= schemas[schema].since_version() == rows[at].since;
+            schema += 1;
+        }
+        if !known {
+            panic!("a row names a version that the operator does not have");
+        }
+        at += 1;
+    }
+}
+
+/// The schemas that no rule serves.
+pub fn uncovered() -> impl Iterator<Item = SchemaId> {
+    (0..COUNT).filter(|&at| TABLE[at].infer.is_none()).filter_map(SchemaId::from_index)
+}
+
+/// A rule for an operator outside the standard sets; closures serve.
+pub type CustomRule = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Custom {
+    pub(crate) infer: CustomRule,
+    pub(crate) values: Option<CustomRule>,
+}
+
+/// The rules of the standard operators, and those that a user adds.
+///
+/// ```
+/// use onnx_shape_infer::InferRegistry;
+///
+/// let registry = InferRegistry::new().with("com.example", "Twice", |cx| {
+///     let mut dims = cx.shape(0)?;
+///     if let Some(first) = dims.first_mut() {
+///         *first = cx.dims().mul(*first, 2.into());
+///     }
+///     cx.set_shape(0, dims);
+///     cx.set_elem(0, cx.elem(0)?);
+///     Ok(())
+/// });
+/// # let _ = registry;
+/// ```
+#[derive(Clone, Default)]
+pub struct InferRegistry {
+    custom: HashMap<(String, String), Custom, RandomState>,
+}
+
+impl InferRegistry {
+    /// The rules of the standard operators alone.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The rules of the standard operators alone, shared.
+    #[must_use]
+    pub fn standard() -> &'static Self {
+        static STANDARD: OnceLock<InferRegistry> = OnceLock::new();
+        STANDARD.get_or_init(Self::new)
+    }
+
+    /// Adds a rule for an operator of a domain, at all its versions; it goes before a standard rule and an earlier one.
+    #[must_use]
+    pub fn with(
+        mut self,
+        domain: impl Into<String>,
+        op: impl Into<String>,
+        infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        self.custom.insert((domain.into(), op.into()), Custom { infer: Arc::new(infer), values: None });
+        self
+    }
+
+    /// Adds how an operator computes small tensors, for one that has a rule already.
+    #[must_use]
+    pub fn with_values(
+        mut self,
+        domain: impl Into<String>,
+        op: impl Into<String>,
+        values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        if let Some(custom) = self.custom.get_mut(&(domain.into(), op.into())) {
+            custom.values = Some(Arc::new(values));
+        }
+        self
+    }
+
+    /// The added rules under the symbols that a model has for their names; those that it has no name for are not needed.
+    pub(crate) fn resolve(&self, names: &onnx_types::Interner) -> HashMap<(Symbol, Symbol), Custom, RandomState> {
+        let symbol = |(domain, op): &(String, String)| {
+            let domain = onnx_schema::normalize_domain(names.get(domain)?);
+            Some((domain, names.get(op)?))
+        };
+        #[expect(clippy::iter_over_hash_type, reason = "the order of a map's entries does not matter for making a map")]
+        self.custom.iter().filter_map(|(key, rule)| Some((symbol(key)?, rule.clone()))).collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! The result of a run: a table beside the model.
+
+use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_ir::{Def, Model, ValueId};
+use onnx_types::{Dim, ElemType, Symbol};
+
+use crate::content::Content;
+use crate::engine::Engine;
+use crate::engine::state::{Failure, Fresh};
+use crate::facts::Facts;
+use crate::options::Options;
+use crate::table::Table;
+use crate::ty::Ty;
+
+/// What was inferred about a model: types, shapes and small contents of its values, and the facts they rest on.
+///
+/// It belongs to the model that it was made from: symbols and expressions are those of the model's tables. The model's own
+/// types are not changed until [`Inference::apply`](Self::apply).
+#[derive(Clone)]
+pub struct Inference {
+    pub(crate) table: Table,
+    pub(crate) facts: Facts,
+    pub(crate) fresh: Fresh,
+    pub(crate) findings: Sink,
+}
+
+/// Infers the types and shapes of all values of the main graph and of the graphs nested in it.
+///
+/// The model's types are not changed; its tables of names and expressions gain what the result needs.
+///
+/// # Panics
+///
+/// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics. The model's
+/// tables of names and expressions are lost then.
+#[must_use]
+pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
+    let (exprs, names) = model.exprs_mut();
+    let (exprs, names) = (std::mem::take(exprs), std::mem::take(names));
+    let mut engine = Engine::new(model, options, names, exprs);
+    engine.run();
+    let state = engine.state;
+    let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
+    let (exprs, names) = (state.exprs, state.names);
+    let lent = model.exprs_mut();
+    (*lent.0, *lent.1) = (exprs, names);
+    let findings = findings(model, failures);
+    Inference { table, facts, fresh, findings }
+}
+
+fn findings(model: &Model, failures: Vec<Failure>) -> Sink {
+    let mut sink = Sink::new();
+    for failure in failures {
+        sink.report(Diagnostic::new(failure.rule, place(model, &failure), failure.message));
+    }
+    sink
+}
+
+fn place(model: &Model, failure: &Failure) -> Locus {
+    let graph = |graph| Locus::model().graph(model.str(model.graph(graph).name()));
+    let Some(node) = failure.node else {
+        return match failure.value {
+            Some(value) => graph(model.graph_of(value)).value(model.str(model.value(value).name())),
+            None => Locus::model(),
+        };
+    };
+    let record = model.node(node);
+    let position = model.nodes(record.graph()).position(|other| other == node).unwrap_or(0);
+    let locus = graph(record.graph()).node(position, model.str(record.op()), model.str(record.name()));
+    match failure.value.map(|value| (value, model.value(value).def())) {
+        Some((value, Def::Output { index, .. })) => {
+            locus.output(index as usize, model.str(model.value(value).name()))
+        }
+        _ => locus,
+    }
+}
+
+impl Inference {
+    /// The type of a value.
+    #[must_use]
+    pub fn ty(&self, value: ValueId) -> Ty {
+        self.table.ty(value)
+    }
+
+    /// The element type of a tensor value.
+    #[must_use]
+    pub fn elem(&self, value: ValueId) -> Option<ElemType> {
+        self.table.elem(value)
+    }
+
+    /// The dimensions of a tensor value, if its rank is known.
+    #[must_use]
+    pub fn shape(&self, value: ValueId) -> Option<&[Dim]> {
+        self.table.dims(value)
+    }
+
+    /// The elements of a small tensor value, in row-major order, as far as they were followed.
+    #[must_use]
+    pub fn content(&self, value: ValueId) -> Option<&Content> {
+        self.table.content(value)
+    }
+
+    /// What was concluded about dimensions.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The contradictions that were found.
+    #[must_use]
+    pub const fn findings(&self) -> &Sink {
+        &self.findings
+    }
+
+    /// The place of the size that a symbol was made for, if this run made it: the value and the axis.
+    #[must_use]
+    pub fn origin(&self, symbol: Symbol) -> Option<(ValueId, usize)> {
+        self.fresh.origin(symbol).map(|(value, axis)| (value, axis as usize))
+    }
+}

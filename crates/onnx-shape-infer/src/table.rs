@@ -1,0 +1,132 @@
+//! The side table: types and contents by value.
+
+use std::sync::Arc;
+
+use onnx_ir::ValueId;
+use onnx_types::{Dim, ElemType, Type};
+use slotmap::SecondaryMap;
+
+use crate::content::Content;
+use crate::ty::{Dims, Ty};
+
+/// Where the dimensions of a value stand in the pool of all dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    start: u32,
+    /// The rank; [`Span::NO_RANK`] when it is not known.
+    rank: u32,
+}
+
+impl Span {
+    const NO_RANK: u32 = u32::MAX;
+    const UNKNOWN: Self = Self { start: 0, rank: Self::NO_RANK };
+}
+
+#[derive(Clone, Debug)]
+enum Slot {
+    Tensor(ElemType, Span),
+    Other(Arc<Type>),
+}
+
+/// What is known about values, densely: a few words for each, and all dimensions in one pool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    slots: SecondaryMap<ValueId, Slot>,
+    dims: Vec<Dim>,
+    contents: SecondaryMap<ValueId, Content>,
+}
+
+impl Table {
+    pub(crate) fn reserve(&mut self, values: usize) {
+        self.slots.set_capacity(values);
+        self.dims.reserve(values.saturating_mul(3));
+    }
+
+    pub(crate) fn contains(&self, value: ValueId) -> bool {
+        self.slots.contains_key(value)
+    }
+
+    pub(crate) fn elem(&self, value: ValueId) -> Option<ElemType> {
+        let elem = match self.slots.get(value)? {
+            Slot::Tensor(elem, _) => *elem,
+            Slot::Other(ty) => ty.elem(),
+        };
+        (elem != ElemType::Undefined).then_some(elem)
+    }
+
+    /// The dimensions of a dense or sparse tensor.
+    pub(crate) fn dims(&self, value: ValueId) -> Option<&[Dim]> {
+        match self.slots.get(value)? {
+            Slot::Tensor(_, span) => self.at(*span),
+            Slot::Other(ty) => Some(ty.shape()?.dims()),
+        }
+    }
+
+    fn at(&self, span: Span) -> Option<&[Dim]> {
+        let start = span.start as usize;
+        if span.rank == Span::NO_RANK { None } else { self.dims.get(start..start + span.rank as usize) }
+    }
+
+    /// The type that is not a dense tensor.
+    pub(crate) fn other(&self, value: ValueId) -> Option<&Arc<Type>> {
+        match self.slots.get(value)? {
+            Slot::Tensor(..) => None,
+            Slot::Other(ty) => Some(ty),
+        }
+    }
+
+    pub(crate) fn ty(&self, value: ValueId) -> Ty {
+        match self.slots.get(value) {
+            None => Ty::Unknown,
+            Some(Slot::Tensor(elem, span)) => Ty::Tensor(*elem, self.at(*span).map(Dims::from_slice)),
+            Some(Slot::Other(ty)) => Ty::Other(Arc::clone(ty)),
+        }
+    }
+
+    pub(crate) fn set(&mut self, value: ValueId, ty: &Ty) {
+        let slot = match ty {
+            Ty::Unknown => {
+                self.slots.remove(value);
+                return;
+            }
+            Ty::Tensor(elem, dims) => Slot::Tensor(*elem, dims.as_ref().map_or(Span::UNKNOWN, |dims| self.pool(dims))),
+            Ty::Other(ty) => Slot::Other(Arc::clone(ty)),
+        };
+        self.slots.insert(value, slot);
+    }
+
+    /// Puts dimensions into the pool. What does not fit into the pool any more is not known.
+    fn pool(&mut self, dims: &[Dim]) -> Span {
+        let (Ok(start), Ok(rank)) = (u32::try_from(self.dims.len()), u32::try_from(dims.len())) else {
+            return Span::UNKNOWN;
+        };
+        // A value often has the shape of the one before it.
+        if let Some(before) = start.checked_sub(rank)
+            && self.dims.get(before as usize..).is_some_and(|last| last == dims)
+        {
+            return Span { start: before, rank };
+        }
+        self.dims.extend_from_slice(dims);
+        Span { start, rank }
+    }
+
+    pub(crate) fn content(&self, value: ValueId) -> Option<&Content> {
+        self.contents.get(value)
+    }
+
+    pub(crate) fn set_content(&mut self, value: ValueId, content: Option<Content>) {
+        match content {
+            Some(content) => {
+                self.contents.insert(value, content);
+            }
+            None => {
+                self.contents.remove(value);
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self, value: ValueId) {
+        self.slots.remove(value);
+        self.contents.remove(value);
+    }
+}
