@@ -44,6 +44,7 @@ pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
             return Ok(Outcome { findings, body: None });
         }
     };
+    model.verify().map_err(|faults| format!("the graph does not fit together: {faults:?}"))?;
     for options in [PrintOptions::full(), PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() }] {
         let printed = piece.print(&model, &options).map_err(|error| error.to_string())?.text;
         let (again, same) =

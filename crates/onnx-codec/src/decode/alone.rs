@@ -54,11 +54,9 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     alone(bytes, options, |cx| {
         let main = cx.model.main_graph();
-        let outer = cx.scope.enter(true);
-        cx.open.push(main);
+        let outer = cx.loader.enter(main, true);
         let node = cx.node_fields(cx.input.reader(), 0, main, 0)?;
-        cx.open.pop();
-        cx.scope.leave(outer, |_| ());
+        cx.loader.leave(&mut cx.model, outer);
         Ok(node)
     })
 }

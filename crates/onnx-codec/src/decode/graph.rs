@@ -1,6 +1,6 @@
 //! `GraphProto`: three walks over the fields.
 
-use onnx_ir::{Constant, Def, GraphId, ValueId};
+use onnx_ir::{Constant, GraphId};
 use onnx_proto::wire::{Field, Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -23,23 +23,14 @@ impl<'a> Cx<'a> {
         isolated: bool,
         inside: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let outer = self.scope.enter(isolated);
+        let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        self.open.push(graph);
         self.definitions(pieces, graph)?;
         self.nodes(pieces.iter(), 1, graph)?;
         self.references(pieces, graph)?;
         inside(self)?;
         self.steps.pop();
-        self.open.pop();
-        let model = &mut self.model;
-        let parent = self.open.last().copied();
-        self.scope.settle(outer, |value| matches!(model.value(value).def(), Def::Unresolved(_)));
-        self.scope.leave(outer, |value| {
-            if let Some(parent) = parent {
-                model.load_unresolved(parent, value);
-            }
-        });
+        self.loader.leave(&mut self.model, outer);
         Ok(())
     }
 
@@ -202,63 +193,7 @@ impl<'a> Cx<'a> {
     }
 
     fn load_initializer(&mut self, graph: GraphId, name: Symbol, constant: Constant, offset: usize) {
-        let known = self.bound_here(name).filter(|&value| {
-            let record = self.model.value(value);
-            record.initializer().is_none() && matches!(record.def(), Def::Input { .. })
-        });
-        let value = match known {
-            Some(value) => value,
-            None => self.define(graph, name),
-        };
-        self.model.load_initializer(graph, value, constant);
+        let value = self.loader.initializer(&mut self.model, graph, name, constant);
         self.offset(value, offset);
-    }
-
-    /// The value that a name is bound to in the innermost graph.
-    pub(super) fn bound_here(&self, name: Symbol) -> Option<ValueId> {
-        let binding = self.scope.get(name)?;
-        (binding.graph == self.scope.current()).then_some(binding.value)
-    }
-
-    /// The value that a definition of `name` defines: one that was used before, or a new one.
-    ///
-    /// Where the name is defined already, here or in an enclosing graph, the new value takes it over and remembers that
-    /// the name is not its own.
-    pub(super) fn define(&mut self, graph: GraphId, name: Symbol) -> ValueId {
-        if name.is_empty() {
-            return self.model.new_value_in(graph, name);
-        }
-        let old = self.scope.get(name);
-        if let Some(old) = old
-            && old.graph == self.scope.current()
-            && matches!(self.model.value(old.value).def(), Def::Unresolved(_))
-        {
-            return old.value;
-        }
-        let value = self.model.new_value_in(graph, name);
-        if old.is_some() {
-            self.model.set_name_as_read(value);
-        }
-        self.scope.bind(name, value);
-        value
-    }
-
-    /// The value that a use of `name` means; a name that nobody defined so far becomes an unresolved value.
-    #[inline]
-    pub(super) fn used(&mut self, graph: GraphId, name: Symbol) -> ValueId {
-        match self.scope.get(name) {
-            Some(binding) => binding.value,
-            None => self.unresolved(graph, name),
-        }
-    }
-
-    #[inline(never)]
-    fn unresolved(&mut self, graph: GraphId, name: Symbol) -> ValueId {
-        let value = self.model.new_value_in(graph, name);
-        if !name.is_empty() {
-            self.scope.bind(name, value);
-            self.scope.note_unresolved(name, value);
-        }
-        value
     }
 }

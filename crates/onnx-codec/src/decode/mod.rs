@@ -11,19 +11,17 @@ mod graph;
 mod info;
 mod model;
 mod node;
-mod recent;
-mod scope;
 mod small;
 mod tensor;
 mod ty;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
-use onnx_ir::{Extras, GraphId, Model, ValueId};
+use onnx_ir::{Extras, Loader, Model, RecentNames};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{FieldMask, Symbol, Type, UnknownField, UnknownFields};
@@ -32,8 +30,6 @@ use smallvec::SmallVec;
 use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::rules;
-use recent::Recent;
-use scope::Scope;
 
 pub use alone::{decode_function, decode_graph, decode_node};
 
@@ -100,13 +96,9 @@ struct Cx<'a> {
     options: &'a DecodeOptions,
     model: Model,
     findings: Sink,
-    scope: Scope,
-    recent: Recent,
+    loader: Loader,
+    recent: RecentNames,
     steps: Vec<Step>,
-    /// The graphs that are being read, the outermost first.
-    open: Vec<GraphId>,
-    /// Values that an output or an entry of `value_info` named without saying anything of them.
-    silent: HashSet<ValueId, RandomState>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
 }
@@ -117,13 +109,11 @@ impl<'a> Cx<'a> {
         Self {
             input,
             options,
-            scope: Scope::with_capacity(names.capacity()),
+            loader: Loader::with_capacity(names.capacity()),
             model: Model::with_names(names),
             findings: Sink::with(Policy::new(), Caps::DEFAULT),
-            recent: Recent::new(),
+            recent: RecentNames::new(),
             steps: Vec::new(),
-            open: Vec::new(),
-            silent: HashSet::default(),
             types: HashMap::default(),
         }
     }
@@ -134,7 +124,7 @@ impl<'a> Cx<'a> {
         if payload.is_empty() {
             return Ok(Symbol::EMPTY);
         }
-        let slot = Recent::slot(&payload);
+        let slot = RecentNames::slot(&payload);
         if let Some(symbol) = self.recent.get(slot)
             && self.model.str(symbol).as_bytes() == payload.as_slice()
         {

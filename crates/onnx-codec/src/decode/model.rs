@@ -183,7 +183,7 @@ impl<'a> Cx<'a> {
                     info.initialization_binding.push(binding);
                 }
                 (4, Some(entry)) => {
-                    let binding = self.binding(&fields, entry, Self::reference)?;
+                    let binding = self.binding(&fields, entry, |cx, name| cx.loader.reference(name))?;
                     info.update_binding.push(binding);
                 }
                 _ => {}
@@ -210,13 +210,11 @@ impl<'a> Cx<'a> {
         let function = self.model.add_function(domain, name, overload);
         let body = self.model.function(function).body();
         self.steps.push(Step::Function(domain, name, overload));
-        let outer = self.scope.enter(true);
-        self.open.push(body);
+        let outer = self.loader.enter(body, true);
         self.function_fields(whole, function)?;
         self.nodes(std::iter::once(whole), 7, body)?;
         self.function_references(whole, body)?;
-        self.open.pop();
-        self.scope.leave(outer, |_| ());
+        self.loader.leave(&mut self.model, outer);
         self.steps.pop();
         Ok(function)
     }
@@ -246,7 +244,7 @@ impl<'a> Cx<'a> {
                 (1 | 10 | 13, Some(text)) => form.note(field.number, text.is_empty()),
                 (4, Some(text)) => {
                     let name = self.name(&fields, text)?;
-                    self.formal_input(body, name);
+                    self.loader.formal_input(&mut self.model, body, name);
                 }
                 (5 | 7 | 12, Some(_)) => {}
                 (6, Some(text)) => {
@@ -265,11 +263,11 @@ impl<'a> Cx<'a> {
                 (11, Some(default)) => {
                     let position = self.model.function(function).defaults.len();
                     // A default is no part of the body: graphs in it do not see the names there.
-                    let outer = self.scope.enter(true);
+                    let outer = self.loader.enter_apart();
                     let default = self
                         .attribute(&fields, default)
                         .map_err(|error| error.in_item("attribute_proto", position))?;
-                    self.scope.leave(outer, |_| ());
+                    self.loader.leave(&mut self.model, outer);
                     self.model.function_mut(function).defaults.push(default);
                 }
                 (14, Some(entry)) => {
@@ -296,8 +294,7 @@ impl<'a> Cx<'a> {
             match (field.number, len(field.value)) {
                 (5, Some(text)) => {
                     let name = self.name(&fields, text)?;
-                    let value = self.used(body, name);
-                    self.model.push_graph_output(body, value);
+                    self.loader.formal_output(&mut self.model, body, name);
                 }
                 (12, Some(info)) => self.value_info(&fields, info, body)?,
                 _ => {}

@@ -1,12 +1,6 @@
 //! `NodeProto`, the message that there are most of.
 
-use std::collections::HashSet;
-
-use foldhash::fast::RandomState;
-use onnx_ir::{
-    Attribute, Def, GraphId, LoadedNode, LoadedOutput, Metadata, NodeDeviceConfiguration, NodeId, Origin,
-    ValueId,
-};
+use onnx_ir::{Attribute, GraphId, LoadedNode, Metadata, NodeDeviceConfiguration, NodeId, Origin, ValueId};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -53,7 +47,7 @@ impl<'a> Cx<'a> {
             match field.number {
                 1 => {
                     let name = self.name(&fields, content)?;
-                    inputs.push((!name.is_empty()).then(|| self.used(graph, name)));
+                    inputs.push((!name.is_empty()).then(|| self.loader.used(&mut self.model, graph, name)));
                 }
                 2 => outputs.push(self.name(&fields, content)?),
                 3 => node.name = self.noted(&fields, content, 3, &mut form)?,
@@ -76,13 +70,7 @@ impl<'a> Cx<'a> {
             rare.device_configurations = devices;
             node.extras = Some(rare);
         }
-        let mut outputs: SmallVec<[LoadedOutput; 4]> =
-            outputs.into_iter().map(|name| self.output(name)).collect();
-        if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() > 1 {
-            self.define_once(&mut outputs);
-        }
-        let node = self.model.load_node(graph, node, &inputs, &outputs);
-        self.bind_outputs(node, &outputs);
+        let node = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);
         if !self.options.no_offsets {
             self.model.set_node_origin(node, Origin::Byte(offset as u64));
         }
@@ -102,44 +90,5 @@ impl<'a> Cx<'a> {
             self.attribute(reader, payload).map_err(|error| error.in_item("attribute", position))?;
         self.steps.pop();
         Ok(attribute)
-    }
-
-    /// What an output of the given name is: left out, a value that was used before, or a new one.
-    fn output(&self, name: Symbol) -> LoadedOutput {
-        if name.is_empty() {
-            return LoadedOutput::Absent;
-        }
-        match self.bound_here(name) {
-            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
-                LoadedOutput::Unresolved(value)
-            }
-            _ => LoadedOutput::New(name),
-        }
-    }
-
-    /// A value that was used before is defined by the first output of its name only; another one is a new value.
-    fn define_once(&self, outputs: &mut [LoadedOutput]) {
-        let mut defined: HashSet<ValueId, RandomState> = HashSet::default();
-        for output in outputs {
-            if let LoadedOutput::Unresolved(value) = *output
-                && !defined.insert(value)
-            {
-                *output = LoadedOutput::New(self.model.value(value).name());
-            }
-        }
-    }
-
-    /// Makes the names of a node's new outputs known.
-    fn bind_outputs(&mut self, node: NodeId, outputs: &[LoadedOutput]) {
-        for (index, output) in outputs.iter().enumerate() {
-            if let LoadedOutput::New(name) = *output
-                && let Some(value) = self.model.node(node).output(index)
-            {
-                if self.scope.get(name).is_some() {
-                    self.model.set_name_as_read(value);
-                }
-                self.scope.bind(name, value);
-            }
-        }
     }
 }

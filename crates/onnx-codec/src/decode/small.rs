@@ -102,18 +102,10 @@ impl<'a> Cx<'a> {
         Ok(OpsetImport::with_source(domain, version.unwrap_or(0), source))
     }
 
-    /// The value that a name means here, for references that are no data flow.
-    pub(super) fn reference(&self, name: Symbol) -> ValueRef {
-        match self.scope.get(name) {
-            Some(binding) => ValueRef::Value(binding.value),
-            None => ValueRef::Name(name),
-        }
-    }
-
     /// The value that a string field names, for references that are no data flow.
     pub(super) fn value_ref(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ValueRef> {
         let name = self.name(reader, payload)?;
-        Ok(if name.is_empty() { ValueRef::Name(name) } else { self.reference(name) })
+        Ok(self.loader.reference(name))
     }
 
     /// A quantization annotation.
@@ -182,7 +174,7 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
             }
         }
-        let key = if key.is_empty() { ValueRef::Name(key) } else { self.reference(key) };
+        let key = self.loader.reference(key);
         let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
         Ok(Binding { key, value, mask: form.mask, unknown: form.unknown })
     }

@@ -33,7 +33,7 @@ impl<'a> Cx<'a> {
     pub(super) fn shared_ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Arc<Type>> {
         // In a nested graph, the same bytes may exceed the limit on nesting.
         let key = match pieces {
-            [piece] if self.open.len() == 1 => piece.as_slice(),
+            [piece] if self.loader.depth() == 1 => piece.as_slice(),
             _ => return Ok(Arc::new(self.ty(reader, pieces)?)),
         };
         if let Some(ty) = self.types.get(key) {

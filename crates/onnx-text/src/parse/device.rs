@@ -105,7 +105,7 @@ impl Parser<'_> {
                 b"tensor_name" => {
                     let mut name = Symbol::EMPTY;
                     parser.text_entry(1, &mut name, &mut sharding.mask)?;
-                    sharding.tensor = parser.reference(name);
+                    sharding.tensor = parser.loader.reference(name);
                 }
                 b"device" => parser.ints(|device| sharding.devices.push(device))?,
                 b"index_to_device_group_map" => parser.list(|parser| {

@@ -1,6 +1,6 @@
 //! Graphs.
 
-use onnx_ir::{Constant, GraphId, QuantAnnotation, QuantParameter, ValueRef};
+use onnx_ir::{Constant, GraphId, OuterGraph, QuantAnnotation, QuantParameter};
 use onnx_types::{FieldMask, Symbol};
 
 use super::info::{Definition, Info, Initializer};
@@ -46,29 +46,16 @@ impl<'a> Parser<'a> {
     /// Takes a graph that sees the names of the graphs that are open, unless it is `isolated`.
     pub(super) fn graph(&mut self, graph: GraphId, isolated: bool) -> Result {
         self.deeper()?;
-        let outer = self.enter(graph, isolated);
+        let outer = self.loader.enter(graph, isolated);
         let result = self.graph_inside(graph);
         self.leave(outer);
         self.depth -= 1;
         result
     }
 
-    /// Makes a graph the innermost one.
-    pub(super) fn enter(&mut self, graph: GraphId, isolated: bool) -> super::scope::Outer {
-        self.open.push(graph);
-        self.scope.enter(isolated)
-    }
-
     /// Leaves the innermost graph.
-    pub(super) fn leave(&mut self, outer: super::scope::Outer) {
-        self.open.pop();
-        let model = &mut self.model;
-        let parent = self.open.last().copied();
-        self.scope.leave(outer, |value| {
-            if let Some(parent) = parent {
-                model.load_unresolved(parent, value);
-            }
-        });
+    pub(super) fn leave(&mut self, outer: OuterGraph) {
+        self.loader.leave(&mut self.model, outer);
     }
 
     /// Takes a graph in whose scope the parser is.
@@ -233,34 +220,23 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn references(&mut self, graph: GraphId, waiting: Waiting) {
         for info in waiting.outputs {
-            self.graph_output(graph, info);
+            self.loader.output(&mut self.model, graph, info.loaded);
         }
         for info in waiting.value_info {
-            self.value_info(graph, info);
+            self.loader.value_info(&mut self.model, graph, info.loaded);
         }
         for annotation in waiting.annotations {
             let parameter = |parameter: Parameter| QuantParameter {
                 key: parameter.key,
-                value: self.reference(parameter.value),
+                value: self.loader.reference(parameter.value),
                 mask: parameter.form.mask,
                 unknown: parameter.form.unknown,
             };
             let parameters = annotation.parameters.into_iter().map(parameter).collect();
-            let tensor = self.reference(annotation.tensor);
+            let tensor = self.loader.reference(annotation.tensor);
             let Annotation { mask, form, .. } = annotation;
             let annotation = QuantAnnotation { tensor, parameters, mask, unknown: form.unknown };
             self.model.graph_mut(graph).quantization.push(annotation);
-        }
-    }
-
-    /// The value that a name means here, for references that are no data flow.
-    pub(super) fn reference(&self, name: Symbol) -> ValueRef {
-        if name.is_empty() {
-            return ValueRef::Name(name);
-        }
-        match self.scope.get(name) {
-            Some(binding) => ValueRef::Value(binding.value),
-            None => ValueRef::Name(name),
         }
     }
 }

@@ -11,19 +11,17 @@ mod info;
 mod meta;
 mod model;
 mod node;
-mod recent;
 mod recover;
-mod scope;
 mod tensor;
 mod ty;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
-use onnx_ir::{FunctionId, GraphId, Model, NodeId, Origin, ValueId};
+use onnx_ir::{FunctionId, Loader, Model, NodeId, Origin, RecentNames};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::{Symbol, Type};
 
@@ -31,8 +29,6 @@ use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::limits::Limits;
 use crate::rules;
-use recent::Recent;
-use scope::Scope;
 
 /// How to parse.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,11 +82,9 @@ pub fn parse_function(
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
-        let outer = parser.scope.enter(true);
-        parser.open.push(main);
+        let outer = parser.loader.enter(main, true);
         let node = parser.node(main);
-        parser.open.pop();
-        parser.scope.leave(outer, |_| ());
+        parser.leave(outer);
         node
     })
 }
@@ -108,15 +102,13 @@ fn parse<'a, T>(
         lex: Lexer::new(text),
         model,
         types: HashMap::default(),
-        recent: Recent::new(),
-        scope: Scope::default(),
+        recent: RecentNames::new(),
+        loader: Loader::default(),
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
         positions: !options.no_positions,
         counted: (0, 0),
         depth: 0,
-        open: Vec::new(),
-        silent: HashSet::default(),
     };
     let length = text.len() as u64;
     let result = if length > options.limits.bytes {
@@ -142,8 +134,8 @@ type Result<T = (), E = Reported> = std::result::Result<T, E>;
 struct Parser<'a> {
     lex: Lexer<'a>,
     model: Model,
-    scope: Scope,
-    recent: Recent,
+    loader: Loader,
+    recent: RecentNames,
     /// Types by their spelling.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
@@ -153,10 +145,6 @@ struct Parser<'a> {
     counted: (usize, usize),
     /// How many graphs and types are open.
     depth: u32,
-    /// The graphs that are being read, the outermost first.
-    open: Vec<GraphId>,
-    /// Values that an output or an entry of the value info named without saying anything of them.
-    silent: HashSet<ValueId, RandomState>,
 }
 
 impl<'a> Parser<'a> {
@@ -278,7 +266,7 @@ impl<'a> Parser<'a> {
         if name.is_empty() {
             return Symbol::EMPTY;
         }
-        let slot = Recent::slot(name);
+        let slot = RecentNames::slot(name);
         if let Some(symbol) = self.recent.get(slot)
             && self.model.str(symbol).as_bytes() == name
         {

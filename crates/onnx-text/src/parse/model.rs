@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
         let has_graph = if self.lex.peek() == Some(b'<') { self.model_header()? } else { true };
         let main = self.model.main_graph();
         let start = self.lex.mark();
-        let outer = self.enter(main, true);
+        let outer = self.loader.enter(main, true);
         let result = self.main_graph(main, has_graph);
         self.leave(outer);
         self.depth = 0;
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
                     let graph = parser.model.new_training_graph(Owner::Algorithm);
                     info.algorithm = Some(graph);
                     // Bindings see the names of the algorithm, so its scope stays open.
-                    outer = Some(parser.enter(graph, false));
+                    outer = Some(parser.loader.enter(graph, false));
                     parser.deeper()?;
                     parser.graph_inside(graph)?;
                     parser.depth -= 1;
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         });
         let initialization = info.initialization;
         let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| Binding {
-            key: self.reference(parameter.key),
+            key: self.loader.reference(parameter.key),
             value: value(self, parameter.value),
             mask: parameter.form.mask,
             unknown: parameter.form.unknown,
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
             .collect();
         info.update_binding = update
             .into_iter()
-            .map(|parameter| bind(parameter, &|parser, name| parser.reference(name)))
+            .map(|parameter| bind(parameter, &|parser, name| parser.loader.reference(name)))
             .collect();
         if let Some(outer) = outer {
             self.leave(outer);
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         record.metadata = header.metadata;
         record.mask = header.mask;
         let body = record.body();
-        let outer = self.enter(body, true);
+        let outer = self.loader.enter(body, true);
         let result = self.function_inside(function, body);
         self.leave(outer);
         self.model.own_default_graphs(function);
@@ -266,8 +266,7 @@ impl<'a> Parser<'a> {
         let mut inputs = Vec::new();
         self.parentheses(|parser| parser.formal(&mut inputs, &mut infos))?;
         for name in inputs {
-            let value = self.define(body, name);
-            self.model.load_graph_input(body, value);
+            self.loader.formal_input(&mut self.model, body, name);
         }
         self.arrow()?;
         self.parentheses(|parser| parser.formal(&mut outputs, &mut infos))?;
@@ -283,11 +282,10 @@ impl<'a> Parser<'a> {
         }
         self.nodes(body)?;
         for name in outputs {
-            let value = self.used(body, name);
-            self.model.push_graph_output(body, value);
+            self.loader.formal_output(&mut self.model, body, name);
         }
         for info in infos {
-            self.value_info(body, info);
+            self.loader.value_info(&mut self.model, body, info.loaded);
         }
         Ok(())
     }
@@ -296,7 +294,7 @@ impl<'a> Parser<'a> {
     fn formal(&mut self, names: &mut Vec<Symbol>, infos: &mut Vec<Info>) -> Result {
         if self.is_type() {
             let info = self.info()?;
-            names.push(info.name);
+            names.push(info.loaded.name);
             infos.push(info);
         } else {
             names.push(self.name("a name")?);
@@ -326,8 +324,11 @@ impl<'a> Parser<'a> {
         loop {
             let name = self.name("the name of an attribute")?;
             if matches!(self.lex.peek(), Some(b':' | b'=' | b'@')) {
-                let default = self.attribute(name)?;
-                self.model.function_mut(function).defaults.push(default);
+                // A default is no part of the body: graphs in it do not see the names there.
+                let outer = self.loader.enter_apart();
+                let default = self.attribute(name);
+                self.leave(outer);
+                self.model.function_mut(function).defaults.push(default?);
             } else {
                 self.model.function_mut(function).attributes.push(name);
             }

@@ -1,9 +1,6 @@
 //! Nodes.
 
-use std::collections::HashSet;
-
-use foldhash::fast::RandomState;
-use onnx_ir::{Def, GraphId, LoadedNode, LoadedOutput, NodeId, ValueId};
+use onnx_ir::{GraphId, LoadedNode, NodeId, ValueId};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
@@ -50,7 +47,7 @@ impl<'a> Parser<'a> {
         let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
         self.expect(b'(')?;
         self.operands(&mut |parser, name| {
-            inputs.push((!name.is_empty()).then(|| parser.used(graph, name)));
+            inputs.push((!name.is_empty()).then(|| parser.loader.used(&mut parser.model, graph, name)));
         })?;
         self.expect(b')')?;
         if node.attributes.is_empty() && self.lex.eat(b'<') {
@@ -61,13 +58,7 @@ impl<'a> Parser<'a> {
         }
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
-        let mut outputs: SmallVec<[LoadedOutput; 4]> =
-            outputs.iter().map(|&name| self.output(name)).collect();
-        if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() > 1 {
-            self.define_once(&mut outputs);
-        }
-        let id = self.model.load_node(graph, node, &inputs, &outputs);
-        self.bind_outputs(id, &outputs);
+        let id = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);
         if self.positions {
             let origin = self.origin(mark);
             self.model.set_node_origin(id, origin);
@@ -156,44 +147,5 @@ impl<'a> Parser<'a> {
             Some(extras)
         };
         Ok(())
-    }
-
-    /// What an output of the given name is: left out, a value that was used before, or a new one.
-    fn output(&self, name: Symbol) -> LoadedOutput {
-        if name.is_empty() {
-            return LoadedOutput::Absent;
-        }
-        match self.bound_here(name) {
-            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
-                LoadedOutput::Unresolved(value)
-            }
-            _ => LoadedOutput::New(name),
-        }
-    }
-
-    /// A value that was used before is defined by the first output of its name only; another one is a new value.
-    fn define_once(&self, outputs: &mut [LoadedOutput]) {
-        let mut defined: HashSet<ValueId, RandomState> = HashSet::default();
-        for output in outputs {
-            if let LoadedOutput::Unresolved(value) = *output
-                && !defined.insert(value)
-            {
-                *output = LoadedOutput::New(self.model.value(value).name());
-            }
-        }
-    }
-
-    /// Makes the names of a node's new outputs known.
-    fn bind_outputs(&mut self, node: NodeId, outputs: &[LoadedOutput]) {
-        for (index, output) in outputs.iter().enumerate() {
-            if let LoadedOutput::New(name) = *output
-                && let Some(value) = self.model.node(node).output(index)
-            {
-                if self.scope.get(name).is_some() {
-                    self.model.set_name_as_read(value);
-                }
-                self.scope.bind(name, value);
-            }
-        }
     }
 }

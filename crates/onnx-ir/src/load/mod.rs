@@ -3,6 +3,10 @@
 //! These methods trust their caller with keys (they panic on foreign ones, as indexing does) but hold every structural
 //! invariant, whatever the file says.
 
+mod loader;
+mod recent;
+mod scope;
+
 use std::sync::Arc;
 
 use onnx_types::{FieldMask, Symbol, Type};
@@ -16,6 +20,9 @@ use crate::graph::{Graph, Owner};
 use crate::model::Model;
 use crate::node::{Node, Operand};
 use crate::value::{Def, OwnInfo, Use, User, Value, ValueFlags};
+
+pub use loader::{LoadedInfo, Loader, OuterGraph};
+pub use recent::{NameSlot, RecentNames};
 
 /// An output of a node that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,23 +8,28 @@ use onnx_types::Symbol;
 
 const SLOTS: usize = 4096;
 
-pub(super) struct Recent(Box<[(u32, Symbol)]>);
+/// Names met lately. A name is at hand only if its text is compared with that of the symbol found here.
+#[derive(Debug)]
+pub struct RecentNames(Box<[(u32, Symbol)]>);
 
 /// Where a name would stand, and a mark that tells it from most others there.
-#[derive(Clone, Copy)]
-pub(super) struct Slot {
+#[derive(Clone, Copy, Debug)]
+pub struct NameSlot {
     place: usize,
     mark: u32,
 }
 
-impl Recent {
-    pub(super) fn new() -> Self {
+impl RecentNames {
+    /// Nothing was met so far.
+    #[must_use]
+    pub fn new() -> Self {
         Self(vec![(0, Symbol::EMPTY); SLOTS].into_boxed_slice())
     }
 
     /// The slot of a name: a mix of its length and its last bytes, in which the names of a model differ most.
     #[inline]
-    pub(super) fn slot(name: &[u8]) -> Slot {
+    #[must_use]
+    pub fn slot(name: &[u8]) -> NameSlot {
         let word = |bytes: &[u8]| bytes.iter().fold(0_u64, |word, &byte| word << 8 | u64::from(byte));
         let mixed = match name.last_chunk::<16>() {
             Some(tail) => {
@@ -34,20 +39,28 @@ impl Recent {
             None => name.last_chunk::<8>().map_or_else(|| word(name), |tail| u64::from_le_bytes(*tail)),
         };
         let mixed = (mixed ^ name.len() as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        Slot { place: (mixed >> 52) as usize, mark: (mixed >> 20) as u32 }
+        NameSlot { place: (mixed >> 52) as usize, mark: (mixed >> 20) as u32 }
     }
 
     /// The name that stood in a slot last, if it has the slot's mark.
     #[inline]
-    pub(super) fn get(&self, slot: Slot) -> Option<Symbol> {
+    #[must_use]
+    pub fn get(&self, slot: NameSlot) -> Option<Symbol> {
         let &(mark, symbol) = self.0.get(slot.place)?;
         (mark == slot.mark && !symbol.is_empty()).then_some(symbol)
     }
 
+    /// Puts a name into its slot.
     #[inline]
-    pub(super) fn set(&mut self, slot: Slot, symbol: Symbol) {
+    pub fn set(&mut self, slot: NameSlot, symbol: Symbol) {
         if let Some(entry) = self.0.get_mut(slot.place) {
             *entry = (slot.mark, symbol);
         }
+    }
+}
+
+impl Default for RecentNames {
+    fn default() -> Self {
+        Self::new()
     }
 }

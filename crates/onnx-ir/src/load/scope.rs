@@ -1,20 +1,21 @@
-//! Which value a name means while graphs are being read.
+//! Which value a name means at the moment, while graphs are being read.
 //!
 //! Names are symbols, small integers, so the bindings of all graphs that are open stand in one table indexed by symbol.
 //! Entering a nested graph starts a log; leaving it undoes what was logged.
 
-use onnx_ir::ValueId;
 use onnx_types::Symbol;
 
+use crate::entity::ValueId;
+
 /// What a name means at the moment.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Binding {
     pub(super) value: ValueId,
     /// The serial number of the graph that the name was bound in.
     pub(super) graph: u32,
 }
 
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Scope {
     /// By symbol, 1 more than the position in `bindings`, or 0. Most names of a model name nodes and bind nothing, so this
     /// table is kept narrow.
@@ -33,7 +34,7 @@ pub(super) struct Scope {
 }
 
 /// What to return to when a graph ends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Outer {
     log: usize,
     unresolved: usize,
