@@ -232,12 +232,18 @@ impl InferRegistry {
     }
 
     /// The added rules under the symbols that a model has for their names; those that it has no name for are not needed.
-    pub(crate) fn resolve(&self, names: &onnx_types::Interner) -> HashMap<(Symbol, Symbol), Custom, RandomState> {
+    pub(crate) fn resolve(
+        &self,
+        names: &onnx_types::Interner,
+    ) -> HashMap<(Symbol, Symbol), Custom, RandomState> {
         let symbol = |(domain, op): &(String, String)| {
             let domain = onnx_schema::normalize_domain(names.get(domain)?);
             Some((domain, names.get(op)?))
         };
-        #[expect(clippy::iter_over_hash_type, reason = "the order of a map's entries does not matter for making a map")]
+        #[expect(
+            clippy::iter_over_hash_type,
+            reason = "the order of a map's entries does not matter for making a map"
+        )]
         self.custom.iter().filter_map(|(key, rule)| Some((symbol(key)?, rule.clone()))).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The result of a run: a table beside the model.
 
-use onnx_diag::{Diagnostic, Locus, Sink};
-use onnx_ir::{Def, Model, ValueId};
+use onnx_diag::{Diagnostic, Locus, Position, Sink};
+use onnx_ir::{Def, Model, Origin, ValueId};
 use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::Content;
@@ -65,7 +65,13 @@ fn place(model: &Model, failure: &Failure) -> Locus {
     };
     let record = model.node(node);
     let position = model.nodes(record.graph()).position(|other| other == node).unwrap_or(0);
-    let locus = graph(record.graph()).node(position, model.str(record.op()), model.str(record.name()));
+    let origin = match model.root_origin(node) {
+        Origin::Byte(offset) => Some(Position::Byte(offset)),
+        Origin::Text { line, column } => Some(Position::Text { line, column, length: 0 }),
+        Origin::Unknown | Origin::Derived(_) => None,
+    };
+    let locus =
+        graph(record.graph()).node(position, model.str(record.op()), model.str(record.name())).at(origin);
     match failure.value.map(|value| (value, model.value(value).def())) {
         Some((value, Def::Output { index, .. })) => {
             locus.output(index as usize, model.str(model.value(value).name()))

@@ -89,7 +89,9 @@ impl Table {
                 self.slots.remove(value);
                 return;
             }
-            Ty::Tensor(elem, dims) => Slot::Tensor(*elem, dims.as_ref().map_or(Span::UNKNOWN, |dims| self.pool(dims))),
+            Ty::Tensor(elem, dims) => {
+                Slot::Tensor(*elem, dims.as_ref().map_or(Span::UNKNOWN, |dims| self.pool(dims)))
+            }
             Ty::Other(ty) => Slot::Other(Arc::clone(ty)),
         };
         self.slots.insert(value, slot);

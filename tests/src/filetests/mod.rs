@@ -6,6 +6,7 @@
 
 mod check;
 pub mod expect;
+mod infer;
 mod roundtrip;
 mod text;
 
@@ -24,7 +25,8 @@ pub struct Outcome {
 /// expect.
 type Kind = fn(text: &str, words: &[&str]) -> Result<Outcome, String>;
 
-const KINDS: &[(&str, Kind)] = &[("check", check::run), ("roundtrip", roundtrip::run), ("text", text::run)];
+const KINDS: &[(&str, Kind)] =
+    &[("check", check::run), ("infer", infer::run), ("roundtrip", roundtrip::run), ("text", text::run)];
 
 /// Runs a file test.
 ///
@@ -50,7 +52,7 @@ pub fn run(text: &str) -> Result<(), String> {
 pub fn bless(text: &str) -> Result<String, String> {
     let outcome = outcome(text)?;
     match outcome.body {
-        Some(body) => Ok(format!("{}{body}", split(text).0)),
+        Some(body) => expect::rewrite(&format!("{}{body}", split(text).0), &outcome.findings),
         None => expect::rewrite(text, &outcome.findings),
     }
 }

@@ -17,7 +17,9 @@ impl<'m> Cx<'_, 'm> {
     pub fn attr(&self, name: Symbol) -> Option<&'m Attribute> {
         let attribute = self.node.attribute(name)?;
         match attribute.value() {
-            AttrValue::Ref(target) => self.args.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual),
+            AttrValue::Ref(target) => {
+                self.args.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
+            }
             _ => Some(attribute),
         }
     }
@@ -28,7 +30,10 @@ impl<'m> Cx<'_, 'm> {
 
     fn wrong_kind<T>(&mut self, name: Symbol) -> Outcome<T> {
         let name = self.names().resolve(name).to_owned();
-        Err(self.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is of another type than the operator declares")))
+        Err(self.fail(
+            &BAD_ATTRIBUTE,
+            format_args!("attribute `{name}` is of another type than the operator declares"),
+        ))
     }
 
     /// An integer attribute, or the schema's default.

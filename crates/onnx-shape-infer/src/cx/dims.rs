@@ -18,7 +18,10 @@ impl Cx<'_, '_> {
         let counted = if axis < 0 { axis.saturating_add(signed) } else { axis };
         match usize::try_from(counted) {
             Ok(counted) if counted < rank => Ok(counted),
-            _ => Err(self.fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is outside a tensor of rank {rank}"))),
+            _ => {
+                Err(self
+                    .fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is outside a tensor of rank {rank}")))
+            }
         }
     }
 

@@ -63,7 +63,10 @@ impl<'m> Cx<'_, 'm> {
     ///
     /// [`Stop::Unknown`] when it is not known.
     pub fn rank(&self, index: usize) -> Outcome<usize> {
-        self.input(index).and_then(|value| self.state.table.dims(value)).map(<[Dim]>::len).ok_or(Stop::Unknown)
+        self.input(index)
+            .and_then(|value| self.state.table.dims(value))
+            .map(<[Dim]>::len)
+            .ok_or(Stop::Unknown)
     }
 
     /// The dimensions of a tensor input that must have the given rank.
@@ -91,7 +94,10 @@ impl<'m> Cx<'_, 'm> {
             return Ok(dims);
         }
         let found = dims.len();
-        Err(self.fail(&WRONG_RANK, format_args!("input {index} has rank {found} where at least {rank} is needed")))
+        Err(self.fail(
+            &WRONG_RANK,
+            format_args!("input {index} has rank {found} where at least {rank} is needed"),
+        ))
     }
 
     /// The elements of a small input, as far as they are known. Its shape is known then, and has as many elements.

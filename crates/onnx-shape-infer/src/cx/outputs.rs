@@ -73,7 +73,8 @@ impl Cx<'_, '_> {
         let limit = self.state.options.limits.content;
         if let Some(out) = self.outs.get_mut(index) {
             let content: Content = content.into_iter().take(limit.saturating_add(1)).collect();
-            out.content = (content.len() <= limit && content.iter().any(|&elem| elem != Elem::Unknown)).then_some(content);
+            out.content = (content.len() <= limit && content.iter().any(|&elem| elem != Elem::Unknown))
+                .then_some(content);
         }
     }
 

@@ -33,7 +33,9 @@ impl Cx<'_, '_> {
     /// When an attribute is of another kind.
     pub fn param(&mut self, param: Param) -> Outcome<Ints> {
         Ok(match param {
-            Param::Attr(name) => self.ints(name)?.map_or(Ints::Absent, |values| Ints::Known(SmallVec::from_slice(values))),
+            Param::Attr(name) => {
+                self.ints(name)?.map_or(Ints::Absent, |values| Ints::Known(SmallVec::from_slice(values)))
+            }
             Param::Input(index) if !self.has_input(index) => Ints::Absent,
             Param::Input(index) => self.numbers(index).map_or(Ints::Unknown, Ints::Known),
         })

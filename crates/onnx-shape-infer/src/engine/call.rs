@@ -69,7 +69,9 @@ pub(super) fn step(
     let attributes = attributes(cx, function);
     let slots = memo.by_function.entry(function).or_default();
     let known = |&&slot: &&usize| {
-        memo.entries.get(slot).is_some_and(|entry| entry.arguments == arguments && entry.attributes == attributes)
+        memo.entries
+            .get(slot)
+            .is_some_and(|entry| entry.arguments == arguments && entry.attributes == attributes)
     };
     if let Some(entry) = slots.iter().find(known).and_then(|&slot| memo.entries.get(slot))
         && let Some(raw) = entry.results.clone()
@@ -104,10 +106,7 @@ fn attributes(cx: &Cx<'_, '_>, function: FunctionId) -> Vec<(Symbol, AttrValue)>
     let record = cx.model().function(function);
     let formal = record.attributes.iter().copied();
     let defaulted = record.defaults.iter().map(Attribute::name);
-    formal
-        .chain(defaulted)
-        .filter_map(|name| Some((name, cx.attr(name)?.value().clone())))
-        .collect()
+    formal.chain(defaulted).filter_map(|name| Some((name, cx.attr(name)?.value().clone()))).collect()
 }
 
 impl<'m> Engine<'m> {
@@ -127,7 +126,8 @@ impl<'m> Engine<'m> {
             }
         };
         let formal = record.attributes.iter().filter_map(|&name| Some((name, actual(name)?)));
-        let defaulted = record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
+        let defaulted =
+            record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
         (opsets, formal.chain(defaulted).collect())
     }
 }

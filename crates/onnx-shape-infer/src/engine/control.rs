@@ -94,11 +94,19 @@ impl super::state::State<'_> {
     /// What is known about the outputs of a graph, with the symbols of the graph.
     fn raw_results(&mut self, graph: GraphId) -> Vec<Known> {
         let outputs = self.model.graph(graph).outputs().iter();
-        outputs.map(|output| Known { ty: self.table.ty(output.value()), content: self.content(output.value()) }).collect()
+        outputs
+            .map(|output| Known { ty: self.table.ty(output.value()), content: self.content(output.value()) })
+            .collect()
     }
 
     /// Replaces the symbols of a graph by symbols of a value outside of it.
-    pub(crate) fn export_all(&mut self, mut raw: Vec<Known>, graph: GraphId, owner: ValueId, round: u32) -> Vec<Known> {
+    pub(crate) fn export_all(
+        &mut self,
+        mut raw: Vec<Known>,
+        graph: GraphId,
+        owner: ValueId,
+        round: u32,
+    ) -> Vec<Known> {
         let mut map = Vec::new();
         for known in &mut raw {
             match &mut known.ty {

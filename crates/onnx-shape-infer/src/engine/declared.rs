@@ -89,7 +89,8 @@ impl Engine<'_> {
                 let Some(shape) = shape else { return };
                 match dims {
                     Some(dims) if dims.len() != shape.len() => {
-                        let message = format!("it has rank {} and is declared with rank {}", dims.len(), shape.len());
+                        let message =
+                            format!("it has rank {} and is declared with rank {}", dims.len(), shape.len());
                         self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
                     }
                     Some(dims) => {
@@ -116,7 +117,9 @@ impl Engine<'_> {
     fn believed(&self, dim: Dim) -> Dim {
         match dim {
             Dim::Known(_) => dim,
-            _ if self.state.symbols(dim).iter().any(|symbol| self.input_symbols.contains_key(symbol)) => Dim::Unknown,
+            _ if self.state.symbols(dim).iter().any(|symbol| self.input_symbols.contains_key(symbol)) => {
+                Dim::Unknown
+            }
             _ => dim,
         }
     }
@@ -192,7 +195,9 @@ impl State<'_> {
     /// The dimension that the text of a dimension variable means. A plain name stays; `2*N` becomes an expression.
     fn read_symbol(&mut self, name: Symbol) -> Dim {
         let text = self.names.resolve(name);
-        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !text.bytes().all(|b| b.is_ascii_digit()) {
+        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !text.bytes().all(|b| b.is_ascii_digit())
+        {
             return Dim::Var(name);
         }
         let text = text.to_owned();
@@ -217,7 +222,8 @@ impl State<'_> {
         match (a, b) {
             (Ty::Unknown, _) | (_, Ty::Unknown) => true,
             (Ty::Tensor(a, left), Ty::Tensor(b, right)) => {
-                (a == b || a.code() == 0 || b.code() == 0) && left.as_deref().zip(right.as_deref()).is_none_or(|(a, b)| fit(a, b))
+                (a == b || a.code() == 0 || b.code() == 0)
+                    && left.as_deref().zip(right.as_deref()).is_none_or(|(a, b)| fit(a, b))
             }
             (Ty::Other(a), Ty::Other(b)) => types_fit(a, b),
             (Ty::Tensor(..), Ty::Other(_)) | (Ty::Other(_), Ty::Tensor(..)) => false,

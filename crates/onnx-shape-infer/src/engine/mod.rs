@@ -77,7 +77,12 @@ impl<'m> Engine<'m> {
                 }
                 Some(_) => {
                     let node = self.frames.first().and_then(|frame| frame.current());
-                    self.state.failure(&LIMIT, node, None, "nested graphs and functions need more visits than the limit allows");
+                    self.state.failure(
+                        &LIMIT,
+                        node,
+                        None,
+                        "nested graphs and functions need more visits than the limit allows",
+                    );
                     self.frames.clear();
                 }
                 None => self.leave(),
@@ -96,7 +101,14 @@ impl<'m> Engine<'m> {
     }
 
     fn enter_main(&mut self, graph: GraphId) {
-        let opsets = self.state.model.info().opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
+        let opsets = self
+            .state
+            .model
+            .info()
+            .opset_imports
+            .iter()
+            .map(|import| (import.domain(), import.version()))
+            .collect();
         self.frames.push(Frame::new(self.state.model, graph, opsets, std::rc::Rc::from([])));
     }
 

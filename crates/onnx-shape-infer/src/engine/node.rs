@@ -62,7 +62,8 @@ impl<'m> Engine<'m> {
                 }
                 Target::Call(function) => {
                     let mut control = control.unwrap_or_default();
-                    let step = super::call::step(&mut cx, &mut control, *function, &mut self.memo, &mut self.active);
+                    let step =
+                        super::call::step(&mut cx, &mut control, *function, &mut self.memo, &mut self.active);
                     step.map(|step| Next::of(step, control))
                 }
             }

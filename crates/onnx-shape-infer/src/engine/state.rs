@@ -140,7 +140,14 @@ impl<'m> State<'m> {
 
     /// Replaces the symbols that were made inside a graph by symbols of `owner`, a value outside of it: what a run of the
     /// graph does not determine may be another number in the next run. `round` tells the runs of one node apart.
-    pub(crate) fn export(&mut self, dims: &mut [Dim], inside: GraphId, owner: ValueId, round: u32, map: &mut Vec<(Symbol, Symbol)>) {
+    pub(crate) fn export(
+        &mut self,
+        dims: &mut [Dim],
+        inside: GraphId,
+        owner: ValueId,
+        round: u32,
+        map: &mut Vec<(Symbol, Symbol)>,
+    ) {
         for dim in dims {
             let local: Vec<Symbol> = match *dim {
                 Dim::Known(_) | Dim::Unknown => continue,
@@ -156,14 +163,16 @@ impl<'m> State<'m> {
                 is_local = true;
                 if !map.iter().any(|&(from, _)| from == symbol) {
                     let number = u32::try_from(map.len()).unwrap_or(u32::MAX >> 17);
-                    let outer = self.fresh(owner, 0x1_0000_u32.wrapping_add(round << 10).wrapping_add(number));
+                    let outer =
+                        self.fresh(owner, 0x1_0000_u32.wrapping_add(round << 10).wrapping_add(number));
                     let bounds = SymbolBounds::bounds(&self.facts, symbol);
                     self.facts.bound(outer, bounds.lo, bounds.hi);
                     map.push((symbol, outer));
                 }
             }
             if is_local {
-                let binding = |symbol| map.iter().find(|&&(from, _)| from == symbol).map(|&(_, to)| Dim::Var(to));
+                let binding =
+                    |symbol| map.iter().find(|&&(from, _)| from == symbol).map(|&(_, to)| Dim::Var(to));
                 *dim = self.exprs.substitute(*dim, &binding);
             }
         }

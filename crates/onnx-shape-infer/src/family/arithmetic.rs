@@ -153,12 +153,10 @@ fn dyadic(elem: Elem) -> Option<(Dim, u32)> {
     match elem {
         Elem::Int(dim) => Some((dim, 0)),
         Elem::Dyadic(dim, shift) => Some((dim, shift)),
-        Elem::Float(value) => {
-            (1..=MAX_SHIFT).find_map(|shift| {
-                let scaled = value * f64::from(1_u32 << shift);
-                (scaled.fract() == 0.0 && scaled.abs() < 1e9).then_some((Dim::Known(scaled as i64), shift))
-            })
-        }
+        Elem::Float(value) => (1..=MAX_SHIFT).find_map(|shift| {
+            let scaled = value * f64::from(1_u32 << shift);
+            (scaled.fract() == 0.0 && scaled.abs() < 1e9).then_some((Dim::Known(scaled as i64), shift))
+        }),
         Elem::Unknown | Elem::Quotient(..) => None,
     }
 }

@@ -17,7 +17,11 @@ pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The elements of the inputs that stand together in each element of the first output, whose shape is known. Nothing when
 /// nothing is known about the elements of an input that is needed.
-pub(crate) fn zip(cx: &mut Cx<'_, '_>, inputs: &[usize], mut join: impl FnMut(&mut Cx<'_, '_>, &[Elem]) -> Elem) -> Outcome {
+pub(crate) fn zip(
+    cx: &mut Cx<'_, '_>,
+    inputs: &[usize],
+    mut join: impl FnMut(&mut Cx<'_, '_>, &[Elem]) -> Elem,
+) -> Outcome {
     let out: Dims = cx.output_ty(0).dims().map(Dims::from_slice).ok_or(Stop::Unknown)?;
     let mut sources: Vec<(Option<Content>, Vec<usize>)> = Vec::with_capacity(inputs.len());
     for &index in inputs {

@@ -30,5 +30,7 @@ fn rounded(cx: &mut Cx<'_, '_>, up: bool) -> Outcome {
 fn negated(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = cx.elem(0)?;
     let zero = Elem::Int(onnx_types::Dim::Known(0));
-    broadcast::zip(cx, &[0], |cx, elems| join(cx, elem, Op::Sub, zero, elems.first().copied().unwrap_or_default()))
+    broadcast::zip(cx, &[0], |cx, elems| {
+        join(cx, elem, Op::Sub, zero, elems.first().copied().unwrap_or_default())
+    })
 }

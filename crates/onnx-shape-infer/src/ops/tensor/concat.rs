@@ -10,8 +10,9 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{MISSING, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const RULES: OpRules = infer(op::CONCAT, &[since(1, |cx| concat(cx, Some(1))), since(4, |cx| concat(cx, None))])
-    .values(&[since(1, values)]);
+pub(super) const RULES: OpRules =
+    infer(op::CONCAT, &[since(1, |cx| concat(cx, Some(1))), since(4, |cx| concat(cx, None))])
+        .values(&[since(1, values)]);
 
 fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
     let Some(axis) = cx.int(attr::AXIS)?.or(default) else {
@@ -23,7 +24,10 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
         let other = cx.shape(index)?;
         if other.len() != dims.len() {
             let (found, rank) = (other.len(), dims.len());
-            return Err(cx.fail(&WRONG_RANK, format_args!("input {index} has rank {found} and those before it {rank}")));
+            return Err(cx.fail(
+                &WRONG_RANK,
+                format_args!("input {index} has rank {found} and those before it {rank}"),
+            ));
         }
         for (at, (dim, size)) in dims.iter_mut().zip(other).enumerate() {
             *dim = if at == axis {

@@ -14,11 +14,12 @@ use crate::fault::{BAD_VALUE, COUNT_DIFFERS};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
-pub(super) const RULES: OpRules = infer(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)])
-    .values(&[since(1, keep_elements)]);
+pub(super) const RULES: OpRules =
+    infer(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)]).values(&[since(1, keep_elements)]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
-    let shape: Dims = cx.ints(attr::SHAPE)?.ok_or(Stop::Unknown)?.iter().map(|&size| Dim::Known(size)).collect();
+    let shape: Dims =
+        cx.ints(attr::SHAPE)?.ok_or(Stop::Unknown)?.iter().map(|&size| Dim::Known(size)).collect();
     reshape(cx, &shape)
 }
 
@@ -34,7 +35,9 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim]) -> Outcome {
     let mut rest = None;
     for (at, &size) in wanted.iter().enumerate() {
         dims.push(match size {
-            Dim::Known(-1) if rest.is_some() => return Err(cx.fail(&BAD_VALUE, "the shape has more than one -1")),
+            Dim::Known(-1) if rest.is_some() => {
+                return Err(cx.fail(&BAD_VALUE, "the shape has more than one -1"));
+            }
             Dim::Known(-1) => {
                 rest = Some(at);
                 Dim::Unknown
@@ -43,7 +46,8 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim]) -> Outcome {
                 Some(input) => match input.get(at) {
                     Some(&dim) => dim,
                     None => {
-                        let message = format_args!("size {at} of the shape is 0, but the input has no such dimension");
+                        let message =
+                            format_args!("size {at} of the shape is 0, but the input has no such dimension");
                         return Err(cx.fail(&BAD_VALUE, message));
                     }
                 },
@@ -111,7 +115,9 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
         if rest.is_none() {
             return Ok(());
         }
-        return Err(cx.fail(&COUNT_DIFFERS, format_args!("{from} elements cannot be divided into parts of {to}")));
+        return Err(
+            cx.fail(&COUNT_DIFFERS, format_args!("{from} elements cannot be divided into parts of {to}"))
+        );
     }
     let size = cx.dims().exact_div(from, to);
     if !size.is_unknown() {

@@ -9,8 +9,7 @@ use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const RULES: OpRules =
-    infer(op::SHAPE, &[since(1, shape)]).values(&[since(1, values)]);
+pub(super) const RULES: OpRules = infer(op::SHAPE, &[since(1, shape)]).values(&[since(1, values)]);
 
 fn shape(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_shape(0, [Dim::Unknown]);

@@ -1,0 +1,203 @@
+//! `#! infer`: what inference says of a model.
+//!
+//! A comment `# is: float[N, 4]` at the end of a node's line says what its outputs are, in order and separated by `; `:
+//! the type, and ` = {N, 4}` behind it where the elements are followed. Sizes that nothing is known about are `?1`, `?2`
+//! and so on, the same one for the same size. `# is:` with nothing behind it is filled in by `BLESS=1`; look at what was
+//! filled in. Contradictions are expected by `# error: ONNX3007 "text"` as everywhere.
+//!
+//! Words: `opset=13..18` (or `13..`, up to the newest) runs the test at each of these versions of the default domain, and
+//! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
+use onnx_schema::{domain, latest_opset};
+use onnx_shape_infer::{Elem, Inference, Options, Ty, infer};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::{Dim, ElemType, Symbol, Type, TypeKind};
+
+use super::{Finding, Outcome, split};
+
+const MARK: &str = "# is:";
+
+pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
+    let mut options = Options::default();
+    let mut versions = vec![(domain::ONNX, None)];
+    for word in words {
+        match word.split_once('=') {
+            Some(("opset", range)) => versions = range_of(domain::ONNX, range)?,
+            Some(("ml", range)) => versions = range_of(domain::ML, range)?,
+            None if *word == "no-values" => options.values = false,
+            None if *word == "check-types" => options.check_types = true,
+            _ => return Err(format!("`infer` does not know `{word}`")),
+        }
+    }
+    let mut first: Option<(Outcome, Option<i64>)> = None;
+    for (domain, version) in versions {
+        let outcome = at_version(text, domain, version, &options)?;
+        match &first {
+            None => first = Some((outcome, version)),
+            Some((expected, other)) => {
+                if expected.body != outcome.body || expected.findings != outcome.findings {
+                    let (version, other) = (version.unwrap_or_default(), other.unwrap_or_default());
+                    let [then, now] =
+                        [expected, &outcome].map(|outcome| outcome.body.clone().unwrap_or_default());
+                    let findings = (&expected.findings, &outcome.findings);
+                    return Err(format!(
+                        "version {other} gives\n{then}\nand version {version}\n{now}\n{findings:?}"
+                    ));
+                }
+            }
+        }
+    }
+    first.map(|(outcome, _)| outcome).ok_or_else(|| "the range of versions is empty".to_owned())
+}
+
+fn range_of(domain: Symbol, range: &str) -> Result<Vec<(Symbol, Option<i64>)>, String> {
+    let wrong = || format!("`{range}` is no range of versions such as `13..18`");
+    let (low, high) = range.split_once("..").ok_or_else(wrong)?;
+    let low: i64 = low.parse().map_err(|_| wrong())?;
+    let newest = latest_opset(domain).unwrap_or(1);
+    let high = if high.is_empty() { newest } else { high.parse().map_err(|_| wrong())? };
+    Ok((low..=high).map(|version| (domain, Some(version))).collect())
+}
+
+fn at_version(
+    text: &str,
+    domain: Symbol,
+    version: Option<i64>,
+    options: &Options<'_>,
+) -> Result<Outcome, String> {
+    let mut model = parse_model(text, &ParseOptions::default())
+        .map_err(|error| format!("the text has errors: {error}"))?;
+    if let Some(version) = version {
+        let imports = &mut model.info_mut().opset_imports;
+        imports.retain(|import| import.domain() != domain);
+        imports.push(OpsetImport::new(domain, version));
+    }
+    let inference = infer(&mut model, options);
+    let mut writer = Writer { model: &model, inference: &inference, unknown: HashMap::new() };
+    let mut body: Vec<String> = split(text).1.lines().map(str::to_owned).collect();
+    let skipped = text.lines().count() - body.len();
+    for graph in model.all_graphs() {
+        for node in model.nodes(graph) {
+            let Origin::Text { line, .. } = model.node_origin(node) else { continue };
+            let at = (line as usize).checked_sub(skipped + 1);
+            let Some(line) = at.and_then(|at| body.get_mut(at)) else { continue };
+            let Some(begin) = line.find(MARK) else { continue };
+            let end = line
+                .get(begin + 1..)
+                .and_then(|rest| rest.find("# "))
+                .map_or(line.len(), |at| begin + 1 + at);
+            let space = if end < line.len() { "  " } else { "" };
+            let said = writer.node(node);
+            line.replace_range(begin..end, &format!("{MARK} {said}{space}"));
+        }
+    }
+    let mut body = body.join("\n");
+    body.push('\n');
+    let findings = inference.findings().diagnostics().iter().map(Finding::new).collect();
+    Ok(Outcome { findings, body: Some(body) })
+}
+
+struct Writer<'a> {
+    model: &'a Model,
+    inference: &'a Inference,
+    unknown: HashMap<Symbol, usize>,
+}
+
+impl Writer<'_> {
+    fn node(&mut self, node: NodeId) -> String {
+        let outputs: Vec<String> =
+            self.model.node(node).outputs().iter().flatten().map(|&value| self.value(value)).collect();
+        outputs.join("; ")
+    }
+
+    fn value(&mut self, value: ValueId) -> String {
+        let mut said = match self.inference.ty(value) {
+            Ty::Unknown => "?".to_owned(),
+            Ty::Tensor(elem, dims) => self.tensor(elem, dims.as_deref()),
+            Ty::Other(ty) => self.ty(&ty),
+        };
+        if let Some(content) = self.inference.content(value) {
+            let elems: Vec<String> = content.iter().map(|&elem| self.elem(elem)).collect();
+            let _ = write!(said, " = {{{}}}", elems.join(", "));
+        }
+        said
+    }
+
+    fn tensor(&mut self, elem: ElemType, dims: Option<&[Dim]>) -> String {
+        let elem = if elem == ElemType::Undefined { "?" } else { elem.name() };
+        match dims {
+            None => elem.to_owned(),
+            Some(dims) => {
+                let dims: Vec<String> = dims.iter().map(|&dim| self.dim(dim)).collect();
+                format!("{elem}[{}]", dims.join(", "))
+            }
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) -> String {
+        let inner = |writer: &mut Self| ty.inner().map_or("?".to_owned(), |inner| writer.ty(inner));
+        match &ty.kind {
+            TypeKind::Undefined => "?".to_owned(),
+            TypeKind::Tensor(of) => self.tensor(of.elem, of.shape.as_ref().map(onnx_types::Shape::dims)),
+            TypeKind::SparseTensor(of) => {
+                format!("sparse({})", self.tensor(of.elem, of.shape.as_ref().map(onnx_types::Shape::dims)))
+            }
+            TypeKind::Sequence(_) => format!("seq({})", inner(self)),
+            TypeKind::Optional(_) => format!("optional({})", inner(self)),
+            TypeKind::Map { key, .. } => format!("map({}, {})", key.name(), inner(self)),
+            TypeKind::Opaque { domain, name } => {
+                format!("opaque({}, {})", self.model.str(*domain), self.model.str(*name))
+            }
+        }
+    }
+
+    fn dim(&mut self, dim: Dim) -> String {
+        if dim.is_unknown() {
+            return "?".to_owned();
+        }
+        let mut text = self.model.exprs().display(dim, self.model.names()).to_string();
+        let symbols = match dim {
+            Dim::Var(symbol) => vec![symbol],
+            Dim::Expr(_) => self.model.exprs().symbols(dim),
+            _ => Vec::new(),
+        };
+        for symbol in symbols {
+            if self.inference.origin(symbol).is_some() {
+                let next = self.unknown.len() + 1;
+                let number = *self.unknown.entry(symbol).or_insert(next);
+                text = replace_word(&text, self.model.str(symbol), &format!("?{number}"));
+            }
+        }
+        text
+    }
+
+    fn elem(&mut self, elem: Elem) -> String {
+        match elem {
+            Elem::Unknown => "?".to_owned(),
+            Elem::Int(dim) => self.dim(dim),
+            Elem::Dyadic(dim, shift) => format!("({})/{}", self.dim(dim), 1_u64 << shift),
+            Elem::Quotient(dim, by) => format!("({})/{by}", self.dim(dim)),
+            Elem::Float(number) => number.to_string(),
+        }
+    }
+}
+
+/// Replaces a name where it stands as a word of its own: `unk__1` is also the beginning of `unk__12`.
+fn replace_word(text: &str, name: &str, with: &str) -> String {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let whole = !before.ends_with(is_word) && !after.starts_with(is_word);
+        out.push_str(before);
+        out.push_str(if whole { with } else { name });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
