@@ -12,7 +12,10 @@ mod mmap;
 pub mod rules;
 pub mod source;
 
-pub use decode::{DecodeOptions, Decoded, decode, decode_function, decode_graph, decode_node};
+pub use decode::{
+    DecodeOptions, Decoded, decode, decode_attribute, decode_function, decode_graph, decode_node,
+    decode_sparse_tensor, decode_tensor, decode_value_info,
+};
 pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node};
 pub use error::{DecodeError, EncodeError};
 pub use externalize::{

@@ -1,9 +1,13 @@
-//! Messages that stand alone: a `GraphProto`, a `FunctionProto` or a `NodeProto` without a model around it.
+//! Messages that stand alone: a `GraphProto`, a `NodeProto`, a `TensorProto` and so on without a model around it.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_ir::{FunctionId, NodeId};
+use onnx_ir::{Attribute, FunctionId, LoadedNode, NodeId, Origin};
 use onnx_proto::wire::Input;
+use onnx_schema::attr;
 
+use super::tensor::{SparseParts, TensorParts};
 use super::{Cx, DecodeOptions, Decoded, Pieces, Result};
 use crate::error::DecodeError;
 
@@ -57,6 +61,91 @@ pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, No
         let outer = cx.loader.enter(main, true);
         let node = cx.node_fields(cx.input.reader(), 0, main, 0)?;
         cx.loader.leave(&mut cx.model, outer);
+        Ok(node)
+    })
+}
+
+/// Reads an `AttributeProto`; the main graph has one node, without an operator, that holds it.
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
+    in_node(bytes, options, |cx| cx.attribute(&cx.input.reader(), cx.input.whole()))
+}
+
+/// Reads a `TensorProto`; the main graph has one node, without an operator, whose attribute `value` it is.
+///
+/// ```
+/// use onnx_codec::{DecodeOptions, decode_tensor};
+///
+/// // A vector of one float, without its data.
+/// let bytes = bytes::Bytes::from_static(b"\x08\x01\x10\x01");
+/// let (decoded, node) = decode_tensor(bytes, &DecodeOptions::default())?;
+/// let tensor = decoded.model.node(node).attributes()[0].as_tensor().expect("it holds a tensor");
+/// assert_eq!(tensor.rank(), 1);
+/// # Ok::<(), onnx_codec::DecodeError>(())
+/// ```
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
+    in_node(bytes, options, |cx| {
+        let mut parts = TensorParts::default();
+        cx.tensor_into(&cx.input.reader(), cx.input.whole(), &mut parts)?;
+        Ok(Attribute::new(attr::VALUE, cx.finish_tensor(parts)?))
+    })
+}
+
+/// Reads a `SparseTensorProto`; the main graph has one node, without an operator, whose attribute `sparse_value` it is.
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
+    in_node(bytes, options, |cx| {
+        let mut parts = SparseParts::default();
+        cx.sparse_into(&cx.input.reader(), cx.input.whole(), &mut parts)?;
+        Ok(Attribute::new(attr::SPARSE_VALUE, Arc::new(cx.finish_sparse(parts)?)))
+    })
+}
+
+/// Reads a `ValueInfoProto`; it becomes the only input of the main graph.
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
+    let (decoded, ()) = alone(bytes, options, |cx| {
+        let main = cx.model.main_graph();
+        let outer = cx.scope.enter(true);
+        cx.open.push(main);
+        cx.graph_input(&cx.input.reader(), cx.input.whole(), main)?;
+        cx.open.pop();
+        cx.scope.leave(outer, |_| ());
+        Ok(())
+    })?;
+    Ok(decoded)
+}
+
+/// Reads what becomes an attribute of a node that stands alone.
+fn in_node(
+    bytes: Bytes,
+    options: &DecodeOptions,
+    read: impl FnOnce(&mut Cx<'_>) -> Result<Attribute>,
+) -> Result<(Decoded, NodeId), DecodeError> {
+    alone(bytes, options, |cx| {
+        let main = cx.model.main_graph();
+        let outer = cx.scope.enter(true);
+        cx.open.push(main);
+        let attributes = vec![read(cx)?];
+        let node = cx.model.load_node(main, LoadedNode { attributes, ..LoadedNode::default() }, &[], &[]);
+        if !cx.options.no_offsets {
+            cx.model.set_node_origin(node, Origin::Byte(0));
+        }
+        cx.open.pop();
+        cx.scope.leave(outer, |_| ());
         Ok(node)
     })
 }

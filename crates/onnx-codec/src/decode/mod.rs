@@ -31,7 +31,10 @@ use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::rules;
 
-pub use alone::{decode_function, decode_graph, decode_node};
+pub use alone::{
+    decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
+    decode_value_info,
+};
 
 /// How to read a model.
 #[derive(Clone, Copy, Debug, Default)]

@@ -41,6 +41,12 @@ impl Input {
         }
     }
 
+    /// All bytes as the content of a field, for readers of fields: the message that they hold counts as nested once.
+    #[must_use]
+    pub fn whole(&self) -> Payload<'_> {
+        Payload { bytes: &self.bytes, offset: 0 }
+    }
+
     /// The bytes of the top-level message.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
