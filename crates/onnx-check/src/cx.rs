@@ -18,7 +18,7 @@ use slotmap::Key;
 use crate::external::Piece;
 use crate::functions::Functions;
 use crate::imports::Imports;
-use crate::options::{CheckOptions, Profile};
+use crate::options::{CheckOptions, Part, Profile};
 use crate::places::Places;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
@@ -43,16 +43,18 @@ pub(crate) struct Cx<'a> {
     pub(crate) functions: Functions<'a>,
     /// The function that is being walked.
     pub(crate) function: Option<FunctionId>,
+    /// What of the model is checked.
+    pub(crate) part: Part,
     said: BTreeSet<(u16, u64, u32)>,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(model: &'a Model, options: &'a CheckOptions) -> Self {
+    pub(crate) fn new(model: &'a Model, part: Part, options: &'a CheckOptions) -> Self {
         Self {
             model,
             options,
             sink: Sink::with(options.policy.clone(), options.caps),
-            places: Places::new(model),
+            places: Places::new(model, part),
             is_unchecked: false,
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
@@ -60,6 +62,7 @@ impl<'a> Cx<'a> {
             imports_of_all: Imports::of_all(model),
             functions: Functions::of(model),
             function: None,
+            part,
             said: BTreeSet::new(),
         }
     }
@@ -232,6 +235,11 @@ pub(crate) enum Callee {
 }
 
 impl NodeCx<'_, '_> {
+    /// Whether the node is checked alone, so that what it uses is not there.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.cx.part == Part::Node(self.id)
+    }
+
     /// The signature that the node has to follow, if there is one.
     ///
     /// A deprecated operator has none: it must not be used, so nothing needs to be said of how.

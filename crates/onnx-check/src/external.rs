@@ -73,17 +73,20 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The piece that a tensor stands in, unless it is in memory or its entries are faulty.
+    /// The piece that a tensor stands in, unless it is in memory or no file is named. Where entries are faulty, there is
+    /// still a file to look for, but nothing to say of the range in it.
     pub(crate) fn of(tensor: &'a Tensor, place: TensorPlace, is_unchecked: bool) -> Option<Self> {
         let Payload::External(external) = tensor.payload() else { return None };
-        Some(Self {
-            location: external.location().ok()?,
-            place,
-            offset: external.offset().ok()?,
-            length: external.length().ok()?.or_else(|| tensor.byte_len()),
-            checksum: external.checksum().ok()?,
-            is_unchecked,
-        })
+        let location = match external.location() {
+            Ok(location) => location,
+            Err(_) => external.entries().iter().find(|entry| entry.key == *"location")?.value.as_str(),
+        };
+        let (offset, length) = match (external.offset(), external.length()) {
+            (Ok(offset), Ok(length)) => (offset, length.or_else(|| tensor.byte_len())),
+            _ => (0, None),
+        };
+        let checksum = external.checksum().ok().flatten();
+        (!location.is_empty()).then_some(Self { location, place, offset, length, checksum, is_unchecked })
     }
 
     /// The bytes of the file that it takes, if their number is known and they are any.

@@ -80,7 +80,7 @@ use onnx_diag::Sink;
 use onnx_ir::Model;
 
 pub use external::ExternalFiles;
-pub use options::{CheckOptions, CustomOperators, Profile};
+pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use rules::RULES;
 
 /// Finds everything that is wrong with a model.
@@ -90,5 +90,34 @@ pub use rules::RULES;
 /// When the arenas of the model do not fit together: see [`Model::verify`]. No file makes such a model.
 #[must_use]
 pub fn check(model: &Model, options: &CheckOptions) -> Sink {
-    run::run(model, options)
+    check_part(model, Part::Model, options)
+}
+
+/// Finds everything that is wrong with a part of a model, without what is around it. [`check`] is this for the whole model.
+///
+/// ```
+/// use onnx_check::{CheckOptions, Part, check_part};
+/// use onnx_ir::{Model, NewNode, OpsetImport, Position};
+/// use onnx_schema::domain;
+///
+/// let mut model = Model::new();
+/// model.info_mut().ir_version = 10;
+/// model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
+/// let [op, x] = ["Relu", "x"].map(|name| model.intern(name));
+/// let x = model.new_value(x);
+/// let node = model.add_node(Position::End(model.main_graph()), NewNode::new(op).inputs([x]))?;
+///
+/// let findings = check_part(&model, Part::Node(node), &CheckOptions::default());
+/// let [found] = findings.diagnostics() else { panic!("one thing is wrong") };
+/// assert_eq!(found.rule.slug, "wrong-output-count");
+/// assert_eq!(found.locus.to_string(), "node #0 Relu");
+/// # Ok::<(), onnx_ir::EditError>(())
+/// ```
+///
+/// # Panics
+///
+/// When a key is not of this model, or the arenas of the model do not fit together: see [`Model::verify`].
+#[must_use]
+pub fn check_part(model: &Model, part: Part, options: &CheckOptions) -> Sink {
+    run::run(model, part, options)
 }

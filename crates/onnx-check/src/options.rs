@@ -1,6 +1,7 @@
 //! What to check, and how to report it.
 
 use onnx_diag::{Caps, Policy};
+use onnx_ir::{FunctionId, NodeId};
 
 use crate::external::ExternalFiles;
 
@@ -48,6 +49,29 @@ impl Default for CheckOptions {
             recommendations: false,
         }
     }
+}
+
+/// What of a model is checked: all of it, or a part that stands alone, as in a file of its own.
+///
+/// A part has the IR version and the operator sets that the model around it states, and nothing else of that model: names
+/// that a node uses are taken to exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Part {
+    /// The whole model.
+    #[default]
+    Model,
+    /// The main graph.
+    Graph,
+    /// A function.
+    Function(FunctionId),
+    /// A node.
+    Node(NodeId),
+    /// The attributes of a node, whatever operator it calls.
+    Attributes(NodeId),
+    /// The tensors, sparse tensors and types in the attributes of a node.
+    Contents(NodeId),
+    /// The inputs of the main graph: their names and types.
+    Inputs,
 }
 
 /// What to make of operators of domains that ONNX does not define, unless the model defines them as functions.

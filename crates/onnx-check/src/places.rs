@@ -7,6 +7,8 @@ use onnx_ir::{Constant, Def, FunctionId, GraphId, Model, NodeId, Origin, Owner, 
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
+use crate::options::Part;
+
 /// How many names are compared in search of the one that was meant, in one run. More would let a hostile file buy much
 /// time with few bytes.
 const SUGGESTION_BUDGET: usize = 200_000;
@@ -19,15 +21,23 @@ pub(crate) struct Places<'a> {
     budget: Cell<usize>,
     /// Whether all places are given as the model, because nobody will see them.
     is_terse: Cell<bool>,
+    /// How many of the outermost steps are around the part that is checked, and so not there for the reader.
+    hidden: usize,
 }
 
 impl<'a> Places<'a> {
-    pub(crate) fn new(model: &'a Model) -> Self {
+    pub(crate) fn new(model: &'a Model, part: Part) -> Self {
         Self {
             model,
             positions: OnceCell::new(),
             budget: Cell::new(SUGGESTION_BUDGET),
             is_terse: Cell::new(false),
+            hidden: match part {
+                Part::Model | Part::Graph | Part::Function(_) => 0,
+                Part::Node(_) | Part::Inputs => 1,
+                Part::Attributes(_) => 2,
+                Part::Contents(_) => 3,
+            },
         }
     }
 
@@ -92,7 +102,8 @@ impl<'a> Places<'a> {
 
     /// The place of an attribute of a node.
     pub(crate) fn attribute(&self, node: NodeId, name: Symbol) -> Locus {
-        self.node(node).attribute(self.str(name))
+        let place = self.node(node);
+        if self.hidden > 2 { place } else { place.attribute(self.str(name)) }
     }
 
     /// The place where a value is defined.
@@ -231,6 +242,9 @@ impl<'a> Places<'a> {
             break;
         }
         steps.reverse();
+        if self.hidden > 0 {
+            steps.drain(..self.hidden.min(steps.len()));
+        }
         Locus::from_steps(steps)
     }
 

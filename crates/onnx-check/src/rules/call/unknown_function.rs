@@ -3,9 +3,8 @@
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-use crate::cx::Callee;
-
-use crate::cx::NodeCx;
+use crate::cx::{Callee, NodeCx};
+use crate::options::Part;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2654,
@@ -19,6 +18,10 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());
+    // A function alone may call those of the model that it is meant for.
+    if cx.part != Part::Model {
+        return;
+    }
     // A function with another overload is looked for by another rule.
     if !matches!(cx.callee, Callee::Custom) || !overload.is_empty() || !cx.functions.have_domain(domain) {
         return;

@@ -6,6 +6,7 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use crate::cx::Callee;
 
 use crate::cx::NodeCx;
+use crate::options::Part;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2656,
@@ -20,7 +21,9 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());
     let is_function = matches!(cx.callee, Callee::Function(_) | Callee::Unnamed | Callee::NotImported);
-    if overload.is_empty() || is_function || cx.model.callee(cx.id).is_some() {
+    // A function alone may call those of the model that it is meant for.
+    let is_part = cx.part != Part::Model;
+    if overload.is_empty() || is_part || is_function || cx.model.callee(cx.id).is_some() {
         return;
     }
     let (id, plain) = (cx.id, cx.model.find_function(domain, op, onnx_types::Symbol::EMPTY));

@@ -19,12 +19,14 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let (first, others) = (cx.first, cx.pieces.len().saturating_sub(1));
     let is_unchecked = cx.pieces.iter().all(|piece| piece.is_unchecked);
     let Some(Err(error)) = cx.size.clone() else { return };
+    // In the reference these stand for arrays in the memory of its process.
+    let is_in_process = first.location.starts_with('#');
     cx.report(&RULE, |places| {
         let is_enforced = matches!(error.reason, DataErrorReason::NotFound | DataErrorReason::Refused(_));
         let place = first.place.locate(places).field("external_data");
         let found = Diagnostic::new(&RULE, place, error.to_string())
             .help("put the file beside the model, where `location` says; it is part of the model")
-            .beyond_reference(is_unchecked || !is_enforced);
+            .beyond_reference(is_unchecked || is_in_process || !is_enforced);
         if others == 0 {
             found
         } else {

@@ -4,6 +4,7 @@ use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::FunctionCx;
+use crate::options::Part;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2604,
@@ -19,6 +20,7 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let id = cx.id;
     let Some(cycle) = cx.calls.cycle(id) else { return };
     let model = cx.cx.model;
+    let is_alone = cx.cx.part != Part::Model;
     cx.cx.report(&RULE, |places| {
         let name = |function| Quoted(places.str(model.function(function).name()));
         let mut way = String::new();
@@ -31,6 +33,8 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         let own = name(id);
         let found = Diagnostic::new(&RULE, places.function(id), format!("function {own} calls itself"));
         let found = if way.is_empty() { found } else { found.note(format!("{own} calls {way}{own}")) };
+        // Of a function alone, the reference does not look at the calls.
+        let found = found.beyond_reference(is_alone);
         found.help("use `Loop` or `Scan` to repeat, or end the chain with a function that calls no other")
     });
 }

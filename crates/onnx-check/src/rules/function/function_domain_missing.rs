@@ -3,6 +3,7 @@
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::FunctionCx;
+use crate::run::FIRST_IR_WITH_FUNCTIONS;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2602,
@@ -20,10 +21,11 @@ const DOMAIN: u32 = 10;
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     // A file may say that the domain is the default one, by writing it as the empty string.
     if cx.function.written_domain().is_empty() && !cx.function.mask.contains(DOMAIN) {
-        let id = cx.id;
+        let (id, is_old) = (cx.id, cx.cx.model.info().ir_version < FIRST_IR_WITH_FUNCTIONS);
         cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, places.function(id), "the function has no domain")
                 .help("give it a domain of your own, and import that in the model")
+                .beyond_reference(is_old)
         });
     }
 }

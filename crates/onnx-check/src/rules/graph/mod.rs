@@ -40,3 +40,8 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&value_info_without_value::RULE, value_info_without_value::check),
     entry(&value_name_missing::RULE, value_name_missing::check),
 ];
+
+/// Only the rule about names of values, for inputs that stand alone.
+pub(crate) fn check_names(cx: &mut GraphCx<'_, '_>) {
+    value_name_missing::check(cx);
+}

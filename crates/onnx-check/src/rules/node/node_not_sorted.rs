@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         if cx.model.is_before(producer, user) {
             continue;
         }
-        let (id, name) = (cx.id, cx.model.value(value).name());
+        let (id, name, is_alone) = (cx.id, cx.model.value(value).name(), cx.is_alone());
         cx.report(&RULE, |places| {
             let name = Quoted(places.str(name));
             let message = if producer == user {
@@ -34,6 +34,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             Diagnostic::new(&RULE, places.input(id, index), message)
                 .label(places.definition(value), "made here")
                 .help("sort the nodes so that each comes after those whose values it uses; where that fails, they form a cycle")
+                // Of a node alone, the reference does not look at the names.
+                .beyond_reference(is_alone)
         });
     }
 }

@@ -16,6 +16,9 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    if cx.is_alone() {
+        return;
+    }
     for (index, input) in cx.node.inputs().enumerate() {
         let Some(value) = input else { continue };
         let record = cx.model.value(value);

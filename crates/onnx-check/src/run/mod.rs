@@ -1,0 +1,239 @@
+//! The one traversal that serves all rules.
+//!
+//! Graphs are walked as the reference does: the inputs and initializers of a graph first, then its nodes in order, each
+//! with the graphs nested in it before its outputs. What there is to do stands on a stack, so nesting takes heap and no
+//! stack, and whatever a rule could need about a node is looked up once.
+
+mod alone;
+mod beside;
+mod node;
+
+use onnx_diag::Sink;
+use onnx_ir::{Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner};
+use onnx_types::{Symbol, Type};
+
+use crate::calls::Calls;
+use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
+use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
+use crate::external;
+use crate::features::Features;
+use crate::imports::Imports;
+use crate::names::{Mark, Names};
+use crate::options::{CheckOptions, Part};
+use crate::rules::{function, graph, model as model_rules, ty};
+
+use node::legacy_operators;
+
+/// The first IR version in which models have functions; in older ones the reference does not look at them.
+pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
+
+/// The first IR version in which models import operator sets.
+const FIRST_IR_WITH_IMPORTS: i64 = 3;
+
+/// Finds everything that is wrong with a model or a part of one, as far as the rules go.
+pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
+    let mut run = Run {
+        cx: Cx::new(model, part, options),
+        names: Names::new(model.names().len()),
+        legacy: legacy_operators(model.names()),
+        has_functions: !model.functions().is_empty(),
+        features: Features::new(model.info().ir_version),
+        devices: declared::devices(&model.info().configurations),
+        tasks: Vec::new(),
+    };
+    match part {
+        Part::Model => run.model(),
+        _ => run.alone(part),
+    }
+    run.too_early();
+    external::check(&mut run.cx);
+    run.cx.sink
+}
+
+struct Run<'a> {
+    cx: Cx<'a>,
+    names: Names,
+    /// The symbols that the dropped experimental operators have in this model.
+    legacy: Vec<Symbol>,
+    has_functions: bool,
+    features: Features,
+    devices: Devices<'a>,
+    tasks: Vec<Task>,
+}
+
+#[derive(Clone, Copy)]
+enum Task {
+    /// Begins a graph.
+    Enter(GraphId),
+    /// Goes on with this node and those after it.
+    Nodes(NodeId),
+    /// Goes on after the graphs nested in a node; restores whether the reference looks.
+    After { node: NodeId, was_unchecked: bool },
+    /// Ends a graph.
+    Leave(Mark),
+}
+
+impl<'a> Run<'a> {
+    fn model(&mut self) {
+        for entry in model_rules::ENTRIES {
+            (entry.check)(&mut self.cx);
+        }
+        let model = self.cx.model;
+        let info = model.info();
+        self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
+        self.opset(&info.opset_imports, None);
+        self.beside_graphs();
+        let imports = if info.opset_imports.is_empty() && info.ir_version < FIRST_IR_WITH_IMPORTS {
+            Imports::implied()
+        } else {
+            Imports::new(&info.opset_imports, 0)
+        };
+        // Training algorithms see the names of the main graph, so they are walked before it ends.
+        self.graph(model.main_graph(), &imports, model.algorithms());
+        self.cx.is_unchecked = true;
+        for initialization in info.training.iter().filter_map(|step| step.initialization) {
+            if model.get_graph(initialization).is_some() {
+                self.graph(initialization, &imports, std::iter::empty());
+            }
+        }
+        self.cx.is_unchecked = info.ir_version < FIRST_IR_WITH_FUNCTIONS;
+        let calls = Calls::of(model);
+        for (index, &function) in model.functions().iter().enumerate() {
+            self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
+        }
+    }
+
+    fn function(&mut self, id: FunctionId, calls: &Calls, number: u32) {
+        let record = self.cx.model.function(id);
+        for entry in function::ENTRIES {
+            (entry.check)(&mut FunctionCx { cx: &mut self.cx, id, function: record, calls });
+        }
+        self.features_of_function(id, record);
+        self.metadata(MetadataList::Symbols(&record.metadata), Holder::Function(id));
+        self.opset(&record.opset_imports, Some(id));
+        let imports = Imports::new(&record.opset_imports, number);
+        self.cx.function = Some(id);
+        self.graph(record.body(), &imports, std::iter::empty());
+        // The reference does not look at the defaults of attributes.
+        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
+        for default in &record.defaults {
+            self.contents_of(TensorHolder::Default(id, default.name()), default);
+            for &graph in default.value().graphs() {
+                self.graph(graph, &imports, std::iter::empty());
+            }
+        }
+        self.cx.is_unchecked = was_unchecked;
+        self.cx.function = None;
+    }
+
+    /// Walks an outermost graph with everything nested in it, then `inside`, to which its names are visible.
+    fn graph(&mut self, root: GraphId, imports: &Imports, inside: impl Iterator<Item = GraphId>) {
+        let mark = self.names.enter();
+        self.begin(root);
+        self.work(imports);
+        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
+        for graph in inside {
+            self.tasks.push(Task::Enter(graph));
+            self.work(imports);
+        }
+        self.cx.is_unchecked = was_unchecked;
+        self.names.leave(mark);
+    }
+
+    fn work(&mut self, imports: &Imports) {
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Enter(graph) => {
+                    let mark = self.names.enter();
+                    self.tasks.push(Task::Leave(mark));
+                    self.begin(graph);
+                }
+                Task::Leave(mark) => self.names.leave(mark),
+                Task::After { node, was_unchecked } => {
+                    self.cx.is_unchecked = was_unchecked;
+                    self.outputs(node);
+                    self.nodes(self.cx.model.node(node).next(), imports);
+                }
+                Task::Nodes(node) => self.nodes(Some(node), imports),
+            }
+        }
+    }
+
+    /// Everything about a graph but its nodes, which become a task.
+    fn begin(&mut self, id: GraphId) {
+        let model = self.cx.model;
+        let record = model.graph(id);
+        for entry in graph::ENTRIES {
+            (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
+        }
+        self.metadata_of_graph(id);
+        for &input in record.inputs() {
+            self.value(input);
+        }
+        for initializer in model.initializers(id) {
+            let record = model.value(initializer);
+            // The name of an initializer that is the default of an input is bound by the input.
+            if record.constant().is_some() {
+                self.value(initializer);
+            }
+            match record.initializer().map(AsRef::as_ref) {
+                Some(Constant::Dense(tensor)) => {
+                    self.tensor(tensor, TensorPlace::of(TensorHolder::Initializer(initializer)));
+                }
+                Some(Constant::Sparse(sparse)) => {
+                    self.sparse(sparse, TensorPlace::of(TensorHolder::Initializer(initializer)));
+                }
+                None => {}
+            }
+        }
+        self.types(id);
+        self.tasks.extend(record.first().map(Task::Nodes));
+    }
+
+    /// The types that a graph declares for its inputs, its outputs and other values.
+    fn types(&mut self, id: GraphId) {
+        let model = self.cx.model;
+        let record = model.graph(id);
+        // A function only names its inputs and outputs.
+        if !matches!(record.owner(), Owner::Function(_)) {
+            for (index, &input) in record.inputs().iter().enumerate() {
+                self.ty(model.ty(input), None, TypePlace::Input(id, index));
+            }
+            for (index, output) in record.outputs().iter().enumerate() {
+                let (ty, other) = declared(output.own(), model.ty(output.value()));
+                self.ty(ty, other, TypePlace::Output(id, index));
+            }
+        }
+        for entry in model.value_info(id) {
+            let (ty, other) = declared(entry.own(), model.ty(entry.value()));
+            if ty.is_some() {
+                self.ty(ty, other, TypePlace::Info(id, entry.value()));
+            }
+        }
+    }
+
+    #[inline]
+    fn ty(&mut self, ty: Option<&'a Type>, other: Option<&'a Type>, place: TypePlace) {
+        self.features_of_type(ty, place);
+        let mut cx = TypeCx { cx: &mut self.cx, ty, place, other };
+        for entry in ty::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+    }
+}
+
+/// The type that an output or an entry of `value_info` declares, and what the value itself says where that is another.
+fn declared<'a>(own: Option<&'a OwnInfo>, value: Option<&'a Type>) -> (Option<&'a Type>, Option<&'a Type>) {
+    match own {
+        Some(own) => (own.ty.as_deref(), value),
+        None => (value, None),
+    }
+}
+
+/// Whether `graph` is directly the body of a function, where the reference tells the names of the default domain apart.
+pub(crate) fn is_function_body(model: &Model, graph: GraphId) -> bool {
+    matches!(model.graph(graph).owner(), Owner::Function(_))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Nodes, what they define and what is in their attributes.
+
+use onnx_ir::{AttrValue, Attribute, Node, NodeId, SparseTensor, ValueId};
+use onnx_schema::Schema;
+use onnx_types::tensor::Tensor;
+use onnx_types::{Interner, Symbol};
+
+use super::{Run, Task};
+use crate::cx::{
+    AttributeCx, Callee, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypePlace, ValueCx,
+};
+use crate::declared::{Holder, MetadataList};
+use crate::external::Piece;
+use crate::features::Feature;
+use crate::imports::Imports;
+use crate::rules::{attribute, call, node, reference, sparse as sparse_rules, tensor, value};
+use crate::sparse::IndexFaults;
+
+impl<'a> Run<'a> {
+    /// Walks nodes from `at` on, as far as the next one that has nested graphs.
+    pub(super) fn nodes(&mut self, mut at: Option<NodeId>, imports: &Imports) {
+        let model = self.cx.model;
+        while let Some(id) = at {
+            let was_unchecked = self.cx.is_unchecked;
+            if self.node(id, imports) {
+                self.tasks.push(Task::After { node: id, was_unchecked });
+                let first = self.tasks.len();
+                self.tasks.extend(model.node(id).nested_graphs().map(Task::Enter));
+                if let Some(nested) = self.tasks.get_mut(first..) {
+                    nested.reverse();
+                }
+                return;
+            }
+            self.cx.is_unchecked = was_unchecked;
+            self.outputs(id);
+            at = model.node(id).next();
+        }
+    }
+
+    /// Everything about a node but its outputs; says whether graphs are nested in it.
+    pub(super) fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
+        let record = self.cx.model.node(id);
+        let callee = self.callee(id, imports);
+        let mut cx = NodeCx { cx: &mut self.cx, id, node: record, callee, imports };
+        for entry in node::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+        for entry in attribute::NODE_ENTRIES {
+            (entry.check)(&mut cx);
+        }
+        if self.has_functions {
+            for entry in call::ENTRIES {
+                (entry.check)(&mut cx);
+            }
+        }
+        let schema = cx.schema();
+        // Of such a node the reference does not look at the attributes, nor at the graphs in them.
+        self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
+        let has_graphs = self.attributes(id, record, schema);
+        self.metadata(MetadataList::Symbols(record.metadata()), Holder::Node(id));
+        if !record.device_configurations().is_empty() {
+            self.shardings(id, record);
+        }
+        if !record.overload().is_empty() {
+            self.features.uses(Feature::Overload, Holder::Node(id));
+        }
+        if !record.domain().is_empty() {
+            self.features.uses(Feature::NodeDomain, Holder::Node(id));
+        }
+        has_graphs
+    }
+
+    /// The attributes of a node; says whether graphs are nested in them.
+    pub(super) fn attributes(
+        &mut self,
+        id: NodeId,
+        record: &'a Node,
+        schema: Option<&'static Schema>,
+    ) -> bool {
+        let mut has_graphs = false;
+        for attribute in record.attributes() {
+            let formal = schema.and_then(|schema| schema.attribute(attribute.name()));
+            let mut cx = AttributeCx { cx: &mut self.cx, node: id, attribute, schema, formal };
+            for entry in attribute::ENTRIES {
+                (entry.check)(&mut cx);
+            }
+            has_graphs |= !attribute.value().graphs().is_empty();
+            if let AttrValue::Ref(_) = attribute.value() {
+                for entry in reference::ENTRIES {
+                    (entry.check)(&mut cx);
+                }
+            }
+            self.contents_of(TensorHolder::Attribute(id, attribute.name()), attribute);
+        }
+        has_graphs
+    }
+
+    /// Finds out what a node calls.
+    pub(super) fn callee(&self, id: NodeId, imports: &Imports) -> Callee {
+        let model = self.cx.model;
+        let node = model.node(id);
+        let (domain, op) = (node.domain(), node.op());
+        if op.is_empty() {
+            return Callee::Unnamed;
+        }
+        if domain.is_empty() && self.legacy.contains(&op) {
+            return Callee::Experimental;
+        }
+        let Some(version) = imports.version(domain) else { return Callee::NotImported };
+        if let Some(schema) = onnx_schema::lookup(domain, op, version) {
+            return Callee::Operator(schema);
+        }
+        // Only what is no operator of ONNX is looked up among the functions, which takes a hash.
+        if let Some(function) = self.has_functions.then(|| model.callee(id)).flatten() {
+            return Callee::Function(function);
+        }
+        if onnx_schema::opset_versions(domain).is_none() {
+            Callee::Custom
+        } else {
+            Callee::Unknown { version }
+        }
+    }
+
+    pub(super) fn outputs(&mut self, node: NodeId) {
+        for &output in self.cx.model.node(node).outputs().iter().flatten() {
+            self.value(output);
+        }
+    }
+
+    pub(super) fn value(&mut self, id: ValueId) {
+        let record = self.cx.model.value(id);
+        let earlier = self.names.bind(record.name(), id);
+        let mut cx = ValueCx { cx: &mut self.cx, id, value: record, earlier };
+        for entry in value::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+        self.metadata(MetadataList::Symbols(record.metadata()), Holder::Value(id));
+    }
+
+    /// The tensors and types in an attribute.
+    pub(super) fn contents_of(&mut self, holder: TensorHolder, attribute: &'a Attribute) {
+        let place = TensorPlace::of(holder);
+        let at = |index| TensorPlace { element: Some(index), ..place };
+        match attribute.value() {
+            AttrValue::Tensor(tensor) => self.tensor(tensor, place),
+            AttrValue::Tensors(tensors) => {
+                tensors.iter().enumerate().for_each(|(index, tensor)| self.tensor(tensor, at(index)));
+            }
+            AttrValue::SparseTensor(sparse) => self.sparse(sparse, place),
+            AttrValue::SparseTensors(tensors) => {
+                tensors.iter().enumerate().for_each(|(index, sparse)| self.sparse(sparse, at(index)));
+            }
+            AttrValue::Type(ty) => self.ty(Some(ty), None, TypePlace::Attribute(holder, None)),
+            AttrValue::Types(types) => {
+                for (index, ty) in types.iter().enumerate() {
+                    self.ty(Some(ty), None, TypePlace::Attribute(holder, Some(index)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn sparse(&mut self, sparse: &'a SparseTensor, place: TensorPlace) {
+        for (part, tensor) in [("values", &sparse.values), ("indices", &sparse.indices)] {
+            if let Some(tensor) = tensor {
+                self.tensor(tensor, TensorPlace { part: Some(part), ..place });
+            }
+        }
+        self.features.uses(Feature::SparseTensor, Holder::Tensor(place));
+        let indices = IndexFaults::find(sparse);
+        let mut cx = SparseCx { cx: &mut self.cx, sparse, place, indices };
+        for entry in sparse_rules::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+    }
+
+    pub(super) fn tensor(&mut self, tensor: &'a Tensor, place: TensorPlace) {
+        self.cx.pieces.extend(Piece::of(tensor, place, self.cx.is_unchecked));
+        let faults = tensor.faults();
+        let mut cx = TensorCx { cx: &mut self.cx, tensor, place, faults: &faults };
+        for entry in tensor::ENTRIES {
+            (entry.check)(&mut cx);
+        }
+        self.metadata(MetadataList::Texts(tensor.metadata()), Holder::Tensor(place));
+        if let Some(feature) = Feature::of_elem(tensor.elem()) {
+            self.features.uses(feature, Holder::Tensor(place));
+        }
+    }
+}
+
+/// Operators that ONNX tried out before it had a process for that, and dropped. There never was a schema that readers kept,
+/// yet they accept nodes of these names.
+const LEGACY_OPERATORS: [&str; 11] = [
+    "ATen",
+    "Affine",
+    "ConstantFill",
+    "Crop",
+    "DynamicSlice",
+    "GRUUnit",
+    "GivenTensorFill",
+    "ImageScaler",
+    "ParametricSoftplus",
+    "Scale",
+    "ScaledTanh",
+];
+
+pub(super) fn legacy_operators(names: &Interner) -> Vec<Symbol> {
+    LEGACY_OPERATORS.iter().filter_map(|name| names.get(name)).collect()
+}
