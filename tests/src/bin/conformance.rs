@@ -12,12 +12,13 @@ use onnx_tests::conformance::{bundle, suites};
 const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
-  --suite NAME   only this suite: roundtrip
+  --suite NAME   only this suite: roundtrip, text or check
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
   --case ID      only the cases whose identifier contains ID
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
+  --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
   --bundle       with --corpus and --models: choose anew the models in tests/models
 
 Without --corpus and --models the models in tests/models are covered, and failures are compared with the committed
@@ -70,6 +71,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         match name.as_str() {
             "--suite" => parsed.suite = Some(value.clone()),
             "--corpus" => parsed.data.corpus = Some(existing(value)?),
+            "--program" => parsed.data.program = Some(existing(value)?),
             "--models" => parsed.data.models = Some(existing(value)?),
             "--case" => parsed.options.only = Some(value.clone()),
             "--jobs" => parsed.options.jobs = number()?,

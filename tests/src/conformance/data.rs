@@ -15,6 +15,8 @@ pub struct Data {
     pub corpus: Option<PathBuf>,
     /// Models of exporters.
     pub models: Option<PathBuf>,
+    /// The program `onnx`, where suites are to ask it, too.
+    pub program: Option<PathBuf>,
 }
 
 /// One model to look at.
@@ -86,7 +88,7 @@ impl Data {
     }
 }
 
-fn files(path: &Path, prefix: &str, feed: &mut Feed<'_>) -> Result<(), String> {
+pub(super) fn files(path: &Path, prefix: &str, feed: &mut Feed<'_>) -> Result<(), String> {
     archive::visit(path, &mut |mut entry| {
         if entry.name.ends_with(".onnx") {
             let bytes = entry.read()?.into();

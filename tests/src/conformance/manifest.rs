@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::archive;
@@ -23,6 +24,10 @@ pub struct Record {
     pub options: Value,
     /// Whether the call succeeded.
     pub ok: bool,
+    /// The class of the error, where there was one.
+    pub error: Option<String>,
+    /// What the error said.
+    pub message: Option<String>,
     /// What came out.
     pub outputs: Vec<Blob>,
 }
@@ -62,6 +67,34 @@ pub fn read(corpus: &Path) -> Result<Vec<Record>, String> {
     if found { Ok(records) } else { Err(format!("`{}` holds no `manifest*.jsonl`", corpus.display())) }
 }
 
+/// The contents of blobs, by the names of their files.
+pub type Blobs = BTreeMap<String, Bytes>;
+
+/// Reads the cases of a corpus that `wanted` picks, with everything that went in and came out.
+///
+/// # Errors
+///
+/// When there is no manifest, it cannot be understood, or a blob cannot be read.
+pub fn read_with_blobs(
+    corpus: &Path,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<(Vec<Record>, Blobs), String> {
+    let mut records = read(corpus)?;
+    records.retain(wanted);
+    let mut blobs = Blobs::new();
+    for blob in records.iter().flat_map(|record| record.inputs.iter().chain(&record.outputs)) {
+        blobs.insert(blob.hash.clone(), Bytes::new());
+    }
+    archive::visit(corpus, &mut |mut entry| {
+        let hash = entry.name.strip_prefix("blobs/").and_then(|name| name.strip_suffix(".bin"));
+        if let Some(slot) = hash.and_then(|hash| blobs.get_mut(hash)) {
+            *slot = entry.read()?.into();
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((records, blobs))
+}
+
 /// The kind of every blob that some case names.
 #[must_use]
 pub fn kinds(records: &[Record]) -> BTreeMap<String, String> {
@@ -78,6 +111,8 @@ fn record(line: &[u8]) -> Result<Record, String> {
         inputs: blobs(&value, "inputs")?,
         options: value.get("options").cloned().unwrap_or(Value::Null),
         ok: text(&value, "outcome")? == "ok",
+        error: text(&value, "error_type").ok(),
+        message: text(&value, "error_message").ok(),
         outputs: blobs(&value, "outputs")?,
     })
 }

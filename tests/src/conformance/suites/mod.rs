@@ -1,5 +1,6 @@
 //! The suites, one file each.
 
+pub mod check;
 pub mod roundtrip;
 pub mod text;
 
@@ -11,5 +12,9 @@ use super::runner::Suite;
 ///
 /// When a suite cannot be prepared.
 pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
-    Ok(vec![Box::new(roundtrip::RoundTrip::new()?), Box::new(text::TextSuite::new()?)])
+    Ok(vec![
+        Box::new(roundtrip::RoundTrip::new()?),
+        Box::new(text::TextSuite::new()?),
+        Box::new(check::CheckSuite::default()),
+    ])
 }

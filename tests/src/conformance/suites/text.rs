@@ -9,7 +9,6 @@
 //! hold their default.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -25,11 +24,11 @@ use prost_reflect::{DescriptorPool, DynamicMessage, Kind, ReflectMessage as _, V
 
 use crate::conformance::data::{Case, Data, Feed, Group};
 use crate::conformance::generate::{self, Choices, Style};
+use crate::conformance::manifest::{self, Record};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::rewrite::Rewrite;
 use crate::conformance::runner::{Outcome, Suite};
 use crate::conformance::schema::{MessageId, Schema};
-use crate::conformance::{archive, manifest};
 
 /// How many models are made for a run.
 const GENERATED: u64 = 2000;
@@ -40,7 +39,7 @@ const LARGE: usize = 1 << 20;
 /// What the reference's parser said to a text.
 struct Recorded {
     call: String,
-    message: Option<Vec<u8>>,
+    message: Option<Bytes>,
 }
 
 /// The suite.
@@ -240,21 +239,8 @@ impl Suite for TextSuite {
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
         if let Some(corpus) = &data.corpus {
-            let records = manifest::read(corpus)?;
-            let calls = records.iter().filter(|record| record.call.starts_with("parser."));
-            let mut blobs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-            for record in calls.clone() {
-                for blob in record.inputs.iter().chain(&record.outputs) {
-                    blobs.insert(blob.hash.clone(), Vec::new());
-                }
-            }
-            archive::visit(corpus, &mut |mut entry| {
-                let hash = entry.name.strip_prefix("blobs/").and_then(|name| name.strip_suffix(".bin"));
-                if let Some(slot) = hash.and_then(|hash| blobs.get_mut(hash)) {
-                    *slot = entry.read()?;
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
+            let is_call = |record: &Record| record.call.starts_with("parser.");
+            let (calls, blobs) = manifest::read_with_blobs(corpus, is_call)?;
             for record in calls {
                 let Some(text) = record.inputs.first().and_then(|blob| blobs.get(&blob.hash)) else {
                     continue;
@@ -263,7 +249,7 @@ impl Suite for TextSuite {
                 let id = format!("{}/{}", record.call, record.id);
                 let recorded = Recorded { call: record.call.clone(), message: message.filter(|_| record.ok) };
                 self.recorded.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), recorded);
-                feed(Case { id, group: Group::Fragment, bytes: text.clone().into() })?;
+                feed(Case { id, group: Group::Fragment, bytes: text.clone() })?;
             }
         }
         let complete = generate::complete(&self.schema, self.model);
