@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_ir::{Attribute, FunctionId, LoadedNode, NodeId, Origin};
+use onnx_ir::{Attribute, FunctionId, GraphId, LoadedNode, NodeId, Origin};
 use onnx_proto::wire::Input;
 use onnx_schema::attr;
 
@@ -56,13 +56,7 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
-    alone(bytes, options, |cx| {
-        let main = cx.model.main_graph();
-        let outer = cx.loader.enter(main, true);
-        let node = cx.node_fields(cx.input.reader(), 0, main, 0)?;
-        cx.loader.leave(&mut cx.model, outer);
-        Ok(node)
-    })
+    in_main_graph(bytes, options, |cx, main| cx.node_fields(cx.input.reader(), 0, main, 0))
 }
 
 /// Reads an `AttributeProto`; the main graph has one node, without an operator, that holds it.
@@ -117,15 +111,8 @@ pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(De
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
-    let (decoded, ()) = alone(bytes, options, |cx| {
-        let main = cx.model.main_graph();
-        let outer = cx.scope.enter(true);
-        cx.open.push(main);
-        cx.graph_input(&cx.input.reader(), cx.input.whole(), main)?;
-        cx.open.pop();
-        cx.scope.leave(outer, |_| ());
-        Ok(())
-    })?;
+    let read = |cx: &mut Cx<'_>, main| cx.graph_input(&cx.input.reader(), cx.input.whole(), main);
+    let (decoded, ()) = in_main_graph(bytes, options, read)?;
     Ok(decoded)
 }
 
@@ -135,18 +122,28 @@ fn in_node(
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>) -> Result<Attribute>,
 ) -> Result<(Decoded, NodeId), DecodeError> {
-    alone(bytes, options, |cx| {
-        let main = cx.model.main_graph();
-        let outer = cx.scope.enter(true);
-        cx.open.push(main);
+    in_main_graph(bytes, options, |cx, main| {
         let attributes = vec![read(cx)?];
         let node = cx.model.load_node(main, LoadedNode { attributes, ..LoadedNode::default() }, &[], &[]);
         if !cx.options.no_offsets {
             cx.model.set_node_origin(node, Origin::Byte(0));
         }
-        cx.open.pop();
-        cx.scope.leave(outer, |_| ());
         Ok(node)
+    })
+}
+
+/// Reads what stands in the main graph of a model that holds nothing else.
+fn in_main_graph<T>(
+    bytes: Bytes,
+    options: &DecodeOptions,
+    read: impl FnOnce(&mut Cx<'_>, GraphId) -> Result<T>,
+) -> Result<(Decoded, T), DecodeError> {
+    alone(bytes, options, |cx| {
+        let main = cx.model.main_graph();
+        let outer = cx.loader.enter(main, true);
+        let part = read(cx, main)?;
+        cx.loader.leave(&mut cx.model, outer);
+        Ok(part)
     })
 }
 

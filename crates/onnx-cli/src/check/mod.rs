@@ -1,0 +1,171 @@
+//! `onnx check`: everything that is wrong with models, and with parts of them that stand alone.
+
+mod report;
+mod workers;
+
+use std::path::Path;
+
+use bytes::Bytes;
+use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
+use onnx_diag::{Caps, Policy, Sink};
+use onnx_ir::{Model, OpsetImport};
+use onnx_schema::{LATEST_IR_VERSION, domain, latest_opset};
+
+use crate::args::{CheckArgs, ReportFormat, RuleProfile};
+use crate::exit::{Failure, Faults, Outcome};
+use crate::input::{Loaded, display_name, expand, load_as};
+use crate::output::Out;
+use crate::part::Part;
+use crate::progress::Progress;
+use crate::rules;
+use crate::tensors;
+
+use report::{Report, Totals};
+
+/// How many findings a person reads.
+const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
+
+pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let policy = rules::policy(&args.deny, &args.allow)?;
+    if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
+        return Err(Failure::new("a model states its IR version and its operator sets itself")
+            .help("`--ir-version` and `--opset` are for parts: see `--as`"));
+    }
+    if args.full {
+        out.aside("note: inference checks are not yet included: `--full` adds nothing so far\n");
+    }
+    let extension = if args.part == Part::Model { "onnx" } else { "pb" };
+    let files = expand(&args.files, &[extension]);
+    let progress = Progress::start("checking", files.len());
+    let mut report = Report { args, checked: Vec::new(), failures: Vec::new() };
+    let mut totals = Totals::default();
+    let look = |path: &Path| {
+        progress.begin(&display_name(path));
+        let found = findings(path, args, &policy);
+        progress.end();
+        found
+    };
+    workers::in_order(files, look, |name, result| {
+        match result {
+            Ok(Checked { sink, source }) => {
+                totals.add(&sink);
+                if args.format == ReportFormat::Text {
+                    let text = report.text(&name, &sink, source.as_deref())?;
+                    progress.aside(|| out.text(&text))?;
+                } else {
+                    report.checked.push((name, sink));
+                }
+            }
+            Err(failure) => {
+                totals.failed += 1;
+                progress.aside(|| out.failure(&failure));
+                report.failures.push((name, failure));
+            }
+        }
+        Ok(())
+    })?;
+    drop(progress);
+    match args.format {
+        ReportFormat::Text => out.text(&totals.text()?)?,
+        ReportFormat::Json => out.bytes([report.json(&totals)?.as_bytes()])?,
+        ReportFormat::Sarif => out.bytes([report.sarif()?.as_bytes()])?,
+    }
+    Ok(totals.outcome())
+}
+
+/// Everything that is wrong with one model.
+struct Checked {
+    sink: Sink,
+    /// The text of the model, if it is one.
+    source: Option<Bytes>,
+}
+
+fn findings(path: &Path, args: &CheckArgs, policy: &Policy) -> Result<Checked, Failure> {
+    let loaded = load_as(path, &args.input, args.part);
+    let caps = match (args.limit, args.format) {
+        (Some(0), _) => Caps::NONE,
+        (Some(limit), _) => Caps { per_rule: limit, total: limit },
+        (None, ReportFormat::Text) => TEXT_CAPS,
+        (None, _) => Caps::DEFAULT,
+    };
+    let mut sink = Sink::with(policy.clone(), caps);
+    let mut loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(Failure { faults: Some(faults), .. }) => return Ok(unparsed(*faults, sink)),
+        Err(failure) => return Err(failure),
+    };
+    let read = std::mem::take(&mut loaded.findings);
+    if args.profile == RuleProfile::Reference {
+        for finding in read.into_diagnostics().into_iter().filter(|finding| !finding.beyond_reference) {
+            sink.report(finding);
+        }
+    } else {
+        sink.merge(read);
+    }
+    if rules::verify(&loaded.model, &mut sink) {
+        if args.part != Part::Model {
+            surround(&mut loaded.model, args);
+        }
+        let options = options(&loaded, args, policy, caps)?;
+        sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
+    }
+    Ok(Checked { sink, source: loaded.text })
+}
+
+/// What the library is asked.
+fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Result<CheckOptions, Failure> {
+    let custom_operators =
+        if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
+    let profile = match args.profile {
+        RuleProfile::Spec => Profile::Spec,
+        RuleProfile::Reference => Profile::Reference,
+    };
+    Ok(CheckOptions {
+        policy: policy.clone(),
+        caps,
+        data: args.data,
+        custom_operators,
+        skip_opset_compatibility: args.skip_opset_compatibility,
+        profile,
+        recommendations: args.recommendations,
+        external: external(loaded, args)?,
+    })
+}
+
+/// The files beside the model; digests take reading them, so they are compared only when all elements are.
+fn external(loaded: &Loaded, args: &CheckArgs) -> Result<Option<ExternalFiles>, Failure> {
+    let mut is_needed = false;
+    tensors::for_each(&loaded.model, |_, tensor| is_needed |= tensor.is_external());
+    if !is_needed {
+        return Ok(None);
+    }
+    let files = ExternalFiles::new(loaded.source()?);
+    Ok(Some(if args.data { files.with_digests() } else { files }))
+}
+
+/// Gives a part the IR version and the operator sets that the user says are around it.
+fn surround(model: &mut Model, args: &CheckArgs) {
+    let imports: Vec<_> =
+        args.opsets.iter().map(|(domain, version)| OpsetImport::new(model.intern(domain), *version)).collect();
+    let info = model.info_mut();
+    info.ir_version = args.ir_version.unwrap_or(LATEST_IR_VERSION);
+    info.opset_imports = imports;
+    // A function says itself what it imports.
+    if info.opset_imports.is_empty()
+        && args.part != Part::Function
+        && let Some(latest) = latest_opset(domain::ONNX)
+    {
+        info.opset_imports.push(OpsetImport::new(domain::ONNX, latest));
+    }
+}
+
+/// What is wrong with a text that cannot be parsed. Silencing the rules does not make it a model, so that is ignored.
+fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
+    let Faults { findings, source, .. } = faults;
+    let silenced = findings.diagnostics().iter().all(|found| sink.policy().severity(found.rule).is_none());
+    if silenced {
+        return Checked { sink: findings, source: Some(source) };
+    }
+    sink.merge(findings);
+    Checked { sink, source: Some(source) }
+}
