@@ -38,9 +38,15 @@ pub struct Fact {
     pub strength: Strength,
     /// The node that it was concluded from; none for what the graph declares.
     pub node: Option<NodeId>,
+    /// Whether it holds only when a nested graph or a function runs: a branch that is not taken proves nothing.
+    pub is_conditional: bool,
 }
 
 /// The facts of one run. Facts that hold for all sizes anyway are not kept, nor is the same fact twice.
+///
+/// Relations between sizes answer the questions of callers ([`eq`](Self::eq), [`le`](Self::le)). The run itself concludes
+/// nothing from them, only from the intervals of symbols, which belong to the place where a symbol arises: so what is
+/// inferred at a node depends on its inputs alone, and on no node elsewhere that happens to be visited earlier.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     list: Vec<Fact>,
@@ -72,14 +78,51 @@ impl Facts {
         if known == position {
             self.list.push(fact);
         } else if let Some(known) = self.list.get_mut(known as usize)
-            && fact.strength < known.strength
+            && (fact.is_conditional, fact.strength) < (known.is_conditional, known.strength)
         {
             *known = fact;
         }
     }
 
-    pub(crate) fn has(&self, relation: Relation) -> bool {
-        self.known.contains_key(&relation)
+    /// Forgets what was concluded from nodes that `keep` does not want.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
+        let kept = std::mem::take(&mut self.list);
+        self.known.clear();
+        kept.into_iter().filter(|fact| fact.node.is_none_or(&mut keep)).for_each(|fact| self.add(fact));
+    }
+
+    /// Whether a relation holds in every run.
+    fn has(&self, relation: Relation) -> bool {
+        let fact = self.known.get(&relation).and_then(|&at| self.list.get(at as usize));
+        fact.is_some_and(|fact| !fact.is_conditional)
+    }
+
+    /// Whether two dimensions are the same by algebra and intervals alone.
+    pub(crate) fn eq_by_algebra(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
+        if a.is_unknown() || b.is_unknown() {
+            return None;
+        }
+        if a == b {
+            return Some(true);
+        }
+        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
+        let apart = |low: Bounds, high: Bounds| low.hi.zip(high.lo).is_some_and(|(hi, lo)| hi < lo);
+        (apart(left, right) || apart(right, left)).then_some(false)
+    }
+
+    /// Whether the first is at most the second by algebra and intervals alone.
+    pub(crate) fn le_by_algebra(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
+        if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
+            return Some(a <= b);
+        }
+        if a.is_unknown() || b.is_unknown() {
+            return None;
+        }
+        if exprs.proves_le_in(a, b, self) {
+            return Some(true);
+        }
+        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
+        left.lo.zip(right.hi).is_some_and(|(lo, hi)| lo > hi).then_some(false)
     }
 
     /// Narrows the interval of a symbol.
@@ -95,31 +138,19 @@ impl Facts {
     /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.
     #[must_use]
     pub fn eq(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
-        if a == b {
-            return (!a.is_unknown()).then_some(true);
-        }
-        if a.is_unknown() || b.is_unknown() {
-            return None;
-        }
         if self.has(Relation::Equal(a, b)) || self.has(Relation::Equal(b, a)) {
             return Some(true);
         }
-        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
-        let apart = |low: Bounds, high: Bounds| low.hi.zip(high.lo).is_some_and(|(hi, lo)| hi < lo);
-        (apart(left, right) || apart(right, left)).then_some(false)
+        self.eq_by_algebra(exprs, a, b)
     }
 
     /// Whether the first is at most the second whenever the results hold: `None` when that is not known.
     #[must_use]
     pub fn le(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
-        if a.is_unknown() || b.is_unknown() {
-            return None;
-        }
-        if self.has(Relation::AtMost(a, b)) || exprs.proves_le_in(a, b, self) {
+        if self.has(Relation::AtMost(a, b)) {
             return Some(true);
         }
-        let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
-        left.lo.zip(right.hi).is_some_and(|(lo, hi)| lo > hi).then_some(false)
+        self.le_by_algebra(exprs, a, b)
     }
 
     /// Whether a number divides a dimension whenever the results hold; `false` when that is not known.

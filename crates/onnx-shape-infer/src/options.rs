@@ -1,5 +1,6 @@
 //! What a caller can choose.
 
+use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData};
 
 use crate::registry::InferRegistry;
@@ -20,6 +21,9 @@ pub struct Options<'a> {
     pub registry: &'a InferRegistry,
     /// Where external tensors are read from when a small value is needed. By default they are not.
     pub data: &'a dyn DataSource,
+    /// Sizes of dimension variables of the main graph, by name: everything is inferred for these. They must not be
+    /// negative.
+    pub sizes: &'a [(Symbol, i64)],
     /// Bounds on work and memory.
     pub limits: InferLimits,
 }
@@ -32,6 +36,7 @@ impl Default for Options<'_> {
             declared: true,
             registry: InferRegistry::standard(),
             data: &NoData,
+            sizes: &[],
             limits: InferLimits::default(),
         }
     }
@@ -42,6 +47,13 @@ impl<'a> Options<'a> {
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a InferRegistry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    /// The same for these sizes of dimension variables.
+    #[must_use]
+    pub const fn with_sizes(mut self, sizes: &'a [(Symbol, i64)]) -> Self {
+        self.sizes = sizes;
         self
     }
 

@@ -56,19 +56,20 @@ impl Cx<'_, '_> {
 
     fn record(&mut self, relation: Relation, strength: Strength) {
         let node = Some(self.id);
-        self.state.facts.add(Fact { relation, strength, node });
+        let is_conditional = self.is_nested;
+        self.state.facts.add(Fact { relation, strength, node, is_conditional });
     }
 
-    /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.
+    /// Whether two dimensions are the same, by algebra and by the intervals of symbols: `None` when that is not known.
     #[must_use]
     pub fn dims_eq(&self, a: Dim, b: Dim) -> Option<bool> {
-        self.state.facts.eq(&self.state.exprs, a, b)
+        self.state.facts.eq_by_algebra(&self.state.exprs, a, b)
     }
 
-    /// Whether the first is at most the second whenever the results hold: `None` when that is not known.
+    /// Whether the first is at most the second, by algebra and by the intervals of symbols: `None` when that is not known.
     #[must_use]
     pub fn dims_le(&self, a: Dim, b: Dim) -> Option<bool> {
-        self.state.facts.le(&self.state.exprs, a, b)
+        self.state.facts.le_by_algebra(&self.state.exprs, a, b)
     }
 
     /// The smaller of two dimensions, by all that is known about symbols.

@@ -45,6 +45,8 @@ pub struct Cx<'s, 'm> {
     pub(crate) opset: i64,
     /// What attribute references mean in the function whose body this is.
     pub(crate) args: &'s [(Symbol, &'m Attribute)],
+    /// Whether the node is in a nested graph or a function, which need not run.
+    pub(crate) is_nested: bool,
     pub(crate) outs: SmallVec<[Out; 2]>,
 }
 

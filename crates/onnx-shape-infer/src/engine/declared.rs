@@ -139,6 +139,7 @@ impl Engine<'_> {
                         relation: Relation::Equal(found, wanted),
                         strength: Strength::Assumed,
                         node: Some(node),
+                        is_conditional: self.frames.len() > 1,
                     });
                     *dim = wanted;
                 }
@@ -162,7 +163,10 @@ impl State<'_> {
     pub(crate) fn declared(&mut self, ty: &Type) -> Ty {
         self.read_dims(ty, |state, dim| match dim {
             Dim::Known(size) if size < 0 => Dim::Unknown,
-            Dim::Var(name) => state.read_symbol(name),
+            Dim::Var(name) => {
+                let dim = state.read_symbol(name);
+                state.set_sizes(dim)
+            }
             dim => dim,
         })
     }
@@ -206,6 +210,16 @@ impl State<'_> {
             Dim::Unknown | Dim::Known(_) => Dim::Var(name),
             dim => dim,
         }
+    }
+
+    /// Puts the sizes that the caller chose for symbols.
+    fn set_sizes(&mut self, dim: Dim) -> Dim {
+        let sizes = self.options.sizes;
+        if sizes.is_empty() {
+            return dim;
+        }
+        let binding = |symbol| sizes.iter().find(|&&(name, _)| name == symbol).map(|&(_, size)| Dim::Known(size));
+        self.exprs.substitute(dim, &binding)
     }
 
     /// Whether an input's default fits the declared type.

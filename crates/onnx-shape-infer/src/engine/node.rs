@@ -39,6 +39,7 @@ impl<'m> Engine<'m> {
         let Some(frame) = self.frames.last() else { return };
         let opset = frame.opset(node.domain());
         let args = Rc::clone(&frame.args);
+        let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
         let mut cx = Cx {
             state: &mut self.state,
@@ -47,6 +48,7 @@ impl<'m> Engine<'m> {
             schema,
             opset: opset.unwrap_or(0),
             args: &args,
+            is_nested,
             outs: SmallVec::from_elem(Out::default(), node.outputs().len()),
         };
         let step = if super::bind::bind(&mut cx).is_err() {
