@@ -59,24 +59,38 @@
 //!
 //! # What it is not
 //!
-//! It holds no behaviour: inference and checking are crates of their own, which keep their tables by [`SchemaId`]. It
-//! knows the operators that ONNX defines and no others; an operator of another domain has no schema here. Documentation
-//! of operators is not included.
+//! It holds no behaviour: inference and checking are crates of their own, which keep their tables by [`SchemaId`]. Of
+//! itself it knows the operators that ONNX defines and no others; documentation of operators is not included.
+//!
+//! # Custom operators
+//!
+//! Operators of other domains are **declared**, in code with [`declare`] or by operator set documents, which other crates
+//! read. A declared schema ([`DeclaredSchema`]) owns its texts and has no [`SchemaId`]. An [`OperatorSet`] is all of a
+//! domain at a version, and an [`OpsetRegistry`] is the standard sets with such sets laid over them. It is a value that is
+//! passed on; nothing is registered globally.
 //!
 //! The tables are generated from facts that the `onnx` package ([`ONNX_VERSION`]) declares about itself; they are constant
 //! data, so the crate allocates nothing and does nothing when a program starts.
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod changes;
+mod declared;
 mod facts;
 mod generated;
 mod lookup;
 mod opset;
+mod registry;
 mod signature;
 mod suggest;
 mod typeset;
 
 pub use attribute::{AttrDefault, AttrKind, FormalAttribute};
+pub use changes::{Change, changes};
+pub use declared::{
+    Declaration, DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredDefault, DeclaredFormal,
+    DeclaredSchema, DeclaredType, OperatorSet, declare,
+};
 pub use facts::{Determinism, Schema, SchemaId, SupportLevel};
 pub use generated::names::{attr, domain, op};
 pub use lookup::{
@@ -87,6 +101,7 @@ pub use opset::{
     LATEST_IR_VERSION, LATEST_OPSET, ONNX_VERSION, Release, domains, ir_version_for, latest_opset,
     opset_for_ir_version, opset_versions, releases,
 };
+pub use registry::{Arity, OpsetRegistry, SchemaRef};
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
