@@ -155,4 +155,15 @@ impl Model {
         debug_assert_eq!(self.nodes[a].graph, self.nodes[b].graph, "nodes of two graphs have no order");
         self.nodes[a].order < self.nodes[b].order
     }
+
+    /// A number that grows along the nodes of a graph: sorting nodes of one graph by it puts them in order. It changes when
+    /// nodes are inserted or moved.
+    ///
+    /// # Panics
+    ///
+    /// When the node is not of this model or was erased.
+    #[must_use]
+    pub fn order_key(&self, node: NodeId) -> u64 {
+        self.nodes[node].order
+    }
 }

@@ -91,6 +91,26 @@ impl Facts {
         kept.into_iter().filter(|fact| fact.node.is_none_or(&mut keep)).for_each(|fact| self.add(fact));
     }
 
+    /// Takes the facts of another list, which go where `key` puts them.
+    pub(crate) fn absorb<K: Ord>(&mut self, other: &mut Self, key: impl Fn(&Fact) -> K) {
+        self.bounds = std::mem::take(&mut other.bounds);
+        let mut all = std::mem::take(&mut self.list);
+        all.append(&mut other.list);
+        all.sort_by_key(key);
+        self.known.clear();
+        all.into_iter().for_each(|fact| self.add(fact));
+    }
+
+    /// The same intervals without any facts.
+    pub(crate) fn bounds_alone(&self) -> Self {
+        Self { bounds: self.bounds.clone(), ..Self::default() }
+    }
+
+    /// Forgets the interval of a symbol.
+    pub(crate) fn unbound(&mut self, symbol: Symbol) {
+        self.bounds.remove(&symbol);
+    }
+
     /// Whether a relation holds in every run.
     fn has(&self, relation: Relation) -> bool {
         let fact = self.known.get(&relation).and_then(|&at| self.list.get(at as usize));

@@ -16,6 +16,7 @@ mod ty;
 
 pub use content::{Content, Elem};
 pub use cx::{Cx, Ints, Outcome, Param, Stop};
+pub use engine::Changed;
 pub use facts::{Fact, Facts, Relation, Strength};
 pub use options::{InferLimits, Options};
 pub use registry::{CustomRule, InferRegistry, RuleFn, uncovered};

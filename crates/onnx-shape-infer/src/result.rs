@@ -5,8 +5,8 @@ use onnx_ir::{Def, Model, Origin, ValueId};
 use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::Content;
-use crate::engine::Engine;
 use crate::engine::state::{Failure, Fresh};
+use crate::engine::{Changed, Engine};
 use crate::facts::Facts;
 use crate::options::Options;
 use crate::table::Table;
@@ -16,11 +16,12 @@ use crate::ty::Ty;
 ///
 /// It belongs to the model that it was made from: symbols and expressions are those of the model's tables. The model's own
 /// types are not changed until [`Inference::apply`](Self::apply).
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Inference {
     pub(crate) table: Table,
     pub(crate) facts: Facts,
     pub(crate) fresh: Fresh,
+    pub(crate) failures: Vec<Failure>,
     pub(crate) findings: Sink,
 }
 
@@ -34,23 +35,43 @@ pub struct Inference {
 /// tables of names and expressions are lost then.
 #[must_use]
 pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
+    run(model, options, None, |engine| {
+        engine.run();
+        true
+    })
+    .unwrap_or_default()
+}
+
+/// Runs with the model's tables lent to the engine; nothing comes back where `work` says no.
+fn run(
+    model: &mut Model,
+    options: &Options<'_>,
+    before: Option<Inference>,
+    work: impl FnOnce(&mut Engine<'_>) -> bool,
+) -> Option<Inference> {
     let (exprs, names) = model.exprs_mut();
     let (exprs, names) = (std::mem::take(exprs), std::mem::take(names));
     let mut engine = Engine::new(model, options, names, exprs);
-    engine.run();
+    if let Some(before) = before {
+        engine.state.table = before.table;
+        engine.state.fresh = before.fresh;
+        engine.state.facts = before.facts.bounds_alone();
+        engine.state.earlier = Some((before.facts, before.failures));
+    }
+    let done = work(&mut engine);
     let state = engine.state;
     let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
     let (exprs, names) = (state.exprs, state.names);
     let lent = model.exprs_mut();
     (*lent.0, *lent.1) = (exprs, names);
-    let findings = findings(model, failures);
-    Inference { table, facts, fresh, findings }
+    let findings = findings(model, &failures);
+    done.then_some(Inference { table, facts, fresh, failures, findings })
 }
 
-fn findings(model: &Model, failures: Vec<Failure>) -> Sink {
+fn findings(model: &Model, failures: &[Failure]) -> Sink {
     let mut sink = Sink::new();
     for failure in failures {
-        sink.report(Diagnostic::new(failure.rule, place(model, &failure), failure.message));
+        sink.report(Diagnostic::new(failure.rule, place(model, failure), failure.message.clone()));
     }
     sink
 }
@@ -81,6 +102,21 @@ fn place(model: &Model, failure: &Failure) -> Locus {
 }
 
 impl Inference {
+    /// Infers again what edits of the model can have changed: the nodes named, and those after them whose inputs turn out
+    /// to be different. The result is that of [`infer`] on the edited model, but for the names of new symbols.
+    ///
+    /// Every change since the last run must be named, but for nodes and values that were erased. The whole model is
+    /// inferred anew where that is needed: after changes in functions.
+    ///
+    /// # Panics
+    ///
+    /// As for [`infer`].
+    #[must_use]
+    pub fn update(self, model: &mut Model, options: &Options<'_>, changed: &[Changed]) -> Self {
+        run(model, options, Some(self), |engine| engine.update(changed))
+            .unwrap_or_else(|| infer(model, options))
+    }
+
     /// The type of a value.
     #[must_use]
     pub fn ty(&self, value: ValueId) -> Ty {

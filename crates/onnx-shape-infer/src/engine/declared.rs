@@ -20,23 +20,43 @@ impl Engine<'_> {
     pub(super) fn declare_inputs(&mut self, graph: GraphId) {
         let model = self.state.model;
         for &value in model.graph(graph).inputs() {
-            let record = model.value(value);
-            let mut ty = record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty));
-            if let Some(constant) = record.initializer() {
-                self.state.check_default(value, &ty, constant);
-                if ty.is_unknown() || model.info().ir_version < 4 {
-                    ty = of_constant(constant);
-                }
+            self.declare_value(value);
+        }
+        self.note_input_symbols(graph);
+        self.declare_initializers(graph);
+    }
+
+    /// Takes the type of an input or initializer of the main graph.
+    pub(super) fn declare_value(&mut self, value: ValueId) {
+        let model = self.state.model;
+        let record = model.value(value);
+        if let (Def::Initializer(_), Some(constant)) = (record.def(), record.initializer()) {
+            self.state.table.set(value, &of_constant(constant));
+            return;
+        }
+        let mut ty = record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty));
+        if let Some(constant) = record.initializer() {
+            self.state.check_default(value, &ty, constant);
+            if ty.is_unknown() || model.info().ir_version < 4 {
+                ty = of_constant(constant);
             }
-            if let Ty::Tensor(_, Some(dims)) = &mut ty {
-                self.state.materialize(value, dims);
-                for symbol in dims.iter().flat_map(|&dim| self.state.symbols(dim)) {
+        }
+        if let Ty::Tensor(_, Some(dims)) = &mut ty {
+            self.state.materialize(value, dims);
+        }
+        self.state.table.set(value, &ty);
+    }
+
+    /// Notes which symbols the sizes of a graph's inputs are made of.
+    pub(super) fn note_input_symbols(&mut self, graph: GraphId) {
+        self.input_symbols.clear();
+        for &value in self.state.model.graph(graph).inputs() {
+            for &dim in self.state.table.dims(value).unwrap_or_default() {
+                for symbol in self.state.symbols(dim) {
                     self.input_symbols.insert(symbol, ());
                 }
             }
-            self.state.table.set(value, &ty);
         }
-        self.declare_initializers(graph);
     }
 
     /// Takes the types of a graph's initializers, and for inputs that nobody bound what is declared.
@@ -218,7 +238,8 @@ impl State<'_> {
         if sizes.is_empty() {
             return dim;
         }
-        let binding = |symbol| sizes.iter().find(|&&(name, _)| name == symbol).map(|&(_, size)| Dim::Known(size));
+        let binding =
+            |symbol| sizes.iter().find(|&&(name, _)| name == symbol).map(|&(_, size)| Dim::Known(size));
         self.exprs.substitute(dim, &binding)
     }
 

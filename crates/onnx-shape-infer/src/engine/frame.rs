@@ -52,6 +52,11 @@ impl<'m> Frame<'m> {
         self.current
     }
 
+    /// Stands at a node out of turn.
+    pub(super) const fn stand_at(&mut self, node: NodeId) {
+        self.current = Some(node);
+    }
+
     /// The node that is being visited.
     pub(super) const fn current(&self) -> Option<NodeId> {
         self.current

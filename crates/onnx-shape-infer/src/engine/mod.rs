@@ -7,6 +7,7 @@ mod declared;
 mod frame;
 mod node;
 pub(crate) mod state;
+mod update;
 
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ use crate::registry::Custom;
 use call::Memo;
 use frame::Frame;
 use state::State;
+pub use update::Changed;
 
 /// One run.
 pub(crate) struct Engine<'m> {
@@ -46,8 +48,7 @@ impl<'m> Engine<'m> {
     ) -> Self {
         let custom = options.registry.resolve(&names);
         let left = model.node_count().saturating_mul(options.limits.visits).saturating_add(100_000);
-        let mut state = State::new(model, options, names, exprs);
-        state.table.reserve(model.value_count());
+        let state = State::new(model, options, names, exprs);
         Self {
             state,
             custom,
@@ -62,14 +63,17 @@ impl<'m> Engine<'m> {
     /// Infers the main graph and everything in it.
     pub(crate) fn run(&mut self) {
         let graph = self.state.model.main_graph();
+        self.state.table.reserve(self.state.model.value_count());
         self.declare_inputs(graph);
         self.enter_main(graph);
-        self.drive();
+        self.drive(0);
     }
 
-    /// Visits nodes until no graph is open.
-    fn drive(&mut self) {
-        while let Some(frame) = self.frames.last_mut() {
+    /// Visits nodes until no more than `depth` graphs are open.
+    fn drive(&mut self, depth: usize) {
+        while self.frames.len() > depth
+            && let Some(frame) = self.frames.last_mut()
+        {
             match frame.next(self.state.model) {
                 Some(node) if self.left > 0 => {
                     self.left -= 1;

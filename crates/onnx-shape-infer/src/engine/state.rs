@@ -53,6 +53,8 @@ pub(crate) struct State<'m> {
     pub(crate) facts: Facts,
     pub(crate) fresh: Fresh,
     pub(crate) failures: Vec<Failure>,
+    /// What was found before an edit.
+    pub(crate) earlier: Option<(Facts, Vec<Failure>)>,
     /// The formal inputs of functions that the current call leaves out.
     absent: SecondaryMap<ValueId, ()>,
 }
@@ -68,6 +70,7 @@ impl<'m> State<'m> {
             facts: Facts::default(),
             fresh: Fresh::default(),
             failures: Vec::new(),
+            earlier: None,
             absent: SecondaryMap::new(),
         }
     }
