@@ -103,7 +103,8 @@ impl<'a> Places<'a> {
     /// The place of an attribute of a node.
     pub(crate) fn attribute(&self, node: NodeId, name: Symbol) -> Locus {
         let place = self.node(node);
-        if self.hidden > 2 { place } else { place.attribute(self.str(name)) }
+        // Of contents alone, the attribute is not in the file.
+        if self.hidden > 2 { place.field("tensor") } else { place.attribute(self.str(name)) }
     }
 
     /// The place where a value is defined.

@@ -95,7 +95,8 @@ Examples:
   onnx check models/ --deny warnings            every *.onnx file under models/; warnings are errors
   onnx check model.onnx --allow ONNX2101        without the findings of one rule
   onnx check model.onnx --format json | jq '.diagnostics[].path'
-  onnx check models/ --format sarif > findings.sarif";
+  onnx check models/ --format sarif > findings.sarif
+  onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
 /// Arguments of `onnx check`.
 #[derive(Debug, Args)]
@@ -116,6 +117,19 @@ pub(crate) struct CheckArgs {
     /// Show at most so many findings of a file (0: all); they are counted all the same.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// What the input holds: a whole model, or a part of one in a binary message of its own.
+    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    pub(crate) part: Part,
+    /// The IR version around a part; without this, the newest.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) ir_version: Option<i64>,
+    /// An operator set that is imported around a part, once for each; without this, the newest of ONNX. A function
+    /// imports its own: those given here are of the model that holds it. The default domain is the empty one: `=21`.
+    #[arg(long = "opset", value_name = "DOMAIN=VERSION", value_parser = opset)]
+    pub(crate) opsets: Vec<(String, i64)>,
+    /// Report what type and shape inference finds as well.
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Look at the elements of tensors in the model as well, which reads all weights.
     #[arg(long)]
     pub(crate) data: bool,
@@ -136,6 +150,14 @@ pub(crate) struct CheckArgs {
     pub(crate) concise: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// Reads `DOMAIN=VERSION`.
+fn opset(text: &str) -> Result<(String, i64), String> {
+    let (domain, version) =
+        text.rsplit_once('=').ok_or("write the domain and the version, as in `ai.onnx.ml=3` or `=21`")?;
+    let version = version.parse().map_err(|error| format!("`{version}` is no version: {error}"))?;
+    Ok((domain.to_owned(), version))
 }
 
 /// Whose rules count.
@@ -253,7 +275,7 @@ pub(crate) struct PrintArgs {
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     /// What the input holds.
-    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
     pub(crate) part: Part,
     /// Print everything: all elements of all tensors, and how they are stored.
     #[arg(long)]
@@ -285,7 +307,7 @@ pub(crate) struct ParseArgs {
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
     /// What the text holds.
-    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
     pub(crate) part: Part,
 }
 

@@ -71,13 +71,22 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 
 /// Reads a model.
 pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
+    load_as(path, args, Part::Model)
+}
+
+/// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
+pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
     let format = args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
-    load_part(path, format, args.mode(), Part::Model)
+    load_part(path, format, args.mode(), part)
 }
 
 /// Reads a model, or a part of one that stands alone.
 pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part) -> Result<Loaded, Failure> {
     let name = display_name(path);
+    if format == Format::Onnxtxt && !part.has_text() {
+        return Err(Failure::new(format_args!("{name}: ONNX text holds no such part alone"))
+            .help("give it in its binary form"));
+    }
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
     let len = bytes.len() as u64;
     let text = (format == Format::Onnxtxt).then(|| bytes.clone());

@@ -12,7 +12,6 @@ mod completions;
 mod convert;
 mod exit;
 mod explain;
-mod external;
 mod fmt;
 mod format;
 mod info;

@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use onnx_codec::{
-    DecodeError, DecodeOptions, Decoded, EncodeError, EncodeOptions, Segments, decode, decode_function,
-    decode_graph, decode_node, encode, encode_function, encode_graph, encode_node,
+    DecodeError, DecodeOptions, Decoded, EncodeError, EncodeOptions, Segments, decode, decode_attribute,
+    decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor, decode_value_info,
+    encode, encode_function, encode_graph, encode_node,
 };
 use onnx_diag::{Caps, Policy, Sink};
 use onnx_ir::{FunctionId, Model, NodeId};
@@ -24,6 +26,14 @@ pub(crate) enum Part {
     Function,
     /// `NodeProto`.
     Node,
+    /// `AttributeProto`.
+    Attribute,
+    /// `TensorProto`.
+    Tensor,
+    /// `SparseTensorProto`.
+    SparseTensor,
+    /// `ValueInfoProto`.
+    ValueInfo,
 }
 
 /// What of a model the file held; a graph is the main graph.
@@ -33,9 +43,27 @@ pub(crate) enum Piece {
     Graph,
     Function(FunctionId),
     Node(NodeId),
+    /// The only attribute of this node, which was made to hold it.
+    Attribute(NodeId),
+    /// The tensor or sparse tensor in the only attribute of this node.
+    Contents(NodeId),
+    /// The only input of the main graph.
+    ValueInfo,
 }
 
 impl Part {
+    /// Those that can be written as text, for the command line.
+    pub(crate) fn with_text() -> impl TypedValueParser<Value = Self> {
+        let values = Self::value_variants().iter().filter(|part| part.has_text());
+        let values = PossibleValuesParser::new(values.filter_map(Self::to_possible_value));
+        values.try_map(|name| Self::from_str(&name, false))
+    }
+
+    /// Whether ONNX text can hold it alone.
+    pub(crate) const fn has_text(&self) -> bool {
+        matches!(self, Self::Model | Self::Graph | Self::Function | Self::Node)
+    }
+
     /// Reads a binary message.
     pub(crate) fn decode(
         self,
@@ -53,10 +81,23 @@ impl Part {
                 let (decoded, node) = decode_node(bytes, options)?;
                 (decoded, Piece::Node(node))
             }
+            Self::Attribute => {
+                let (decoded, node) = decode_attribute(bytes, options)?;
+                (decoded, Piece::Attribute(node))
+            }
+            Self::Tensor => {
+                let (decoded, node) = decode_tensor(bytes, options)?;
+                (decoded, Piece::Contents(node))
+            }
+            Self::SparseTensor => {
+                let (decoded, node) = decode_sparse_tensor(bytes, options)?;
+                (decoded, Piece::Contents(node))
+            }
+            Self::ValueInfo => (decode_value_info(bytes, options)?, Piece::ValueInfo),
         })
     }
 
-    /// Reads a text.
+    /// Reads a text. What [has none](Self::has_text) is read as a node.
     pub(crate) fn parse(self, text: &[u8]) -> Result<(Decoded, Piece), ParseError> {
         let options = ParseOptions::default();
         let (model, piece) = match self {
@@ -66,7 +107,7 @@ impl Part {
                 let (model, function) = parse_function(text, &options)?;
                 (model, Piece::Function(function))
             }
-            Self::Node => {
+            _ => {
                 let (model, node) = parse_node(text, &options)?;
                 (model, Piece::Node(node))
             }
@@ -77,24 +118,41 @@ impl Part {
 }
 
 impl Piece {
-    /// Writes it as a binary message.
+    /// What of the model the checker looks at.
+    pub(crate) const fn checked(self) -> onnx_check::Part {
+        match self {
+            Self::Model => onnx_check::Part::Model,
+            Self::Graph => onnx_check::Part::Graph,
+            Self::Function(function) => onnx_check::Part::Function(function),
+            Self::Node(node) => onnx_check::Part::Node(node),
+            Self::Attribute(node) => onnx_check::Part::Attributes(node),
+            Self::Contents(node) => onnx_check::Part::Contents(node),
+            Self::ValueInfo => onnx_check::Part::Inputs,
+        }
+    }
+
+    /// Writes it as a binary message; what has no text, as the node or graph that holds it.
     pub(crate) fn encode(self, model: &Model) -> Result<Segments, EncodeError> {
         let options = EncodeOptions::default();
         match self {
             Self::Model => encode(model, &options),
-            Self::Graph => encode_graph(model, model.main_graph(), &options),
+            Self::Graph | Self::ValueInfo => encode_graph(model, model.main_graph(), &options),
             Self::Function(function) => encode_function(model, function, &options),
-            Self::Node(node) => encode_node(model, node, &options),
+            Self::Node(node) | Self::Attribute(node) | Self::Contents(node) => {
+                encode_node(model, node, &options)
+            }
         }
     }
 
-    /// Writes it as text.
+    /// Writes it as text; what has none, as the node or graph that holds it.
     pub(crate) fn print(self, model: &Model, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
         match self {
             Self::Model => print_model(model, options),
-            Self::Graph => print_graph(model, model.main_graph(), options),
+            Self::Graph | Self::ValueInfo => print_graph(model, model.main_graph(), options),
             Self::Function(function) => print_function(model, function, options),
-            Self::Node(node) => print_node(model, node, options),
+            Self::Node(node) | Self::Attribute(node) | Self::Contents(node) => {
+                print_node(model, node, options)
+            }
         }
     }
 }

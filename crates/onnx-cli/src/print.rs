@@ -9,8 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::args::PrintArgs;
 use crate::exit::{Failure, Outcome};
-use crate::format::Format;
-use crate::input::{display_name, load_part};
+use crate::input::{display_name, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal};
 use crate::progress::Progress;
 use crate::syntax;
@@ -18,8 +17,7 @@ use crate::syntax;
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("printing", 1);
     progress.begin(&display_name(&args.input_file));
-    let format = args.input.from.or_else(|| Format::of(&args.input_file)).unwrap_or(Format::Onnx);
-    let loaded = load_part(&args.input_file, format, args.input.mode(), args.part)?;
+    let loaded = load_as(&args.input_file, &args.input, args.part)?;
     progress.aside(|| loaded.report(out));
     let options = PrintOptions {
         full: args.full,

@@ -5,7 +5,6 @@ use onnx_diag::{Diagnostic, Locus, Policy, Reference, Rule, Severity, Sink, find
 use onnx_ir::{Model, Subject};
 
 use crate::exit::Failure;
-use crate::external::EXTERNAL_DATA_MISSING;
 
 /// The loaded graph contradicts itself, which is a defect of this program and not of the file.
 pub(crate) static BROKEN_INVARIANT: Rule = Rule {
@@ -32,10 +31,9 @@ Please report it, with the file if you can.
 
 /// All rules, by ascending code.
 pub(crate) fn all() -> Vec<&'static Rule> {
-    let own = [&EXTERNAL_DATA_MISSING, &BROKEN_INVARIANT];
     let text = onnx_text::rules::ALL.iter().copied();
     let mut rules: Vec<_> =
-        text.chain(onnx_codec::rules::ALL.iter().copied()).chain(RULES).chain(own).collect();
+        text.chain(onnx_codec::rules::ALL.iter().copied()).chain(RULES).chain([&BROKEN_INVARIANT]).collect();
     rules.sort_by_key(|rule| rule.code);
     rules
 }

@@ -145,8 +145,11 @@ fn external(loaded: &Loaded, args: &CheckArgs) -> Result<Option<ExternalFiles>, 
 
 /// Gives a part the IR version and the operator sets that the user says are around it.
 fn surround(model: &mut Model, args: &CheckArgs) {
-    let imports: Vec<_> =
-        args.opsets.iter().map(|(domain, version)| OpsetImport::new(model.intern(domain), *version)).collect();
+    let imports: Vec<_> = args
+        .opsets
+        .iter()
+        .map(|(domain, version)| OpsetImport::new(model.intern(domain), *version))
+        .collect();
     let info = model.info_mut();
     info.ir_version = args.ir_version.unwrap_or(LATEST_IR_VERSION);
     info.opset_imports = imports;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use onnx_diag::Quoted;
 use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource as _, Payload, Tensor};
+use onnx_types::tensor::{DataError, DataErrorReason, DataSource as _, Payload, Tensor};
 
 use super::facts::{ExternalFile, Tally, TypeTally, Weights};
-use crate::external;
 use crate::input::Loaded;
 use crate::tensors::{self, Place};
 
@@ -26,7 +26,7 @@ pub(super) fn gather(loaded: &Loaded) -> Weights {
                 }
                 weights.initializers.add(elements, bytes);
             }
-            Place::Attribute { .. } | Place::Default => weights.constants.add(elements, bytes),
+            Place::Attribute => weights.constants.add(elements, bytes),
         }
         types.entry(tensor.elem().code()).or_default().add(elements, bytes);
         match tensor.payload() {
@@ -62,7 +62,7 @@ fn external_files(loaded: &Loaded, files: BTreeMap<&str, Tally>) -> Vec<External
     }
     let source = loaded.source().map_err(|failure| failure.message);
     let of_file = |location: &str| match &source {
-        Ok(source) => source.len(location).map_err(|error| external::describe(&error)),
+        Ok(source) => source.len(location).map_err(|error| describe(&error)),
         Err(message) => Err(message.clone()),
     };
     files
@@ -73,4 +73,12 @@ fn external_files(loaded: &Loaded, files: BTreeMap<&str, Tally>) -> Vec<External
             ExternalFile { location: location.to_owned(), tally, file_bytes, problem: found.err() }
         })
         .collect()
+}
+
+/// What is wrong with a file, in few words.
+fn describe(error: &DataError) -> String {
+    match &error.reason {
+        DataErrorReason::NotFound => format!("{} is missing", Quoted(&error.location)),
+        _ => error.to_string(),
+    }
 }

@@ -136,13 +136,76 @@ fn texts_have_no_byte_offsets() {
 #[test]
 fn missing_external_data_are_found() {
     let folder = Folder::with("model.onnx", models::external("w.data"));
-    onnx(&folder, "check model.onnx").exits(1).says("ONNX1998").says("`w.data` is missing");
+    onnx(&folder, "check model.onnx").exits(1).says("ONNX2513").says("w.data");
     folder.put("w.data", [0; 1999]);
-    onnx(&folder, "check model.onnx").exits(1).says("has 1999 bytes");
+    onnx(&folder, "check model.onnx").exits(1).says("ONNX2514").says("1999");
     folder.put("w.data", [0; 2000]);
     onnx(&folder, "check model.onnx").exits(0);
     folder.put("escape.onnx", models::external("../w.data"));
-    onnx(&folder, "check escape.onnx").exits(1).says("ONNX1998");
+    onnx(&folder, "check escape.onnx").exits(1).says("ONNX2511");
+}
+
+#[test]
+fn parts_are_checked_alone() {
+    let folder = Folder::new();
+    let part = |text: &str, what: &str| {
+        folder.put("part.txt", text);
+        onnx(&folder, &format!("parse part.txt --as {what} -o {what}.pb")).exits(0);
+    };
+    part("y = Relu (x)", "node");
+    onnx(&folder, "check node.pb --as node").exits(0);
+    onnx(&folder, "check node.pb --as node --opset =21 --ir-version 10").exits(0);
+    onnx(&folder, "check node.pb --as node --opset my=1").exits(1).says("ONNX2301").says("node #0 Relu");
+    onnx(&folder, "check node.pb --as node --opset 21").exits(2).says("`=21`");
+    part("g (float[1] x) => (float[1] y) { y = Relu (z) }", "graph");
+    onnx(&folder, "check graph.pb --as graph").exits(1).says("ONNX2313");
+    part("<domain: \"d\", opset_import: [\"\" : 13]> f (x) => (y) { y = Relu (x) }", "function");
+    onnx(&folder, "check function.pb --as function").exits(0);
+    onnx(&folder, "check function.pb --as function --opset =14").exits(1).says("ONNX2650");
+    // `alpha`, a float without its kind; a tensor of one float without data; a value without a type.
+    folder.put("attribute.pb", b"\x0a\x05alpha\x15\0\0\x80\x3f");
+    onnx(&folder, "check attribute.pb --as attribute").exits(1).says("ONNX2403").says("attribute \"alpha\"");
+    onnx(&folder, "check attribute.pb --as attribute --ir-version 1").exits(0);
+    folder.put("tensor.pb", b"\x08\x01\x10\x01");
+    onnx(&folder, "check tensor.pb --as tensor").exits(1).says("ONNX25").says("tensor");
+    folder.put("sparse.pb", b"");
+    onnx(&folder, "check sparse.pb --as sparse-tensor").exits(1).says("values");
+    folder.put("info.pb", b"\x0a\x01x");
+    onnx(&folder, "check info.pb --as value-info").exits(1).says("ONNX2901");
+    folder.put("model.onnx", models::small());
+    onnx(&folder, "check model.onnx --ir-version 8").exits(2).says("states its IR version");
+    onnx(&folder, "check part.txt --from onnxtxt --as tensor").exits(2).says("binary form");
+    onnx(&folder, "print tensor.pb --as tensor")
+        .exits(2)
+        .says("possible values: model, graph, function, node");
+}
+
+#[test]
+fn inference_is_announced() {
+    let folder = Folder::with("good.onnx", models::small());
+    let json = onnx(&folder, "check --full --format json good.onnx").exits(0).says("not yet included").json();
+    assert_eq!(json["summary"]["errors"], 0);
+}
+
+#[test]
+fn many_files_are_told_of_in_their_order() {
+    let folder = Folder::new();
+    for index in 0..40 {
+        let model = if index % 3 == 0 { models::odd() } else { models::small() };
+        folder.put(&format!("models/{index:02}.onnx"), model);
+    }
+    folder.put("models/cut.onnx", &models::small()[..20]);
+    let first = onnx(&folder, "check --concise models")
+        .exits(2)
+        .says("41 models: 26 without errors, 14 with errors, 1 ");
+    for _ in 0..3 {
+        assert_eq!(onnx(&folder, "check --concise models").out, first.out);
+    }
+    let json = onnx(&folder, "check --format json models missing.onnx").exits(2).json();
+    let files: Vec<_> =
+        json["summary"]["files"].as_array().unwrap().iter().map(|f| f["file"].as_str().unwrap()).collect();
+    assert!(files.is_sorted() && files.len() == 40, "{files:?}");
+    assert_eq!(json["summary"]["failures"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn rules_are_explained() {
             .exits(0)
             .says("ONNX1003 attribute-with-several-values (error)");
     }
-    onnx(&folder, "explain external-data-missing").exits(0).says("\nWhy\n").says("--inline");
+    onnx(&folder, "explain external-file-unreadable").exits(0).says("\nWhy\n").says("--inline");
     onnx(&folder, "explain ONNX9999").exits(2).says("there is no rule `ONNX9999`").says("--list");
     let list = onnx(&folder, "explain --list").exits(0);
     let codes: Vec<&str> = list.out.lines().filter_map(|line| line.split(' ').next()).collect();
