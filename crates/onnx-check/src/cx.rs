@@ -10,7 +10,7 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Sink};
 use onnx_ir::{
     Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, SparseTensor, Value, ValueId,
 };
-use onnx_schema::{FormalAttribute, Schema};
+use onnx_schema::{DeclaredSchema, FormalAttribute, Schema, SchemaRef};
 use onnx_types::tensor::{DataError, Tensor, TensorFault};
 use onnx_types::{Symbol, Type};
 use slotmap::Key;
@@ -207,46 +207,56 @@ pub(crate) struct NodeCx<'c, 'a> {
     pub(crate) id: NodeId,
     pub(crate) node: &'a Node,
     /// What the node calls.
-    pub(crate) callee: Callee,
+    pub(crate) callee: Callee<'a>,
     /// The operator sets that the node sees.
     pub(crate) imports: &'c Imports,
 }
 
 /// What a node calls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Callee {
+pub(crate) enum Callee<'a> {
     /// The node names no operator.
     Unnamed,
     /// The domain of the node is not imported.
     NotImported,
     /// An operator that ONNX defines at the imported version, deprecated or not.
     Operator(&'static Schema),
+    /// An operator that the registry declares, deprecated or not.
+    Declared(&'a DeclaredSchema),
     /// A function of the model.
     Function(FunctionId),
     /// One of the operators that ONNX once tried out and dropped; readers know them, but there are no facts about them.
     Experimental,
-    /// An operator of a domain that ONNX does not define.
+    /// An operator of a domain that neither ONNX nor the registry defines.
     Custom,
-    /// Nothing that the imported version of a domain of ONNX has.
+    /// Nothing that the imported version of a domain of ONNX, or of the registry, has.
     Unknown {
         /// The imported version.
         version: i64,
     },
 }
 
-impl NodeCx<'_, '_> {
+impl<'a> NodeCx<'_, 'a> {
     /// Whether the node is checked alone, so that what it uses is not there.
     pub(crate) fn is_alone(&self) -> bool {
         self.cx.part == Part::Node(self.id)
     }
 
-    /// The signature that the node has to follow, if there is one.
+    /// The signature that the node has to follow, if ONNX defines one.
     ///
     /// A deprecated operator has none: it must not be used, so nothing needs to be said of how.
     pub(crate) fn schema(&self) -> Option<&'static Schema> {
         match self.callee {
             Callee::Operator(schema) if !schema.is_deprecated() => Some(schema),
             _ => None,
+        }
+    }
+
+    /// The signature that the node has to follow, whether ONNX or the registry defines it.
+    pub(crate) fn signature(&self) -> Option<SchemaRef<'a>> {
+        match self.callee {
+            Callee::Declared(schema) if !schema.is_deprecated => Some(SchemaRef::Declared(schema)),
+            _ => self.schema().map(SchemaRef::Standard),
         }
     }
 
@@ -265,6 +275,8 @@ pub(crate) struct AttributeCx<'c, 'a> {
     pub(crate) schema: Option<&'static Schema>,
     /// What the signature says about the attribute.
     pub(crate) formal: Option<&'static FormalAttribute>,
+    /// The signature that the registry declares, where ONNX has none.
+    pub(crate) declared: Option<&'a DeclaredSchema>,
 }
 
 impl AttributeCx<'_, '_> {

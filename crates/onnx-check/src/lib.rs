@@ -53,6 +53,7 @@
 //! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
 #![forbid(unsafe_code)]
 
+mod callee;
 mod calls;
 mod choices;
 mod conflict;

@@ -2,6 +2,7 @@
 
 use onnx_diag::{Caps, Policy};
 use onnx_ir::{FunctionId, NodeId};
+use onnx_schema::OpsetRegistry;
 
 use crate::external::ExternalFiles;
 
@@ -24,7 +25,10 @@ pub struct CheckOptions {
     pub data: bool,
     /// The files of external data. Without them, only what the model says of them is checked.
     pub external: Option<ExternalFiles>,
-    /// What to make of operators of domains that ONNX does not define.
+    /// The operators that are known. Besides those of ONNX these can be custom ones; what is found wrong with calls of them
+    /// is always beyond the reference. Where the model has a function of the same name, that counts.
+    pub registry: OpsetRegistry,
+    /// What to make of operators of domains that neither ONNX nor the registry defines.
     pub custom_operators: CustomOperators,
     /// Whether functions may import other versions of an operator set than the model does. The reference has a flag of
     /// the same name; the meaning of a function does not depend on it, but readers exist that inline without looking.
@@ -43,6 +47,7 @@ impl Default for CheckOptions {
             caps: Caps::DEFAULT,
             data: false,
             external: None,
+            registry: OpsetRegistry::standard(),
             custom_operators: CustomOperators::default(),
             skip_opset_compatibility: false,
             profile: Profile::default(),
@@ -74,7 +79,7 @@ pub enum Part {
     Inputs,
 }
 
-/// What to make of operators of domains that ONNX does not define, unless the model defines them as functions.
+/// What to make of operators of domains that neither ONNX nor the registry defines, unless the model defines them as functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CustomOperators {
     /// They are taken as they are: nothing is known about them.

@@ -10,8 +10,9 @@ mod node;
 
 use onnx_diag::Sink;
 use onnx_ir::{Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner};
-use onnx_types::{Symbol, Type};
+use onnx_types::Type;
 
+use crate::callee::Callees;
 use crate::calls::Calls;
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
 use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
@@ -21,8 +22,6 @@ use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::{CheckOptions, Part};
 use crate::rules::{function, graph, model as model_rules, ty};
-
-use node::legacy_operators;
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
@@ -35,7 +34,7 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
     let mut run = Run {
         cx: Cx::new(model, part, options),
         names: Names::new(model.names().len()),
-        legacy: legacy_operators(model.names()),
+        callees: Callees::new(model),
         has_functions: !model.functions().is_empty(),
         features: Features::new(model.info().ir_version),
         devices: declared::devices(&model.info().configurations),
@@ -53,8 +52,7 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
 struct Run<'a> {
     cx: Cx<'a>,
     names: Names,
-    /// The symbols that the dropped experimental operators have in this model.
-    legacy: Vec<Symbol>,
+    callees: Callees,
     has_functions: bool,
     features: Features,
     devices: Devices<'a>,

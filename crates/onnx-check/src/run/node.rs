@@ -1,9 +1,8 @@
 //! Nodes, what they define and what is in their attributes.
 
 use onnx_ir::{AttrValue, Attribute, Node, NodeId, SparseTensor, ValueId};
-use onnx_schema::Schema;
+use onnx_schema::SchemaRef;
 use onnx_types::tensor::Tensor;
-use onnx_types::{Interner, Symbol};
 
 use super::{Run, Task};
 use crate::cx::{
@@ -40,7 +39,7 @@ impl<'a> Run<'a> {
     /// Everything about a node but its outputs; says whether graphs are nested in it.
     pub(super) fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
         let record = self.cx.model.node(id);
-        let callee = self.callee(id, imports);
+        let callee = self.callees.of(&self.cx, id, imports);
         let mut cx = NodeCx { cx: &mut self.cx, id, node: record, callee, imports };
         for entry in node::ENTRIES {
             (entry.check)(&mut cx);
@@ -53,10 +52,10 @@ impl<'a> Run<'a> {
                 (entry.check)(&mut cx);
             }
         }
-        let schema = cx.schema();
+        let signature = cx.signature();
         // Of such a node the reference does not look at the attributes, nor at the graphs in them.
         self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
-        let has_graphs = self.attributes(id, record, schema);
+        let has_graphs = self.attributes(id, record, signature);
         self.metadata(MetadataList::Symbols(record.metadata()), Holder::Node(id));
         if !record.device_configurations().is_empty() {
             self.shardings(id, record);
@@ -75,12 +74,17 @@ impl<'a> Run<'a> {
         &mut self,
         id: NodeId,
         record: &'a Node,
-        schema: Option<&'static Schema>,
+        signature: Option<SchemaRef<'a>>,
     ) -> bool {
         let mut has_graphs = false;
+        let (schema, declared) = match signature {
+            Some(SchemaRef::Standard(schema)) => (Some(schema), None),
+            Some(SchemaRef::Declared(schema)) => (None, Some(schema)),
+            None => (None, None),
+        };
         for attribute in record.attributes() {
             let formal = schema.and_then(|schema| schema.attribute(attribute.name()));
-            let mut cx = AttributeCx { cx: &mut self.cx, node: id, attribute, schema, formal };
+            let mut cx = AttributeCx { cx: &mut self.cx, node: id, attribute, schema, formal, declared };
             for entry in attribute::ENTRIES {
                 (entry.check)(&mut cx);
             }
@@ -93,32 +97,6 @@ impl<'a> Run<'a> {
             self.contents_of(TensorHolder::Attribute(id, attribute.name()), attribute);
         }
         has_graphs
-    }
-
-    /// Finds out what a node calls.
-    pub(super) fn callee(&self, id: NodeId, imports: &Imports) -> Callee {
-        let model = self.cx.model;
-        let node = model.node(id);
-        let (domain, op) = (node.domain(), node.op());
-        if op.is_empty() {
-            return Callee::Unnamed;
-        }
-        if domain.is_empty() && self.legacy.contains(&op) {
-            return Callee::Experimental;
-        }
-        let Some(version) = imports.version(domain) else { return Callee::NotImported };
-        if let Some(schema) = onnx_schema::lookup(domain, op, version) {
-            return Callee::Operator(schema);
-        }
-        // Only what is no operator of ONNX is looked up among the functions, which takes a hash.
-        if let Some(function) = self.has_functions.then(|| model.callee(id)).flatten() {
-            return Callee::Function(function);
-        }
-        if onnx_schema::opset_versions(domain).is_none() {
-            Callee::Custom
-        } else {
-            Callee::Unknown { version }
-        }
     }
 
     pub(super) fn outputs(&mut self, node: NodeId) {
@@ -186,24 +164,4 @@ impl<'a> Run<'a> {
             self.features.uses(feature, Holder::Tensor(place));
         }
     }
-}
-
-/// Operators that ONNX tried out before it had a process for that, and dropped. There never was a schema that readers kept,
-/// yet they accept nodes of these names.
-const LEGACY_OPERATORS: [&str; 11] = [
-    "ATen",
-    "Affine",
-    "ConstantFill",
-    "Crop",
-    "DynamicSlice",
-    "GRUUnit",
-    "GivenTensorFill",
-    "ImageScaler",
-    "ParametricSoftplus",
-    "Scale",
-    "ScaledTanh",
-];
-
-pub(super) fn legacy_operators(names: &Interner) -> Vec<Symbol> {
-    LEGACY_OPERATORS.iter().filter_map(|name| names.get(name)).collect()
 }

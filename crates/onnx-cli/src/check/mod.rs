@@ -9,7 +9,7 @@ use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
 use onnx_diag::{Caps, Policy, Sink};
 use onnx_ir::{Model, OpsetImport};
-use onnx_schema::{LATEST_IR_VERSION, domain, latest_opset};
+use onnx_schema::{LATEST_IR_VERSION, OpsetRegistry, domain, latest_opset};
 
 use crate::args::{CheckArgs, ReportFormat, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
@@ -129,6 +129,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         profile,
         recommendations: args.recommendations,
         external: external(loaded, args)?,
+        registry: OpsetRegistry::standard(),
     })
 }
 

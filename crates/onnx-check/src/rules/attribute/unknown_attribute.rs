@@ -1,7 +1,7 @@
 //! The rule `unknown-attribute`: a node has an attribute that its operator does not have.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
-use onnx_schema::Schema;
+use onnx_schema::{DeclaredSchema, Schema};
 use onnx_types::Symbol;
 
 use crate::cx::AttributeCx;
@@ -17,13 +17,15 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
+    if let Some(schema) = cx.declared {
+        return check_declared(cx, schema);
+    }
     let Some(schema) = cx.schema else { return };
     if cx.formal.is_some() || schema.allows_unchecked_attributes() {
         return;
     }
     let (node, name) = (cx.node, cx.attribute.name());
-    // Names with two underscores are left to tools, for notes of their own. That there is no name is another defect.
-    if name.is_empty() || cx.model.str(name).starts_with("__") {
+    if is_note(cx.model.str(name)) {
         return;
     }
     cx.report(&RULE, |places| {
@@ -39,6 +41,31 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help(help)
             .note(format!("the signature is that of {schema}"))
+    });
+}
+
+/// Names with two underscores are left to tools, for notes of their own. That there is no name is another defect.
+fn is_note(name: &str) -> bool {
+    name.is_empty() || name.starts_with("__")
+}
+
+fn check_declared<'a>(cx: &mut AttributeCx<'_, 'a>, schema: &'a DeclaredSchema) {
+    let (node, name) = (cx.node, cx.attribute.name());
+    let text = cx.model.str(name);
+    if schema.attribute(text).is_some() || schema.allows_unchecked_attributes || is_note(text) {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let message = format!("{} has no attribute {}", Quoted(schema.name()), Quoted(text));
+        let known = schema.attributes.iter().map(|formal| formal.name.as_str());
+        let help = match onnx_schema::nearest(text, known) {
+            Some(near) => format!("did you mean {}?", Quoted(near)),
+            None => "remove it; tools keep notes of their own in metadata".to_owned(),
+        };
+        Diagnostic::new(&RULE, places.attribute(node, name), message)
+            .help(help)
+            .note(format!("the signature is that of {schema}"))
+            .beyond_reference(true)
     });
 }
 

@@ -2,6 +2,7 @@
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::AttrKind;
+use onnx_schema::SchemaRef;
 
 use crate::cx::AttributeCx;
 
@@ -16,19 +17,27 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
-    let (Some(schema), Some(formal)) = (cx.schema, cx.formal) else { return };
     let (node, attribute) = (cx.node, cx.attribute);
+    let (schema, kind) = match (cx.schema, cx.formal, cx.declared) {
+        (Some(schema), Some(formal), _) => (SchemaRef::Standard(schema), formal.kind),
+        (None, _, Some(schema)) => {
+            let formal = schema.attribute(cx.model.str(attribute.name()));
+            let Some(kind) = formal.and_then(|formal| formal.kind) else { return };
+            (SchemaRef::Declared(schema), kind)
+        }
+        _ => return,
+    };
     // What declares one kind and holds another is wrong whatever the operator says.
     let declared = attribute.declared_kind();
     let holds = attribute.value().kind().map(AttrKind::code);
     if declared.is_some() && holds.is_some() && declared != holds {
         return;
     }
-    if declared.unwrap_or_else(|| attribute.kind().code()) == formal.kind.code() {
+    if declared.unwrap_or_else(|| attribute.kind().code()) == kind.code() {
         return;
     }
     cx.report(&RULE, |places| {
-        let expected = AttrKind::from_code(formal.kind.code()).map_or("", AttrKind::name);
+        let expected = AttrKind::from_code(kind.code()).map_or("", AttrKind::name);
         let name = attribute.name();
         let found = match declared.map(AttrKind::from_code) {
             Some(None) => "of a kind that does not exist",
@@ -39,6 +48,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help(format!("write it as {expected}"))
             .note(format!("the signature is that of {schema}"))
+            .beyond_reference(schema.is_declared())
     });
 }
 

@@ -15,11 +15,22 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let id = cx.id;
+    if let Callee::Declared(schema) = cx.callee
+        && schema.is_deprecated
+    {
+        cx.report(&RULE, |places| {
+            let since = schema.since_version();
+            let message = format!("operator {} is deprecated since version {since}", Quoted(schema.name()));
+            Diagnostic::new(&RULE, places.node(id), message)
+                .help(format!("import a version before {since}"))
+                .beyond_reference(true)
+        });
+    }
     let Callee::Operator(schema) = cx.callee else { return };
     if !schema.is_deprecated() {
         return;
     }
-    let id = cx.id;
     cx.report(&RULE, |places| {
         let since = schema.since_version();
         let replacement =

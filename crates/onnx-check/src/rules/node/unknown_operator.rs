@@ -21,6 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (id, op, domain) = (cx.id, cx.node.op(), cx.node.domain());
     match cx.callee {
+        Callee::Unknown { version } if latest_opset(domain).is_none() => undeclared(cx, version),
         Callee::Unknown { version } => cx.report(&RULE, |places| {
             let (message, help) = explain(places, domain, op, version);
             let found = Diagnostic::new(&RULE, places.node(id), message).help(help);
@@ -46,6 +47,37 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         }
         _ => {}
     }
+}
+
+/// An operator of a domain that the registry declares, which does not have it in the imported version.
+fn undeclared(cx: &mut NodeCx<'_, '_>, version: i64) {
+    let (id, options) = (cx.id, cx.options);
+    let [domain, op] = [cx.node.domain(), cx.node.op()].map(|name| cx.model.str(name));
+    cx.report(&RULE, |places| {
+        let registry = &options.registry;
+        let first = registry.declared_history(domain, op).next();
+        let near = || onnx_schema::nearest(op, registry.declared_operators(domain));
+        let (message, help) = match first {
+            Some(first) => (
+                format!("version {version} of {} has no {}", Quoted(domain), Quoted(op)),
+                format!("it exists since version {}: import that or a newer one", first.since_version()),
+            ),
+            None => (
+                format!("domain {} has no operator {}", Quoted(domain), Quoted(op)),
+                near().map_or_else(
+                    || {
+                        "use an operator of this domain, or add a function of this name to the model"
+                            .to_owned()
+                    },
+                    |near| format!("did you mean {}?", Quoted(near)),
+                ),
+            ),
+        };
+        // The reference knows nothing of the domain, and either refuses all of it or nothing.
+        Diagnostic::new(&RULE, places.node(id), message)
+            .help(help)
+            .beyond_reference(options.custom_operators == CustomOperators::Accept)
+    });
 }
 
 /// What to say about an operator that the imported version of a domain of ONNX does not have.

@@ -2,7 +2,7 @@
 //! needed.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
-use onnx_schema::FormalOption;
+use onnx_schema::{Arity, FormalOption};
 
 use crate::cx::NodeCx;
 
@@ -17,16 +17,15 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    let Some(schema) = cx.schema() else { return };
+    let Some(schema) = cx.signature() else { return };
+    let arity = schema.inputs();
     let (id, count) = (cx.id, cx.node.input_count());
-    if !schema.allows_inputs(count) {
+    if !arity.allows(count) {
         cx.report(&RULE, |places| {
-            let counts =
-                Counts { min: schema.min_inputs(), max: schema.max_inputs(), only: schema.input_counts() };
-            let message = format!("{} takes {}, but has {count}", Quoted(schema.name()), counts.say("input"));
+            let message = format!("{} takes {}, but has {count}", Quoted(schema.name()), say(arity, "input"));
             let help = match schema.input_for(count) {
-                Some(next) if count < schema.min_inputs() => {
-                    format!("add input {count}, {}", Quoted(next.name))
+                Some((next, _)) if count < arity.min => {
+                    format!("add input {count}, {}", Quoted(next))
                 }
                 _ => "remove those that are too many, or import the version of the operator that takes them"
                     .to_owned(),
@@ -34,43 +33,34 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             Diagnostic::new(&RULE, places.node(id), message)
                 .help(help)
                 .note(format!("the signature is that of {schema}"))
+                .beyond_reference(schema.is_declared())
         });
     }
     for (index, input) in cx.node.inputs().enumerate() {
         if input.is_none()
-            && let Some(formal) =
-                schema.input_for(index).filter(|formal| formal.option == FormalOption::Single)
+            && let Some((formal, FormalOption::Single)) = schema.input_for(index)
         {
             cx.report(&RULE, |places| {
-                let message = format!("{} needs its input {}", Quoted(schema.name()), Quoted(formal.name));
+                let message = format!("{} needs its input {}", Quoted(schema.name()), Quoted(formal));
                 Diagnostic::new(&RULE, places.input(id, index), message)
                     .help("name the value that goes there")
+                    .beyond_reference(schema.is_declared())
             });
         }
     }
 }
 
-/// The numbers of inputs or outputs that an operator allows.
-pub(super) struct Counts {
-    pub(super) min: usize,
-    pub(super) max: Option<usize>,
-    /// The only ones, where not all between the bounds are allowed.
-    pub(super) only: &'static [u16],
-}
-
-impl Counts {
-    /// Says them in words, with the noun for one of the things counted.
-    pub(super) fn say(&self, noun: &str) -> String {
-        let s = |count: usize| if count == 1 { "" } else { "s" };
-        if !self.only.is_empty() {
-            let counts: Vec<String> = self.only.iter().map(ToString::to_string).collect();
-            return format!("{} {noun}s", counts.join(" or "));
-        }
-        match (self.min, self.max) {
-            (min, Some(max)) if min == max => format!("{min} {noun}{}", s(min)),
-            (min, Some(max)) => format!("{min} to {max} {noun}s"),
-            (min, None) => format!("{min} {noun}{} or more", s(min)),
-        }
+/// Says in words how many an operator allows, with the noun for one of the things counted.
+pub(super) fn say(arity: Arity<'_>, noun: &str) -> String {
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    if !arity.only.is_empty() {
+        let counts: Vec<String> = arity.only.iter().map(ToString::to_string).collect();
+        return format!("{} {noun}s", counts.join(" or "));
+    }
+    match (arity.min, arity.max) {
+        (min, Some(max)) if min == max => format!("{min} {noun}{}", s(min)),
+        (min, Some(max)) => format!("{min} to {max} {noun}s"),
+        (min, None) => format!("{min} {noun}{} or more", s(min)),
     }
 }
 

@@ -4,7 +4,7 @@
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_schema::FormalOption;
 
-use super::wrong_input_count::Counts;
+use super::wrong_input_count::say;
 use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,17 +18,16 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    let Some(schema) = cx.schema() else { return };
+    let Some(schema) = cx.signature() else { return };
+    let arity = schema.outputs();
     let (id, count) = (cx.id, cx.node.outputs().len());
-    if !schema.allows_outputs(count) {
+    if !arity.allows(count) {
         cx.report(&RULE, |places| {
-            let counts =
-                Counts { min: schema.min_outputs(), max: schema.max_outputs(), only: schema.output_counts() };
             let message =
-                format!("{} gives {}, but has {count}", Quoted(schema.name()), counts.say("output"));
+                format!("{} gives {}, but has {count}", Quoted(schema.name()), say(arity, "output"));
             let help = match schema.output_for(count) {
-                Some(next) if count < schema.min_outputs() => {
-                    format!("add output {count}, {}", Quoted(next.name))
+                Some((next, _)) if count < arity.min => {
+                    format!("add output {count}, {}", Quoted(next))
                 }
                 _ => "remove those that are too many, or import the version of the operator that gives them"
                     .to_owned(),
@@ -36,16 +35,18 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             Diagnostic::new(&RULE, places.node(id), message)
                 .help(help)
                 .note(format!("the signature is that of {schema}"))
+                .beyond_reference(schema.is_declared())
         });
     }
     for (index, output) in cx.node.outputs().iter().enumerate() {
         if output.is_none()
-            && let Some(formal) =
-                schema.output_for(index).filter(|formal| formal.option == FormalOption::Single)
+            && let Some((formal, FormalOption::Single)) = schema.output_for(index)
         {
             cx.report(&RULE, |places| {
-                let message = format!("{} needs its output {}", Quoted(schema.name()), Quoted(formal.name));
-                Diagnostic::new(&RULE, places.output(id, index), message).help("give it a name")
+                let message = format!("{} needs its output {}", Quoted(schema.name()), Quoted(formal));
+                Diagnostic::new(&RULE, places.output(id, index), message)
+                    .help("give it a name")
+                    .beyond_reference(schema.is_declared())
             });
         }
     }

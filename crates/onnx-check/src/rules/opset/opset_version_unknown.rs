@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     code: 2011,
     slug: "opset-version-unknown",
     severity: Severity::Warning,
-    summary: "A model imports a version of an operator set of ONNX that is not known.",
+    summary: "A model imports a version of a known operator set that is not known.",
     spec: "IR: Models",
     reference: Reference::NotEnforced,
     explain: include_str!("opset_version_unknown.md"),
@@ -18,7 +18,13 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
     for import in cx.imports {
         let (domain, version) = (import.domain(), import.version());
-        let Some(known) = onnx_schema::opset_versions(domain) else { continue };
+        let declared = || cx.options.registry.declared_versions(cx.model.str(domain));
+        let standard = onnx_schema::opset_versions(domain);
+        // Declared versions of a domain of ONNX are those that are newer than the standard ones.
+        if standard.is_some() && declared().is_some_and(|known| known.contains(&version)) {
+            continue;
+        }
+        let Some(known) = standard.or_else(declared) else { continue };
         // What cannot exist at all is another rule.
         if version < 1 || i32::try_from(version).is_err() || known.contains(&version) {
             continue;
@@ -30,10 +36,13 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
                 domain => format!("domain {}", Quoted(domain)),
             };
             let message = format!("version {version} of {set} is not known");
-            Diagnostic::new(&RULE, place(places), message)
+            let found = Diagnostic::new(&RULE, place(places), message)
                 .help(format!("import a version from {} to {}", known.start(), known.end()))
-                .note("nodes are checked against the newest version that is known")
-                .beyond_reference(true)
+                .beyond_reference(true);
+            if version < *known.start() {
+                return found;
+            }
+            found.note("nodes are checked against the newest version that is known")
         });
     }
 }
