@@ -9,14 +9,15 @@ pub mod file;
 pub mod formats;
 mod limits;
 mod mmap;
+pub mod operator_set;
 pub mod rules;
 pub mod source;
 
 pub use decode::{
-    DecodeOptions, Decoded, decode, decode_attribute, decode_function, decode_graph, decode_node,
-    decode_sparse_tensor, decode_tensor, decode_value_info,
+    DecodeOptions, Decoded, DecodedOperatorSet, decode, decode_attribute, decode_function, decode_graph,
+    decode_node, decode_operator_set, decode_sparse_tensor, decode_tensor, decode_value_info,
 };
-pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node};
+pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node, encode_operator_set};
 pub use error::{DecodeError, EncodeError};
 pub use externalize::{
     DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, externalize, inline, save,

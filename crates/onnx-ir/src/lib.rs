@@ -143,6 +143,7 @@ mod load;
 mod model;
 mod names;
 mod node;
+mod operator_set;
 mod order;
 mod petgraph_view;
 mod provenance;
@@ -174,6 +175,7 @@ pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, NameSlot, OuterGrap
 pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};
+pub use operator_set::{OperatorEntry, OperatorSetDocument};
 pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use provenance::{Derivation, DerivationId, Origin};

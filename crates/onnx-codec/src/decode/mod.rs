@@ -11,6 +11,7 @@ mod graph;
 mod info;
 mod model;
 mod node;
+mod operator_set;
 mod small;
 mod tensor;
 mod ty;
@@ -35,6 +36,7 @@ pub use alone::{
     decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
     decode_value_info,
 };
+pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 
 /// How to read a model.
 #[derive(Clone, Copy, Debug, Default)]

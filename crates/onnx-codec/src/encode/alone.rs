@@ -1,5 +1,6 @@
 //! Messages that stand alone: a `GraphProto`, a `FunctionProto` or a `NodeProto` without a model around it.
 
+use bytes::Bytes;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};
 use onnx_proto::wire::{Segments, Writer};
 
@@ -44,7 +45,19 @@ pub fn encode_node(model: &Model, node: NodeId, options: &EncodeOptions) -> Resu
     alone(model, options, |cx, writer| cx.node(writer, node, 0, &mut Vec::new()))
 }
 
-fn alone(
+/// Writes all functions of a model, each as a `FunctionProto` of its own. One plan of the names serves all of them.
+pub(crate) fn functions(model: &Model, options: &EncodeOptions) -> Result<Vec<(FunctionId, Bytes)>> {
+    let plan = model.name_plan();
+    let cx = Cx { model, plan: &plan, options, raw_bytes: model.names().holds_raw_bytes() };
+    let write = |&id: &FunctionId| {
+        let mut writer = Writer::with_capacity(256);
+        cx.function(&mut writer, id)?;
+        Ok((id, writer.finish().into_bytes()))
+    };
+    model.functions().iter().map(write).collect()
+}
+
+pub(super) fn alone(
     model: &Model,
     options: &EncodeOptions,
     write: impl FnOnce(&Cx<'_>, &mut Writer) -> Result,

@@ -9,6 +9,7 @@ mod device;
 mod graph;
 mod model;
 mod node;
+mod operator_set;
 mod tensor;
 mod ty;
 
@@ -19,7 +20,9 @@ use onnx_types::{FieldMask, Symbol, UnknownField};
 
 use crate::error::EncodeError;
 
+pub(crate) use alone::functions;
 pub use alone::{encode_function, encode_graph, encode_node};
+pub use operator_set::encode_operator_set;
 
 /// How to write a model.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost_reflect::{DynamicMessage, SerializeOptions};
 
 use super::{
-    FormatError, Rendered, TextPosition, decode_dynamic, encode_dynamic, loss, model_descriptor, stack,
+    FormatError, MODEL, Rendered, TextPosition, decode_dynamic, descriptor, encode_dynamic, loss, stack,
 };
 
 /// Writes an encoded model as JSON, indented, with the field names of the schema. As protobuf prescribes, 64-bit integers
@@ -18,7 +18,7 @@ pub fn to_json(model: Bytes) -> Result<Rendered, FormatError> {
 }
 
 fn write(model: Bytes) -> Result<Rendered, FormatError> {
-    let message = decode_dynamic(model)?;
+    let message = decode_dynamic(MODEL, model)?;
     let options = SerializeOptions::new().use_proto_field_name(true);
     let mut buffer = Vec::new();
     let mut serializer = serde_json::Serializer::pretty(&mut buffer);
@@ -41,7 +41,7 @@ pub fn from_json(text: &str) -> Result<Bytes, FormatError> {
 
 fn parse(text: &str) -> Result<Bytes, FormatError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = DynamicMessage::deserialize(model_descriptor()?, &mut deserializer);
+    let read = DynamicMessage::deserialize(descriptor(MODEL)?, &mut deserializer);
     let message = read.and_then(|message| deserializer.end().map(|()| message)).map_err(|error| {
         let position = TextPosition { line: error.line(), column: error.column() };
         FormatError::Syntax { position, message: without_position(&error) }

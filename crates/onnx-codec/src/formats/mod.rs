@@ -46,7 +46,7 @@ use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 pub use json::{from_json, to_json};
 pub use loss::{Loss, LossKind};
 pub use message::{MessageError, from_message, to_message};
-pub use text::{from_text, to_text};
+pub use text::{from_text, operator_set_from_text, operator_set_to_text, to_text};
 
 /// How deeply messages may nest, in all forms; what every other reader allows.
 pub const MAX_NESTING: u32 = 100;
@@ -111,18 +111,21 @@ pub enum FormatError {
     Descriptors(String),
 }
 
-/// The descriptor of `ModelProto`. Reading the descriptors takes some two milliseconds each time, which nobody who converts
+/// The names of the messages that files hold.
+const MODEL: &str = "onnx.ModelProto";
+const OPERATOR_SET: &str = "onnx.OperatorSetProto";
+
+/// The descriptor of a message. Reading the descriptors takes some two milliseconds each time, which nobody who converts
 /// a file notices; keeping them would need global state.
-fn model_descriptor() -> Result<MessageDescriptor, FormatError> {
+fn descriptor(name: &str) -> Result<MessageDescriptor, FormatError> {
     let pool = DescriptorPool::decode(onnx_proto::FILE_DESCRIPTOR_SET)
         .map_err(|error| FormatError::Descriptors(error.to_string()))?;
-    pool.get_message_by_name("onnx.ModelProto")
-        .ok_or_else(|| FormatError::Descriptors("`onnx.ModelProto` is missing".to_owned()))
+    pool.get_message_by_name(name).ok_or_else(|| FormatError::Descriptors(format!("`{name}` is missing")))
 }
 
-/// An encoded model with names for its fields. Contents of `bytes` fields are shared.
-fn decode_dynamic(model: Bytes) -> Result<DynamicMessage, FormatError> {
-    Ok(DynamicMessage::decode(model_descriptor()?, model)?)
+/// An encoded message with names for its fields. Contents of `bytes` fields are shared.
+fn decode_dynamic(name: &str, bytes: Bytes) -> Result<DynamicMessage, FormatError> {
+    Ok(DynamicMessage::decode(descriptor(name)?, bytes)?)
 }
 
 fn encode_dynamic(message: &DynamicMessage) -> Bytes {

@@ -6,8 +6,8 @@ use prost_reflect::DynamicMessage;
 use prost_reflect::text_format::ParseError;
 
 use super::{
-    FormatError, Rendered, TextPosition, decode_dynamic, encode_dynamic, loss, model_descriptor, nesting,
-    print, stack,
+    FormatError, MODEL, OPERATOR_SET, Rendered, TextPosition, decode_dynamic, descriptor, encode_dynamic,
+    loss, nesting, print, stack,
 };
 
 /// Writes an encoded model in the text format of protobuf, one field to a line.
@@ -16,11 +16,20 @@ use super::{
 ///
 /// When the bytes are no model.
 pub fn to_text(model: Bytes) -> Result<Rendered, FormatError> {
-    stack::with_room(|| write(model))
+    stack::with_room(|| write(MODEL, model))
 }
 
-fn write(model: Bytes) -> Result<Rendered, FormatError> {
-    let message = decode_dynamic(model)?;
+/// Writes an encoded operator set document in the text format of protobuf, as [`to_text`] writes models.
+///
+/// # Errors
+///
+/// When the bytes are no operator set document.
+pub fn operator_set_to_text(document: Bytes) -> Result<Rendered, FormatError> {
+    stack::with_room(|| write(OPERATOR_SET, document))
+}
+
+fn write(name: &str, bytes: Bytes) -> Result<Rendered, FormatError> {
+    let message = decode_dynamic(name, bytes)?;
     Ok(Rendered { text: print::print(&message), losses: loss::losses(&message) })
 }
 
@@ -30,12 +39,21 @@ fn write(model: Bytes) -> Result<Rendered, FormatError> {
 ///
 /// When the text is not well-formed, says something that a `ModelProto` cannot, or nests messages too deeply.
 pub fn from_text(text: &str) -> Result<Bytes, FormatError> {
-    stack::with_room(|| parse(text))
+    stack::with_room(|| parse(MODEL, text))
 }
 
-fn parse(text: &str) -> Result<Bytes, FormatError> {
+/// Reads an operator set document in the text format of protobuf, and encodes it.
+///
+/// # Errors
+///
+/// When the text is not well-formed, says something that an `OperatorSetProto` cannot, or nests messages too deeply.
+pub fn operator_set_from_text(text: &str) -> Result<Bytes, FormatError> {
+    stack::with_room(|| parse(OPERATOR_SET, text))
+}
+
+fn parse(name: &str, text: &str) -> Result<Bytes, FormatError> {
     nesting::check(text)?;
-    let message = DynamicMessage::parse_text_format(model_descriptor()?, text)
+    let message = DynamicMessage::parse_text_format(descriptor(name)?, text)
         .map_err(|error| syntax_error(text, &error))?;
     Ok(encode_dynamic(&message))
 }

@@ -14,13 +14,22 @@ pub struct OperatorSet {
     domain: String,
     version: i64,
     operators: Vec<DeclaredSchema>,
+    names: BTreeSet<String>,
 }
+
+/// How many attributes, and how many type variables, an operator can declare; a bound on the work for any input.
+const MOST: usize = 1024;
 
 impl OperatorSet {
     /// An operator set without operators.
     #[must_use]
     pub fn new(domain: &str, version: i64) -> Self {
-        Self { domain: normal_domain(domain).to_owned(), version, operators: Vec::new() }
+        Self {
+            domain: normal_domain(domain).to_owned(),
+            version,
+            operators: Vec::new(),
+            names: BTreeSet::new(),
+        }
     }
 
     /// The standard operator set of a domain at a version, with the schemas that are in force there; `None` where ONNX
@@ -35,6 +44,7 @@ impl OperatorSet {
         for versions in crate::operators() {
             let in_force = versions.iter().rev().find(|schema| schema.since_version() <= version);
             if let Some(schema) = in_force.filter(|schema| schema.domain_name() == set.domain) {
+                set.names.insert(schema.name().to_owned());
                 set.operators.push(schema.into());
             }
         }
@@ -80,7 +90,7 @@ impl OperatorSet {
         if schema.since_version() > self.version {
             return Err(DeclareError::NewerThanSet { op: schema.to_string(), version: self.version });
         }
-        if self.operators.iter().any(|known| known.name() == schema.name()) {
+        if !self.names.insert(schema.name().to_owned()) {
             return Err(DeclareError::Repeated(schema.to_string()));
         }
         self.operators.push(schema);
@@ -103,6 +113,9 @@ impl DeclaredSchema {
         }
         if self.since_version() < 1 {
             return Err(DeclareError::VersionTooSmall(op()));
+        }
+        if self.attributes.len() > MOST || self.constraints.len() > MOST {
+            return Err(DeclareError::TooMany(op()));
         }
         for formals in [&self.inputs, &self.outputs] {
             self.verify_formals(formals)?;
@@ -191,6 +204,8 @@ pub enum DeclareError {
         /// The attribute.
         name: String,
     },
+    /// An operator declares more attributes or type variables than are accepted, which is 1024 of each.
+    TooMany(String),
     /// Two sets of a registry declare the same version of an operator in different ways.
     Conflict(String),
 }
@@ -217,6 +232,7 @@ impl fmt::Display for DeclareError {
             Self::DefaultDoesNotFit { op, name } => {
                 write!(f, "`{op}`: the default of `{name}` does not fit the attribute")
             }
+            Self::TooMany(op) => write!(f, "`{op}` declares more than {MOST} attributes or type variables"),
             Self::Conflict(op) => write!(f, "two operator sets declare `{op}` in different ways"),
         }
     }

@@ -1,0 +1,124 @@
+//! `OperatorSetProto` and `OperatorProto`.
+
+use bytes::Bytes;
+use onnx_diag::Sink;
+use onnx_ir::{OperatorEntry, OperatorSetDocument};
+use onnx_proto::wire::{Input, Payload, Reader};
+use onnx_types::Symbol;
+
+use super::{Cx, DecodeOptions, Form, Result, len, varint};
+use crate::error::DecodeError;
+
+/// An operator set document that was read, and what the file said that it cannot hold exactly.
+#[derive(Clone)]
+pub struct DecodedOperatorSet {
+    /// The document.
+    pub document: OperatorSetDocument,
+    /// The findings of reading, in file order.
+    pub findings: Sink,
+}
+
+/// Reads an `OperatorSetProto`.
+///
+/// ```
+/// use onnx_codec::{DecodeOptions, EncodeOptions, decode_operator_set, encode_operator_set};
+///
+/// // Version 1 of a domain "d" with one operator, `f`.
+/// let bytes = bytes::Bytes::from_static(b"\x0a\x09ONNXOPSET\x10\x0e\x22\x01d\x28\x01\x42\x07\x0a\x01f\x10\x01\x18\x01");
+/// let document = decode_operator_set(bytes.clone(), &DecodeOptions::default())?.document;
+/// assert_eq!(document.str(document.operators[0].name), "f");
+/// assert_eq!(encode_operator_set(&document, &EncodeOptions::default())?.to_vec(), bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
+    let input = Input::new(bytes, options.limits.wire)?;
+    let mut cx = Cx::new(&input, options);
+    let document = OperatorSetDocument::with_functions(onnx_ir::Model::new());
+    let mut document = cx.operator_set(&input.reader(), document)?;
+    cx.model.mark_names_clean();
+    document.functions = cx.model;
+    Ok(DecodedOperatorSet { document, findings: cx.findings })
+}
+
+impl<'a> Cx<'a> {
+    fn operator_set(
+        &mut self,
+        whole: &Reader<'a>,
+        mut document: OperatorSetDocument,
+    ) -> Result<OperatorSetDocument> {
+        let mut fields = whole.clone();
+        let mut form = Form::default();
+        while let Some(field) = fields.next_field()? {
+            let number = field.number;
+            match (number, len(field.value), varint(field.value)) {
+                (2, _, Some(version)) => {
+                    document.ir_version = version.cast_signed();
+                    form.note(2, version == 0);
+                }
+                (5, _, Some(version)) => {
+                    document.opset_version = version.cast_signed();
+                    form.note(5, version == 0);
+                }
+                (1 | 3 | 4 | 6 | 7, Some(text), _) => {
+                    let name = self.noted(&fields, text, number, &mut form)?;
+                    *header(&mut document, number) = name;
+                }
+                (8, Some(operator), _) => {
+                    let entry = self.operator(&fields, operator)?;
+                    document.operators.push(entry);
+                    let count = document.operators.len();
+                    self.check("operators", count, self.options.limits.entries, field.start)?;
+                }
+                (9, Some(function), _) => {
+                    let index = self.model.functions().len();
+                    self.function_message(&fields.message(function)?)
+                        .map_err(|error| error.in_item("functions", index))?;
+                    self.check("functions", index, self.options.limits.functions, field.start)?;
+                }
+                _ => self.keep(&mut form.unknown, &field, matches!(number, 1..=9)),
+            }
+        }
+        document.mask = form.mask;
+        document.unknown = form.unknown;
+        Ok(document)
+    }
+
+    fn operator(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<OperatorEntry> {
+        let mut fields = reader.message(payload)?;
+        let mut entry = OperatorEntry::default();
+        let mut form = Form::default();
+        while let Some(field) = fields.next_field()? {
+            match (field.number, len(field.value), varint(field.value)) {
+                (1, Some(text), _) => entry.name = self.noted(&fields, text, 1, &mut form)?,
+                (2, _, Some(version)) => {
+                    entry.since_version = version.cast_signed();
+                    form.note(2, version == 0);
+                }
+                (3, _, Some(status)) => {
+                    entry.status = status.cast_signed();
+                    form.note(3, status == 0);
+                }
+                (10, Some(text), _) => entry.doc = self.noted(&fields, text, 10, &mut form)?,
+                (number, ..) => self.keep(&mut form.unknown, &field, matches!(number, 1..=3 | 10)),
+            }
+        }
+        entry.mask = form.mask;
+        entry.unknown = form.unknown;
+        Ok(entry)
+    }
+}
+
+/// The text with the given field number.
+const fn header(document: &mut OperatorSetDocument, number: u32) -> &mut Symbol {
+    match number {
+        1 => &mut document.magic,
+        3 => &mut document.ir_version_prerelease,
+        4 => &mut document.domain,
+        6 => &mut document.doc,
+        _ => &mut document.ir_build_metadata,
+    }
+}
