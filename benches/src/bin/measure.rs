@@ -1,8 +1,8 @@
 //! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
 //!
 //! `measure generate chain|transformer NODES PATH`, `measure generate weights BYTES PATH`,
-//! `measure model PATH ROUNDS`, `measure profile PATH ROUNDS`, `measure open PATH`, `measure copy FROM TO fsync|plain`,
-//! `measure growth ROUNDS SIZE…`
+//! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure profile PATH ROUNDS`,
+//! `measure open PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ use onnx_codec::ReadMode;
 use onnx_codec::file::{read, write_segments};
 use onnx_proto::wire::Segments;
 use onnx_tests::models::{Transformer, chain, fan_out, inline_weights};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -32,11 +33,13 @@ fn main() -> ExitCode {
     let result = match args.as_slice() {
         ["generate", kind, size, path] => generate(kind, size, path),
         ["model", path, rounds] => model(path, rounds, &mut samples),
+        ["text", path, rounds, out] => text(path, rounds, out, &mut samples),
+        ["elided", path] => elided(path, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
         ["open", path] => open(path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
-        _ => Err("measure generate|model|profile|open|copy|growth, with their arguments".into()),
+        _ => Err("measure generate|model|text|elided|profile|open|copy|growth, with their arguments".into()),
     };
     match result {
         Ok(()) => {
@@ -93,9 +96,43 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
     }
 }
 
-/// Only reads a model, for a profiler.
+/// Prints a model as text that the reference reads, which goes to a file, and parses it, by turns.
+fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
+    let model = decode(read(path, ReadMode::Memory)?);
+    let rounds: usize = rounds.parse()?;
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
+        let parsed = samples.time("parse-text", || parse_model(&printed, &ParseOptions::default()))?;
+        assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
+        if round == 0 {
+            std::fs::write(out, printed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens a model by a map and prints it with its large tensors elided, in a process that has done nothing else.
+fn elided(path: &str, samples: &mut Samples) -> Result {
+    let model = read(path, ReadMode::Map).map(decode)?;
+    let (anon, file) = (status("RssAnon")?, status("RssFile")?);
+    let printed = samples.wall_time("print-elided", || print_model(&model, &PrintOptions::default()))?;
+    samples.push("print-rss-anon", status("RssAnon")?.saturating_sub(anon));
+    samples.push("print-rss-file", status("RssFile")?.saturating_sub(file));
+    samples.push("print-bytes", printed.text.len() as u64);
+    Ok(())
+}
+
+/// Only reads a model, or parses a text, for a profiler.
 fn profile(path: &str, rounds: &str) -> Result {
     let bytes = read(path, ReadMode::Memory)?;
+    if path.ends_with(".onnxtxt") {
+        for _ in 0..rounds.parse::<u32>()? {
+            parse_model(&bytes, &ParseOptions::default())?;
+        }
+        return Ok(());
+    }
     (0..rounds.parse()?).for_each(|_: u32| drop(decode(bytes.clone())));
     Ok(())
 }

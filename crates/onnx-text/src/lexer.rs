@@ -66,10 +66,6 @@ pub(crate) fn is_float_word(word: &[u8]) -> bool {
 pub(crate) struct Mark {
     /// The byte.
     pub(crate) at: usize,
-    /// Its line, counted from 0.
-    pub(crate) line: u32,
-    /// The first byte of that line.
-    pub(crate) line_start: usize,
 }
 
 /// What is wrong with a token.
@@ -109,7 +105,12 @@ pub(crate) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(crate) const fn new(text: &'a [u8]) -> Self {
-        Self { text, mark: Mark { at: 0, line: 0, line_start: 0 } }
+        Self { text, mark: Mark { at: 0 } }
+    }
+
+    /// All of the text.
+    pub(crate) const fn text(&self) -> &'a [u8] {
+        self.text
     }
 
     pub(crate) const fn mark(&self) -> Mark {
@@ -135,7 +136,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.mark.at..).unwrap_or_default()
     }
 
-    /// Goes on by so many bytes, among which must be no line break.
+    /// Goes on by so many bytes.
     pub(crate) const fn skip(&mut self, bytes: usize) {
         self.mark.at += bytes;
     }
@@ -145,11 +146,7 @@ impl<'a> Lexer<'a> {
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.byte(self.mark.at)? {
-                b'\n' => {
-                    self.mark.at += 1;
-                    self.newline();
-                }
-                b' ' | b'\t' | 0x0b | 0x0c | b'\r' => self.mark.at += 1,
+                b' ' | b'\n' | b'\t' | 0x0b | 0x0c | b'\r' => self.mark.at += 1,
                 b'#' => {
                     let rest = self.text.get(self.mark.at..).unwrap_or_default();
                     self.mark.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
@@ -159,18 +156,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    #[inline]
-    fn newline(&mut self) {
-        self.mark.line = self.mark.line.saturating_add(1);
-        self.mark.line_start = self.mark.at;
-    }
-
     /// The byte right after the current one, without skipping anything.
     pub(crate) fn second(&self) -> Option<u8> {
         self.byte(self.mark.at.saturating_add(1))
     }
 
-    /// Goes on by one byte, which must not be a line break.
+    /// Goes on by one byte.
     #[inline]
     pub(crate) const fn bump(&mut self) {
         self.mark.at += 1;
@@ -193,8 +184,8 @@ impl<'a> Lexer<'a> {
         if !(first.is_ascii_alphabetic() || first == b'_') {
             return None;
         }
-        let rest = self.text.get(self.mark.at..).unwrap_or_default();
-        let end = rest.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'));
+        let rest = self.rest();
+        let end = rest.iter().position(|&byte| !IN_WORDS[usize::from(byte)]);
         rest.get(..end.unwrap_or(rest.len()))
     }
 
@@ -218,25 +209,17 @@ impl<'a> Lexer<'a> {
     /// Takes a string; the opening quote comes next.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, LexError> {
         self.bump();
+        let rest = self.rest();
+        let end = quote_or_escape(rest);
         let start = self.mark.at;
-        loop {
-            match self.byte(self.mark.at).ok_or(LexError::OpenString)? {
-                b'"' => {
-                    let content = self.slice(start, self.mark.at);
-                    self.bump();
-                    return Ok(Cow::Borrowed(content));
-                }
-                b'\\' => return self.escaped(start).map(Cow::Owned),
-                byte => self.content_byte(byte),
+        self.mark.at += end;
+        match (rest.get(end), rest.get(..end)) {
+            (Some(b'"'), Some(content)) => {
+                self.bump();
+                Ok(Cow::Borrowed(content))
             }
-        }
-    }
-
-    #[inline]
-    fn content_byte(&mut self, byte: u8) {
-        self.mark.at += 1;
-        if byte == b'\n' {
-            self.newline();
+            (Some(_), _) => self.escaped(start).map(Cow::Owned),
+            (None, _) => Err(LexError::OpenString),
         }
     }
 
@@ -257,11 +240,13 @@ impl<'a> Lexer<'a> {
                     self.bump();
                     let byte = self.byte(self.mark.at).ok_or(LexError::OpenString)?;
                     content.push(byte);
-                    self.content_byte(byte);
+                    self.bump();
                 }
-                byte => {
-                    content.push(byte);
-                    self.content_byte(byte);
+                _ => {
+                    let rest = self.rest();
+                    let plain = rest.get(..quote_or_escape(rest)).unwrap_or_default();
+                    content.extend_from_slice(plain);
+                    self.mark.at += plain.len();
                 }
             }
         }
@@ -355,6 +340,37 @@ impl<'a> Lexer<'a> {
         self.mark.at += end + 1;
         Ok(Some(Literal::NanBits(bits)))
     }
+}
+
+/// Whether a byte can stand in a word.
+static IN_WORDS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    table
+};
+
+/// The place of the first quote or backslash; the length where there is none.
+///
+/// Strings are most of the text of a model, so eight bytes are looked at in one step.
+#[inline]
+fn quote_or_escape(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The high bit of each byte that is zero; bits above the lowest one may be wrong, which is never looked at.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64));
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    words.len() * 8 + end.unwrap_or(rest.len())
 }
 
 /// The value of a hexadecimal digit.

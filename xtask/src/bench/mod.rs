@@ -7,11 +7,14 @@
 mod bars;
 mod peers;
 
+use std::path::PathBuf;
+
 use crate::TaskResult;
 
 const HELP: &str = "\
 cargo xtask bench [ARGUMENT…]          the criterion benches; the arguments go to them, such as `--quick` or a name
-cargo xtask bench --peers [--quick] [--only load|memory|weights|growth]
+cargo xtask bench --peers [--quick] [--models DIR]
+                        [--only load|memory|weights|growth|text]
                                        side by side with other tools, in an environment under target/bench
 ";
 
@@ -35,10 +38,12 @@ struct Options {
     quick: bool,
     /// The one group to run; all when empty.
     only: String,
+    /// A folder of real models, to measure these, too.
+    models: Option<PathBuf>,
 }
 
 fn options(args: &[String]) -> Result<Options, String> {
-    let mut options = Options { quick: false, only: String::new() };
+    let mut options = Options { quick: false, only: String::new(), models: None };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -50,6 +55,10 @@ fn options(args: &[String]) -> Result<Options, String> {
                     return Err(format!("there is no group `{group}`\n\n{HELP}"));
                 }
                 options.only = group;
+            }
+            "--models" => {
+                let folder = args.next().ok_or("`--models` takes a folder")?;
+                options.models = Some(PathBuf::from(folder));
             }
             other => return Err(format!("bench --peers takes no argument `{other}`\n\n{HELP}")),
         }

@@ -5,6 +5,7 @@ advantage of what makes many objects.
 
     peers.py versions
     peers.py model PATH ROUNDS IR_ROUNDS
+    peers.py text PATH ROUNDS TEXT
     peers.py open PATH
 """
 
@@ -16,6 +17,8 @@ import time
 
 import google.protobuf
 import onnx
+import onnx.parser
+import onnx.printer
 import onnx_ir
 from google.protobuf.internal import api_implementation
 
@@ -54,6 +57,22 @@ def model(path, rounds, ir_rounds):
         del loaded, copied
 
 
+def text(path, rounds, text_path):
+    """Prints a model as text, and parses a text of it that both sides take, by turns.
+
+    Not every model can be read back from what the library prints, so the text comes from a file.
+    """
+    message = onnx.load(path, load_external_data=False)
+    with open(text_path, encoding="utf-8", newline="") as file:
+        source = file.read()
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        printed = timed("print-text", lambda: onnx.printer.to_text(message))
+        parsed = timed("parse-text", lambda: onnx.parser.parse_model(source))
+        del printed, parsed
+
+
 def open_file(path):
     """Loads a file with the protobuf library, in a process that has done nothing else."""
     before = status("VmHWM")
@@ -82,6 +101,8 @@ def main(command, *args):
         return
     if command == "model":
         model(args[0], int(args[1]), int(args[2]))
+    elif command == "text":
+        text(args[0], int(args[1]), args[2])
     elif command == "open":
         open_file(args[0])
     print(json.dumps(SAMPLES))

@@ -1,5 +1,7 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
+mod text;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +20,7 @@ type Group = fn(&mut Run) -> TaskResult;
 
 /// The groups by name.
 pub(super) const GROUPS: &[(&str, Group)] =
-    &[("load", load), ("memory", memory), ("weights", weights), ("growth", growth)];
+    &[("load", load), ("memory", memory), ("weights", weights), ("growth", growth), ("text", text::text)];
 
 /// One run.
 pub(super) struct Run {
@@ -27,13 +29,15 @@ pub(super) struct Run {
     measure: PathBuf,
     memory: PathBuf,
     quick: bool,
+    /// A folder of real models, if there is one.
+    models: Option<PathBuf>,
     outcomes: Vec<Outcome>,
     samples: Vec<(String, Samples)>,
 }
 
 /// Runs the groups that are asked for.
 pub(super) fn run(options: &Options) -> TaskResult {
-    let mut run = prepare(options.quick)?;
+    let mut run = prepare(options)?;
     let groups = GROUPS.iter().filter(|(name, _)| options.only.is_empty() || *name == options.only);
     let result = groups.into_iter().try_for_each(|(name, group)| {
         println!("measuring {name}");
@@ -51,7 +55,7 @@ pub(super) fn run(options: &Options) -> TaskResult {
 }
 
 /// Makes the environment and builds the programs.
-fn prepare(quick: bool) -> Result<Run, String> {
+fn prepare(options: &Options) -> Result<Run, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let target = crate::workspace::root().join(target);
     let folder = target.join("bench");
@@ -70,7 +74,8 @@ fn prepare(quick: bool) -> Result<Run, String> {
     }
     crate::workspace::run("cargo", &["build", "--profile", "dist", "-p", "onnx-benches", "--bins"])?;
     let (measure, memory) = (target.join("dist/measure"), target.join("dist/memory"));
-    Ok(Run { folder, python, measure, memory, quick, outcomes: Vec::new(), samples: Vec::new() })
+    let (quick, models) = (options.quick, options.models.clone());
+    Ok(Run { folder, python, measure, memory, quick, models, outcomes: Vec::new(), samples: Vec::new() })
 }
 
 /// A command whose process keeps the memory that it has given back to its allocator. Otherwise it depends on chance,

@@ -11,6 +11,7 @@ mod info;
 mod meta;
 mod model;
 mod node;
+mod position;
 mod recover;
 mod tensor;
 mod ty;
@@ -29,6 +30,7 @@ use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::limits::Limits;
 use crate::rules;
+use position::{Positions, count};
 
 /// How to parse.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,7 +97,7 @@ fn parse<'a, T>(
     read: impl FnOnce(&mut Parser<'a>) -> Result<T>,
 ) -> Result<(Model, T), ParseError> {
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
-    let lines = text.iter().filter(|&&byte| byte == b'\n').count().min(text.len() / 16).min(1 << 20);
+    let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
     let mut model = Model::with_names(onnx_schema::interner_with_capacity(lines * 2));
     model.reserve(lines, lines);
     let mut parser = Parser {
@@ -106,8 +108,8 @@ fn parse<'a, T>(
         loader: Loader::default(),
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
-        positions: !options.no_positions,
-        counted: (0, 0),
+        no_positions: options.no_positions,
+        positions: Positions::default(),
         depth: 0,
     };
     let length = text.len() as u64;
@@ -140,9 +142,8 @@ struct Parser<'a> {
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
     limits: Limits,
-    positions: bool,
-    /// A byte, and how many characters stand before it in its line.
-    counted: (usize, usize),
+    no_positions: bool,
+    positions: Positions,
     /// How many graphs and types are open.
     depth: u32,
 }
@@ -208,17 +209,7 @@ impl<'a> Parser<'a> {
 
     /// Line and column of a place, both counted from 1; columns in characters.
     fn position(&mut self, mark: Mark) -> (u32, u32) {
-        // Where all of a text is one line, counting from its start each time would take too long.
-        let (from, columns) = match self.counted {
-            (at, columns) if (mark.line_start..=mark.at).contains(&at) => (at, columns),
-            _ => (mark.line_start, 0),
-        };
-        let between = self.lex.slice(from, mark.at);
-        // Continuation bytes of UTF-8 are no characters of their own.
-        let column = columns + between.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
-        self.counted = (mark.at, column);
-        let column = u32::try_from(column).unwrap_or(u32::MAX);
-        (mark.line.saturating_add(1), column.saturating_add(1))
+        self.positions.of(self.lex.text(), mark.at)
     }
 
     /// A place as an origin.

@@ -27,14 +27,15 @@ impl Parser<'_> {
         let wrong = self.lex.mark().at.max(start.at);
         self.lex.rewind(start);
         let mut depth = 0_usize;
-        let mut line = start.line;
+        let mut end = start.at;
         while let Some(byte) = self.lex.peek() {
             let mark = self.lex.mark();
             // What stands at the very place of the error may be the culprit, but also what comes next.
             let past = mark.at >= wrong && mark.at > start.at;
             if depth == 0 && past {
+                let begins_line = self.lex.slice(end, mark.at).contains(&b'\n');
                 let begins_node =
-                    mark.line > line && (byte == b'[' || byte == b'"' || self.lex.peek_word().is_some());
+                    begins_line && (byte == b'[' || byte == b'"' || self.lex.peek_word().is_some());
                 let found = match next {
                     Next::Node => byte == b'}' || begins_node,
                     Next::Attribute => matches!(byte, b',' | b'>'),
@@ -44,12 +45,12 @@ impl Parser<'_> {
                     return Ok(());
                 }
             }
-            line = mark.line;
             match byte {
                 b'"' => {
                     if self.lex.string().is_err() {
                         return Err(error);
                     }
+                    end = self.lex.mark().at;
                     continue;
                 }
                 b'(' | b'[' | b'{' | b'<' => depth += 1,
@@ -68,6 +69,7 @@ impl Parser<'_> {
                 Some(_) => drop(self.lex.word()),
                 None => self.lex.bump(),
             }
+            end = self.lex.mark().at;
         }
         Err(error)
     }
