@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
-use onnx_ir::{FunctionId, Loader, Model, NodeId, Origin, RecentNames};
-use onnx_types::raw_text::from_bytes;
+use onnx_ir::{FunctionId, Loader, Model, NameSlot, NodeId, Origin, RecentNames};
+use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{Symbol, Type};
 
 use crate::error::ParseError;
@@ -98,14 +98,17 @@ fn parse<'a, T>(
 ) -> Result<(Model, T), ParseError> {
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
     let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
-    let mut model = Model::with_names(onnx_schema::interner_with_capacity(lines * 2));
+    let names = onnx_schema::interner_with_capacity(lines * 2);
+    let loader = Loader::with_capacity(names.capacity());
+    let mut model = Model::with_names(names);
     model.reserve(lines, lines);
     let mut parser = Parser {
         lex: Lexer::new(text),
+        plain: std::str::from_utf8(text).ok().filter(|text| !holds_raw_bytes(text)),
         model,
         types: HashMap::default(),
         recent: RecentNames::new(),
-        loader: Loader::default(),
+        loader,
         findings: Sink::with(Policy::new(), Caps::NONE),
         limits: options.limits,
         no_positions: options.no_positions,
@@ -135,6 +138,8 @@ type Result<T = (), E = Reported> = std::result::Result<T, E>;
 
 struct Parser<'a> {
     lex: Lexer<'a>,
+    /// The whole text, if all of it is text and needs no other form in the model.
+    plain: Option<&'a str>,
     model: Model,
     loader: Loader,
     recent: RecentNames,
@@ -263,6 +268,17 @@ impl<'a> Parser<'a> {
         {
             return symbol;
         }
+        self.new_name(slot, name)
+    }
+
+    /// The symbol of a name that was not met lately.
+    #[inline(never)]
+    fn new_name(&mut self, slot: NameSlot, name: &[u8]) -> Symbol {
+        if let Some(text) = self.plain_text(name) {
+            let symbol = self.model.intern(text);
+            self.recent.set(slot, symbol);
+            return symbol;
+        }
         let text = from_bytes(name);
         let symbol = self.model.intern(&text);
         // A name that is held in another form must not be found by someone who spells that form.
@@ -270,6 +286,13 @@ impl<'a> Parser<'a> {
             self.recent.set(slot, symbol);
         }
         symbol
+    }
+
+    /// Bytes of the text as text, without looking at them again; `None` where that cannot be, or they stand elsewhere.
+    #[inline]
+    fn plain_text(&self, bytes: &[u8]) -> Option<&'a str> {
+        let from = bytes.as_ptr().addr().checked_sub(self.lex.text().as_ptr().addr())?;
+        self.plain?.get(from..from.checked_add(bytes.len())?).filter(|text| text.as_bytes() == bytes)
     }
 
     /// Takes a name, quoted or not, if one comes next.
