@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use onnx_codec::ReadMode;
 
 use crate::format::Format;
+use crate::ops::args::OpsArgs;
 use crate::part::Part;
 use crate::size;
 
@@ -25,7 +26,8 @@ Examples:
   onnx info model.onnx                   what is in it?
   onnx print model.onnx                  what does it compute?
   onnx convert model.onnx model.json     the same in another format
-  onnx explain value-defined-twice       what does this finding mean?";
+  onnx explain value-defined-twice       what does this finding mean?
+  onnx ops show Resize                   what does this operator take?";
 
 /// Look at ONNX models, check them, and convert between their formats.
 #[derive(Debug, Parser)]
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Explain a finding: what it means, why it matters, how to repair it.
     Explain(ExplainArgs),
+    /// Look up operators, and write operator sets as documents.
+    Ops(OpsArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
 }
@@ -96,6 +100,7 @@ Examples:
   onnx check model.onnx --allow ONNX2101        without the findings of one rule
   onnx check model.onnx --format json | jq '.diagnostics[].path'
   onnx check models/ --format sarif > findings.sarif
+  onnx check model.onnx --ops acme.onnxops      with the operators of a document
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
 /// Arguments of `onnx check`.
@@ -136,6 +141,10 @@ pub(crate) struct CheckArgs {
     /// Report operators of domains that ONNX does not define and that are no functions of the model.
     #[arg(long)]
     pub(crate) check_custom_domains: bool,
+    /// Know the operators of an operator set document, too, with its signatures if they are beside it; may be given
+    /// several times.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ops: Vec<PathBuf>,
     /// Let functions import other versions of an operator set than the model does.
     #[arg(long)]
     pub(crate) skip_opset_compatibility: bool,

@@ -16,6 +16,7 @@ mod fmt;
 mod format;
 mod info;
 mod input;
+mod ops;
 mod output;
 mod parse;
 mod part;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(args, &mut out),
         Command::Verify(args) => verify::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &mut out),
+        Command::Ops(args) => ops::run(args, &mut out),
         Command::Completions(args) => completions::run(args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {

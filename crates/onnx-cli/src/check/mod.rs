@@ -14,6 +14,7 @@ use onnx_schema::{LATEST_IR_VERSION, OpsetRegistry, domain, latest_opset};
 use crate::args::{CheckArgs, ReportFormat, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
 use crate::input::{Loaded, display_name, expand, load_as};
+use crate::ops::documents;
 use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.full {
         out.aside("note: inference checks are not yet included: `--full` adds nothing so far\n");
     }
+    let registry = documents::registry(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
     let files = expand(&args.files, &[extension]);
     let progress = Progress::start("checking", files.len());
@@ -41,7 +43,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut totals = Totals::default();
     let look = |path: &Path| {
         progress.begin(&display_name(path));
-        let found = findings(path, args, &policy);
+        let found = findings(path, args, &policy, &registry);
         progress.end();
         found
     };
@@ -80,7 +82,12 @@ struct Checked {
     source: Option<Bytes>,
 }
 
-fn findings(path: &Path, args: &CheckArgs, policy: &Policy) -> Result<Checked, Failure> {
+fn findings(
+    path: &Path,
+    args: &CheckArgs,
+    policy: &Policy,
+    registry: &OpsetRegistry,
+) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
     let caps = match (args.limit, args.format) {
         (Some(0), _) => Caps::NONE,
@@ -106,7 +113,7 @@ fn findings(path: &Path, args: &CheckArgs, policy: &Policy) -> Result<Checked, F
         if args.part != Part::Model {
             surround(&mut loaded.model, args);
         }
-        let options = options(&loaded, args, policy, caps)?;
+        let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
     }
     Ok(Checked { sink, source: loaded.text })

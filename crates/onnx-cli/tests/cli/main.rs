@@ -12,5 +12,6 @@ mod convert;
 mod help;
 mod info;
 mod models;
+mod ops;
 mod run;
 mod text;

@@ -1,0 +1,115 @@
+//! The command line of `onnx ops`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+const EXAMPLES: &str = "\
+Examples:
+  onnx ops list --domain ai.onnx.ml
+  onnx ops search softmax
+  onnx ops show Resize                                      signature, types, versions, what changed
+  onnx ops show Resize --version 10
+  onnx ops export --opset 21 -o onnx-21.onnxops             a standard set as a document
+  onnx ops export --functions-of model.onnx --domain com.acme -o acme.onnxops
+  onnx ops list --ops acme.onnxops --domain com.acme";
+
+/// Arguments of `onnx ops`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct OpsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: OpsCommand,
+    /// Know the operators of an operator set document as well; may be given several times.
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ops: Vec<PathBuf>,
+}
+
+/// The subcommands of `onnx ops`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OpsCommand {
+    /// List the operators of all domains, or of one.
+    List(ListArgs),
+    /// Find operators by a part of their name, or of the name of an attribute.
+    Search(SearchArgs),
+    /// Show all there is to know about an operator.
+    #[command(disable_version_flag = true)]
+    Show(ShowArgs),
+    /// Write an operator set as a document.
+    Export(ExportArgs),
+}
+
+/// How to write what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpsFormat {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Which operator sets are meant.
+#[derive(Debug, Args)]
+pub(crate) struct SetArgs {
+    /// The domain; the default one is `ai.onnx`. Without this, all domains.
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Option<String>,
+    /// The version of the operator set; without this, the newest.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) opset: Option<i64>,
+    /// How to write the answer.
+    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
+    pub(crate) format: OpsFormat,
+}
+
+/// Arguments of `onnx ops list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+}
+
+/// Arguments of `onnx ops search`.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for; capitals do not matter.
+    pub(crate) word: String,
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+}
+
+/// Arguments of `onnx ops show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The operator, with its domain in front where several have it: `Relu`, `ai.onnx.ml.Scaler`.
+    #[arg(value_name = "OP")]
+    pub(crate) op: String,
+    /// The version of the operator set; without this, the newest that has the operator.
+    #[arg(long, value_name = "N")]
+    pub(crate) version: Option<i64>,
+    /// The domain; the default one is `ai.onnx`. Without this, any.
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Option<String>,
+    /// How to write the answer.
+    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
+    pub(crate) format: OpsFormat,
+}
+
+/// Arguments of `onnx ops export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The domain; the default one is `ai.onnx`.
+    #[arg(long, value_name = "DOMAIN", default_value = "ai.onnx")]
+    pub(crate) domain: String,
+    /// The version of the operator set; without this, the newest, and 1 for the functions of a model.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) opset: Option<i64>,
+    /// Make an operator set of the functions that a model has in the domain.
+    #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) functions_of: Option<PathBuf>,
+    /// Where to write; the signatures go to a file beside it that ends in `.signatures.json`. With the extension
+    /// `.textproto` the document is text. `-` is standard output, which gets the document alone.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output_file: PathBuf,
+}

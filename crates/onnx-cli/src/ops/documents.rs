@@ -1,0 +1,92 @@
+//! Operator set documents as files, with their companions.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use onnx_codec::file::{read, write_atomically};
+use onnx_codec::operator_set::{declared, signatures_from_json, signatures_to_json};
+use onnx_codec::{DecodeOptions, EncodeOptions, ReadMode, decode_operator_set, encode_operator_set, formats};
+use onnx_ir::OperatorSetDocument;
+use onnx_schema::{OperatorSet, OpsetRegistry};
+
+use crate::exit::Failure;
+use crate::input::display_name;
+
+/// A document that was read.
+pub(crate) struct Read {
+    pub(crate) document: OperatorSetDocument,
+    /// The signatures of the companion, if there is one.
+    pub(crate) signatures: Option<OperatorSet>,
+}
+
+/// The standard operators with those of documents laid over them.
+pub(crate) fn registry(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
+    let mut registry = OpsetRegistry::standard();
+    for file in files {
+        let about = |failure: Failure| failure.about(&display_name(file));
+        let Read { document, signatures } = load(file)?;
+        let set = declared(&document, signatures.as_ref()).map_err(Failure::new).map_err(about)?;
+        registry = registry.with(&set).map_err(Failure::new).map_err(about)?;
+    }
+    Ok(registry)
+}
+
+/// Reads a document, and its companion where that exists.
+pub(crate) fn load(path: &Path) -> Result<Read, Failure> {
+    let about = |failure: Failure| failure.about(&display_name(path));
+    let bytes = encoded(path, read(path, ReadMode::Memory)?).map_err(about)?;
+    let decoded = decode_operator_set(bytes, &DecodeOptions::default())
+        .map_err(|error| about(Failure::new(error).help("this is not an operator set document")))?;
+    let companion = companion(path);
+    let signatures = if companion.exists() { Some(signatures(&companion)?) } else { None };
+    Ok(Read { document: decoded.document, signatures })
+}
+
+fn signatures(path: &Path) -> Result<OperatorSet, Failure> {
+    let bytes = read(path, ReadMode::Memory)?;
+    let text = std::str::from_utf8(&bytes).map_err(Failure::new);
+    let set = text.and_then(|text| signatures_from_json(text).map_err(Failure::new));
+    set.map_err(|failure| failure.about(&display_name(path)))
+}
+
+/// Whether a file of this name holds the text format of protobuf.
+fn is_text(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    ["textproto", "pbtxt"].iter().any(|text| extension.eq_ignore_ascii_case(text))
+}
+
+fn encoded(path: &Path, bytes: Bytes) -> Result<Bytes, Failure> {
+    if !is_text(path) {
+        return Ok(bytes);
+    }
+    let text = std::str::from_utf8(&bytes).map_err(Failure::new)?;
+    formats::operator_set_from_text(text).map_err(Failure::new)
+}
+
+/// The file with the signatures of a document: `acme.signatures.json` beside `acme.onnxops`.
+fn companion(path: &Path) -> PathBuf {
+    path.with_extension("signatures.json")
+}
+
+/// Writes a document, and its signatures beside it where there are any. Gives the names of the files.
+pub(crate) fn save(
+    path: &Path,
+    document: &OperatorSetDocument,
+    signatures: Option<&OperatorSet>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
+    let bytes = if is_text(path) {
+        formats::operator_set_to_text(bytes).map_err(Failure::new)?.text.into()
+    } else {
+        bytes
+    };
+    write_atomically(path, |out| out.write_all(&bytes))?;
+    let mut files = vec![path.to_owned()];
+    if let Some(set) = signatures {
+        let text = signatures_to_json(set).map_err(Failure::new)?;
+        let companion = companion(path);
+        write_atomically(&companion, |out| out.write_all(text.as_bytes()))?;
+        files.push(companion);
+    }
+    Ok(files)
+}

@@ -1,0 +1,63 @@
+//! `onnx ops`: operators, and operator sets as documents.
+
+pub(crate) mod args;
+pub(crate) mod documents;
+mod known;
+mod list;
+mod show;
+
+use onnx_codec::operator_set::{document, document_of_functions};
+use onnx_codec::{EncodeOptions, encode_operator_set};
+use onnx_schema::OpsetRegistry;
+
+use crate::args::InputArgs;
+use crate::exit::{Failure, Outcome};
+use crate::input::{is_stdin, load};
+use crate::output::{Out, shown};
+use crate::size::plural;
+use args::{ExportArgs, OpsArgs, OpsCommand};
+
+pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let registry = documents::registry(&args.ops)?;
+    let text = match &args.command {
+        OpsCommand::List(args) => list::list(args, &registry)?,
+        OpsCommand::Search(args) => list::search(args, &registry)?,
+        OpsCommand::Show(args) => show::show(args, &registry)?,
+        OpsCommand::Export(args) => return export(args, &registry, out),
+    };
+    out.text(&text)?;
+    Ok(Outcome::Fine)
+}
+
+fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<Outcome, Failure> {
+    let (document, signatures) = match &args.functions_of {
+        Some(model) => {
+            let input = InputArgs { from: None, no_map: true };
+            let loaded = load(model, &input)?;
+            let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))
+                .map_err(Failure::new)?;
+            if document.operators.is_empty() {
+                let domain = shown(&args.domain);
+                let message = format_args!("the model has no function in domain `{domain}`");
+                return Err(Failure::new(message).about(&loaded.name).help("`--domain` says which is meant"));
+            }
+            (document, None)
+        }
+        None => {
+            let domain = known::known_domain(registry, &args.domain)?;
+            let version = known::version(registry, &domain, args.opset)?;
+            let set = known::set(registry, &domain, version)?;
+            (document(&set).map_err(Failure::new)?, Some(set))
+        }
+    };
+    if is_stdin(&args.output_file) {
+        let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
+        out.bytes([bytes.as_ref()])?;
+        return Ok(Outcome::Fine);
+    }
+    let files = documents::save(&args.output_file, &document, signatures.as_ref())?;
+    let names: Vec<String> = files.iter().map(|file| shown(&file.to_string_lossy())).collect();
+    let count = plural(document.operators.len().try_into().unwrap_or(u64::MAX), "operator");
+    out.text(&format!("{count} written to {}\n", names.join(" and ")))?;
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,232 @@
+//! `onnx ops show`: all there is to know about an operator.
+
+use std::fmt::Write as _;
+
+use onnx_codec::operator_set::signatures_to_json;
+use onnx_schema::{
+    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, DeclaredType, Determinism, FormalOption,
+    OperatorSet, OpsetRegistry, SupportLevel, changes,
+};
+use serde_json::{Value, json};
+
+use super::args::{OpsFormat, ShowArgs};
+use super::known::{domain_name, domains, history, known_domain, newest};
+use crate::exit::Failure;
+use crate::output::{DIM, HEADING, KEY, WARN, paint, shown, terminal_safe};
+
+pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry) -> Result<String, Failure> {
+    let history = find(args, registry)?;
+    let asked = args.version.unwrap_or(i64::MAX);
+    let schema = history.iter().rev().find(|schema| schema.since_version() <= asked);
+    let Some(schema) = schema else {
+        let first = history.first().map_or(1, DeclaredSchema::since_version);
+        let failure =
+            Failure::new(format_args!("version {asked} of the operator set has no `{}`", shown(&args.op)));
+        return Err(failure.help(format!("it exists since version {first}")));
+    };
+    match args.format {
+        OpsFormat::Text => text(schema, &history, newest(registry, schema.domain())),
+        OpsFormat::Json => json(schema, &history),
+    }
+}
+
+/// All schemas of the operator that is meant.
+fn find(args: &ShowArgs, registry: &OpsetRegistry) -> Result<Vec<DeclaredSchema>, Failure> {
+    let (mut wanted, mut op) = (args.domain.as_deref(), args.op.as_str());
+    if let Some((domain, name)) = op.rsplit_once('.').filter(|_| wanted.is_none()) {
+        (wanted, op) = (Some(domain), name);
+    }
+    let domains = match wanted {
+        Some(domain) => vec![known_domain(registry, domain)?],
+        None => domains(registry),
+    };
+    let found = domains.iter().map(|domain| history(registry, domain, op)).filter(|found| !found.is_empty());
+    let mut found: Vec<_> = found.collect();
+    if found.len() > 1 {
+        let names: Vec<&str> =
+            found.iter().filter_map(|found| found.first()).map(|first| domain_name(first.domain())).collect();
+        let failure = Failure::new(format_args!("several domains have `{}`", shown(op)));
+        return Err(failure.help(format!("add `--domain` with one of {}", names.join(", "))));
+    }
+    found.pop().ok_or_else(|| {
+        let failure = Failure::new(format_args!("there is no operator `{}`", shown(op)));
+        let standard = onnx_schema::operators().filter_map(<[_]>::first).map(onnx_schema::Schema::name);
+        let mut names: Vec<&str> = standard.collect();
+        for domain in &domains {
+            names.extend(registry.declared_operators(domain));
+        }
+        match onnx_schema::nearest(op, names.into_iter()) {
+            Some(near) => failure.help(format!("did you mean `{}`?", shown(near))),
+            None => failure.help("`onnx ops search WORD` looks for a part of a name"),
+        }
+    })
+}
+
+fn text(schema: &DeclaredSchema, history: &[DeclaredSchema], newest: Option<i64>) -> Result<String, Failure> {
+    let mut text = String::new();
+    let last = until(schema, history).or(newest).unwrap_or(schema.since_version());
+    let (first, domain) = (schema.since_version(), shown(domain_name(schema.domain())));
+    let versions =
+        if first == last { format!("version {first}") } else { format!("versions {first} to {last}") };
+    writeln!(text, "{}  {domain}, {versions}", paint(HEADING, shown(schema.name())))?;
+    writeln!(text, "\n  {}", paint(KEY, call(schema)))?;
+    formals(&mut text, "Inputs", &schema.inputs)?;
+    formals(&mut text, "Outputs", &schema.outputs)?;
+    attributes(&mut text, &schema.attributes)?;
+    if !schema.constraints.is_empty() {
+        writeln!(text, "\n{}", paint(HEADING, "Types"))?;
+        let widest = widest(schema.constraints.iter().map(|constraint| &constraint.variable));
+        for constraint in &schema.constraints {
+            writeln!(text, "  {:<widest$}  {}", shown(&constraint.variable), constraint.types)?;
+        }
+    }
+    facts(&mut text, schema)?;
+    writeln!(text, "\n{}", paint(HEADING, "Versions"))?;
+    for (index, version) in history.iter().enumerate().rev() {
+        let before = index.checked_sub(1).and_then(|index| history.get(index));
+        let told = told(before, version);
+        let mark = if version.since_version() == first { "*" } else { " " };
+        writeln!(text, "{mark} {:>3}  {}", version.since_version(), told.join("\n       "))?;
+    }
+    Ok(text)
+}
+
+/// What a version changes, in words.
+fn told(before: Option<&DeclaredSchema>, version: &DeclaredSchema) -> Vec<String> {
+    let Some(before) = before else { return vec!["the first version".to_owned()] };
+    let told: Vec<String> =
+        changes(before, version).iter().map(|change| shown(&change.to_string())).collect();
+    if told.is_empty() { vec!["nothing that schemas tell".to_owned()] } else { told }
+}
+
+/// The last operator set version for which a schema holds; `None` for the newest.
+fn until(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Option<i64> {
+    let next = history.iter().find(|other| other.since_version() > schema.since_version())?;
+    Some(next.since_version().saturating_sub(1))
+}
+
+/// The signature as a node would be written.
+fn call(schema: &DeclaredSchema) -> String {
+    let list = |formals: &[DeclaredFormal]| {
+        let one = |formal: &DeclaredFormal| match formal.option {
+            FormalOption::Single => shown(&formal.name),
+            FormalOption::Optional => format!("{}?", shown(&formal.name)),
+            FormalOption::Variadic => format!("{}...", shown(&formal.name)),
+        };
+        formals.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    let required = schema.attributes.iter().filter(|attribute| attribute.is_required);
+    let required: Vec<String> = required.map(|attribute| shown(&attribute.name)).collect();
+    let required = if required.is_empty() { String::new() } else { format!(" <{}>", required.join(", ")) };
+    format!("{} = {}{required} ({})", list(&schema.outputs), shown(schema.name()), list(&schema.inputs))
+}
+
+fn formals(text: &mut String, title: &str, formals: &[DeclaredFormal]) -> Result<(), Failure> {
+    if formals.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "\n{}", paint(HEADING, title))?;
+    let width = widest(formals.iter().map(|formal| &formal.name));
+    for formal in formals {
+        let ty = match &formal.ty {
+            DeclaredType::Any => "any type".to_owned(),
+            DeclaredType::Concrete(id) => id.to_string(),
+            DeclaredType::Variable(name) => shown(name),
+        };
+        let option = match (formal.option, formal.min_arity) {
+            (FormalOption::Single, _) => "",
+            (FormalOption::Optional, _) => ", optional",
+            (FormalOption::Variadic, 0) => ", any number",
+            (FormalOption::Variadic, _) => ", one or more",
+        };
+        let mixed = if formal.is_homogeneous { "" } else { ", of different types" };
+        writeln!(
+            text,
+            "  {:<width$}  {ty}{}",
+            shown(&formal.name),
+            paint(DIM, format_args!("{option}{mixed}"))
+        )?;
+    }
+    Ok(())
+}
+
+fn attributes(text: &mut String, attributes: &[DeclaredAttribute]) -> Result<(), Failure> {
+    if attributes.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "\n{}", paint(HEADING, "Attributes"))?;
+    let width = widest(attributes.iter().map(|attribute| &attribute.name));
+    for attribute in attributes {
+        let kind = attribute.kind.map_or("any kind", onnx_schema::AttrKind::name);
+        let value = match &attribute.default {
+            Some(default) => format!(" = {}", shown(&default.to_string())),
+            None if attribute.is_required => ", required".to_owned(),
+            None => ", optional".to_owned(),
+        };
+        writeln!(text, "  {:<width$}  {kind}{value}", shown(&attribute.name))?;
+    }
+    Ok(())
+}
+
+fn facts(text: &mut String, schema: &DeclaredSchema) -> Result<(), Failure> {
+    let mut facts: Vec<String> = Vec::new();
+    if schema.is_deprecated {
+        facts.push(paint(WARN, "deprecated: models of these versions must not use it").to_string());
+    }
+    if schema.support == SupportLevel::Experimental {
+        facts.push("experimental: it may still change".to_owned());
+    }
+    let counts = |counts: &[u16]| counts.iter().map(u16::to_string).collect::<Vec<_>>().join(" or ");
+    if !schema.input_counts.is_empty() {
+        facts.push(format!("takes {} inputs and no other number", counts(&schema.input_counts)));
+    }
+    if !schema.output_counts.is_empty() {
+        facts.push(format!("gives {} outputs and no other number", counts(&schema.output_counts)));
+    }
+    match schema.determinism {
+        Determinism::Unknown => {}
+        Determinism::Deterministic => facts.push("equal inputs give equal outputs".to_owned()),
+        Determinism::NonDeterministic => facts.push("equal inputs may give different outputs".to_owned()),
+    }
+    for (version, _) in &schema.bodies {
+        facts.push(format!("is a function, with a body for version {version}"));
+    }
+    if !schema.context_function_versions.is_empty() {
+        facts.push("is a function, whose body depends on the node".to_owned());
+    }
+    if schema.allows_unchecked_attributes {
+        facts.push("accepts attributes that it does not declare".to_owned());
+    }
+    if !facts.is_empty() {
+        writeln!(text, "\n{}\n  {}", paint(HEADING, "Facts"), facts.join("\n  "))?;
+    }
+    Ok(())
+}
+
+fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
+    names.map(|name| shown(name).chars().count()).max().unwrap_or_default()
+}
+
+/// The signature in the form of the companions of documents, with the history.
+fn json(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, Failure> {
+    let mut set = OperatorSet::new(schema.domain(), schema.since_version());
+    set.add_schema(schema.clone()).map_err(Failure::new)?;
+    let signatures = signatures_to_json(&set).map_err(Failure::new)?;
+    let mut value: Value = serde_json::from_str(&signatures).map_err(Failure::new)?;
+    let mut operator = value.pointer_mut("/operators/0").map(Value::take).unwrap_or_default();
+    let versions = history.iter().enumerate().map(|(index, version)| {
+        let before = index.checked_sub(1).and_then(|index| history.get(index));
+        let changes = before.map(|before| changes(before, version)).unwrap_or_default();
+        let changes: Vec<String> = changes.iter().map(Change::to_string).collect();
+        json!({ "since_version": version.since_version(), "changes": changes })
+    });
+    let versions: Vec<Value> = versions.collect();
+    if let Some(fields) = operator.as_object_mut() {
+        fields.insert("domain".to_owned(), schema.domain().into());
+        fields.insert("until_version".to_owned(), until(schema, history).into());
+        fields.insert("function".to_owned(), schema.is_function().into());
+        fields.insert("versions".to_owned(), versions.into());
+    }
+    let text = serde_json::to_string_pretty(&operator).map_err(Failure::new)?;
+    Ok(format!("{}\n", terminal_safe(&text)))
+}

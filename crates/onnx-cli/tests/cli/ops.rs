@@ -1,0 +1,136 @@
+//! `onnx ops`, and `onnx check --ops`.
+
+use crate::run::{Folder, onnx};
+
+#[test]
+fn operators_are_shown_with_what_changed() {
+    let folder = Folder::with("empty", "");
+    let shown = onnx(&folder, "ops show Softmax --version 12").exits(0).out;
+    assert_eq!(
+        shown,
+        "\
+Softmax  ai.onnx, versions 11 to 12
+
+  output = Softmax (input)
+
+Inputs
+  input  T
+
+Outputs
+  output  T
+
+Attributes
+  axis  INT = 1
+
+Types
+  T  tensor(float), tensor(float16), tensor(double)
+
+Facts
+  equal inputs give equal outputs
+
+Versions
+   13  type T also allows tensor(bfloat16)
+       attribute axis: INT = 1 becomes INT = -1
+*  11  nothing that schemas tell
+    1  the first version
+"
+    );
+}
+
+#[test]
+fn operators_are_found() {
+    let folder = Folder::with("empty", "");
+    onnx(&folder, "ops show Softmx")
+        .exits(2)
+        .says("there is no operator `Softmx`")
+        .says("did you mean `Softmax`?");
+    onnx(&folder, "ops show Gelu --version 19").exits(2).says("it exists since version 20");
+    onnx(&folder, "ops show ai.onnx.ml.Scaler").exits(0).says("Scaler  ai.onnx.ml, versions 1 to 5");
+    onnx(&folder, "ops show Scatter").exits(0).says("deprecated");
+    let found = onnx(&folder, "ops search BINAR").exits(0).out;
+    assert_eq!(found, "ai.onnx.ml 5  1 operator\n  Binarizer    1\n");
+    onnx(&folder, "ops search zzz").exits(2).says("no operator is like `zzz`");
+    let list = onnx(&folder, "ops list --domain ai.onnx --opset 1").exits(0).out;
+    assert!(list.starts_with("ai.onnx 1  95 operators\n"), "{list}");
+    assert!(
+        list.contains("\n  Relu                  1  of 1, 6, 13, 14  function\n") || list.contains("  Relu ")
+    );
+    onnx(&folder, "ops list --opset 99").exits(2).says("the newest that is known is 28");
+    onnx(&folder, "ops list --domain nowhere").exits(2).says("nothing is known of domain `nowhere`");
+}
+
+#[test]
+fn json_has_the_facts() {
+    let folder = Folder::with("empty", "");
+    let json = onnx(&folder, "ops show Squeeze --version 13 --format json").exits(0).json();
+    assert_eq!(json["since_version"], 13);
+    assert_eq!(json["until_version"], 20);
+    assert_eq!(json["inputs"][1]["option"], "optional");
+    assert_eq!(json["versions"][2]["changes"][0], "attribute axes becomes an input");
+    let list = onnx(&folder, "ops list --domain ai.onnx.preview.training --format json").exits(0).json();
+    assert_eq!(list.as_array().unwrap().len(), 4);
+    assert_eq!(onnx(&folder, "ops search zzz --format json").exits(0).json().as_array().unwrap().len(), 0);
+}
+
+/// A model whose functions are the operators of a domain.
+const LIBRARY: &str = r#"
+<ir_version: 10, opset_import: ["": 18, "com.acme": 1]>
+library (float[N] x) => (float[N] y) {
+  y = Identity (x)
+}
+<domain: "com.acme", opset_import: ["": 18]>
+Scale <factor: float = 2.0> (x) => (y) {
+  f = Constant <value_float: float = @factor> ()
+  y = Mul (x, f)
+}
+"#;
+
+/// A model that calls what the domain has.
+fn model(node: &str) -> String {
+    format!(
+        "<ir_version: 10, opset_import: [\"com.acme\": 1]>\ng (float[N] x) => (float[N] y) {{\n  {node}\n}}\n"
+    )
+}
+
+#[test]
+fn a_custom_domain_is_checked_with_no_code() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    onnx(&folder, "ops export --functions-of library.onnxtxt --domain com.acme -o acme.onnxops")
+        .exits(0)
+        .says("1 operator written to acme.onnxops");
+    folder.put("good.onnxtxt", model("y = com.acme.Scale <factor = 3.0> (x)"));
+    folder.put("arity.onnxtxt", model("y = com.acme.Scale (x, x)"));
+    folder.put("kind.onnxtxt", model("y = com.acme.Scale <factor = 3> (x)"));
+    folder.put("name.onnxtxt", model("y = com.acme.Scal (x)"));
+    // Without the document nothing is known of the domain.
+    for name in ["good", "arity", "kind", "name"] {
+        onnx(&folder, &format!("check {name}.onnxtxt")).exits(0);
+    }
+    onnx(&folder, "check good.onnxtxt --ops acme.onnxops --check-custom-domains")
+        .exits(0)
+        .says("no findings");
+    onnx(&folder, "check arity.onnxtxt --ops acme.onnxops")
+        .exits(1)
+        .says("error[ONNX2308]: `Scale` takes 0 to 1 inputs, but has 2")
+        .says("the signature is that of com.acme.Scale-1");
+    onnx(&folder, "check kind.onnxtxt --ops acme.onnxops").exits(1).says("error[ONNX2402]");
+    onnx(&folder, "check name.onnxtxt --ops acme.onnxops").exits(1).says("did you mean `Scale`?");
+    onnx(&folder, "check name.onnxtxt --ops acme.onnxops --profile reference").exits(0);
+    onnx(&folder, "ops show Scale --ops acme.onnxops")
+        .exits(0)
+        .says("is a function, with a body for version 1");
+    onnx(&folder, "check good.onnxtxt --ops good.onnxtxt").exits(2).says("good.onnxtxt");
+}
+
+#[test]
+fn exported_sets_are_read_again() {
+    let folder = Folder::with("empty", "");
+    onnx(&folder, "ops export --domain ai.onnx.ml --opset 3 -o ml.onnxops")
+        .exits(0)
+        .says("18 operators written to ml.onnxops and ml.signatures.json");
+    let listed = onnx(&folder, "ops list --domain ai.onnx.ml --ops ml.onnxops").exits(0).out;
+    assert_eq!(listed, onnx(&folder, "ops list --domain ai.onnx.ml").exits(0).out);
+    onnx(&folder, "ops export --domain ai.onnx.ml --opset 3 -o ml.textproto").exits(0);
+    onnx(&folder, "ops list --ops ml.textproto").exits(0);
+    onnx(&folder, "ops export --functions-of none.onnx -o x").exits(2).says("cannot read `none.onnx`");
+}
