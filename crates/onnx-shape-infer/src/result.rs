@@ -2,7 +2,8 @@
 
 use onnx_diag::{Diagnostic, Locus, Position, Sink};
 use onnx_ir::{Def, Model, Origin, ValueId};
-use onnx_types::{Dim, ElemType, Symbol};
+use onnx_types::expr::ExprTable;
+use onnx_types::{Dim, ElemType, Interner, Symbol};
 
 use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
@@ -49,8 +50,7 @@ fn run(
     before: Option<Inference>,
     work: impl FnOnce(&mut Engine<'_>) -> bool,
 ) -> Option<Inference> {
-    let (exprs, names) = model.exprs_mut();
-    let (exprs, names) = (std::mem::take(exprs), std::mem::take(names));
+    let (exprs, names) = lend(model);
     let mut engine = Engine::new(model, options, names, exprs);
     if let Some(before) = before {
         engine.state.table = before.table;
@@ -59,13 +59,40 @@ fn run(
         engine.state.earlier = Some((before.facts, before.failures));
     }
     let done = work(&mut engine);
-    let state = engine.state;
-    let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
-    let (exprs, names) = (state.exprs, state.names);
-    let lent = model.exprs_mut();
-    (*lent.0, *lent.1) = (exprs, names);
-    let findings = findings(model, &failures);
-    done.then_some(Inference { table, facts, fresh, failures, findings })
+    let inference = Raw::from(engine).finish(model);
+    done.then_some(inference)
+}
+
+/// Takes the tables of names and expressions out of a model; [`Raw::finish`] puts them back.
+pub(crate) fn lend(model: &mut Model) -> (ExprTable, Interner) {
+    let (exprs, names) = model.exprs_mut();
+    (std::mem::take(exprs), std::mem::take(names))
+}
+
+/// What a run leaves behind, before the model has its tables again.
+pub(crate) struct Raw {
+    inference: Inference,
+    names: Interner,
+    exprs: ExprTable,
+}
+
+impl From<Engine<'_>> for Raw {
+    fn from(engine: Engine<'_>) -> Self {
+        let state = engine.state;
+        let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
+        let inference = Inference { table, facts, fresh, failures, findings: Sink::new() };
+        Self { inference, names: state.names, exprs: state.exprs }
+    }
+}
+
+impl Raw {
+    /// Gives the model its tables back, and looks up the places of what was found.
+    pub(crate) fn finish(self, model: &mut Model) -> Inference {
+        let lent = model.exprs_mut();
+        (*lent.0, *lent.1) = (self.exprs, self.names);
+        let findings = findings(model, &self.inference.failures);
+        Inference { findings, ..self.inference }
+    }
 }
 
 fn findings(model: &Model, failures: &[Failure]) -> Sink {

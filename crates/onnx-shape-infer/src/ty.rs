@@ -77,7 +77,7 @@ impl Ty {
 }
 
 /// The nesting of types is bounded by what a decoder accepts; types made in memory are cut off here.
-const MAX_NESTING: usize = 128;
+pub(crate) const MAX_NESTING: usize = 128;
 
 fn strip(ty: &Type) -> Type {
     map_shapes(ty, &mut |_| None, MAX_NESTING)

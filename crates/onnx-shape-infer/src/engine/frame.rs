@@ -40,6 +40,12 @@ impl<'m> Frame<'m> {
         Self { graph, order, current: None, opsets, args, control: None }
     }
 
+    /// One node of a graph alone.
+    pub(super) fn single(graph: GraphId, node: NodeId, opsets: Opsets) -> Self {
+        let order = Order::Listed(vec![node].into_iter());
+        Self { graph, order, current: None, opsets, args: Rc::from([]), control: None }
+    }
+
     pub(super) fn next(&mut self, model: &Model) -> Option<NodeId> {
         self.current = match &mut self.order {
             Order::Linked(next) => {

@@ -13,14 +13,15 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};
-use onnx_types::Symbol;
+use onnx_types::{Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::fault::LIMIT;
 use crate::options::Options;
 use crate::registry::Custom;
+use crate::ty::Ty;
 use call::Memo;
-use frame::Frame;
+use frame::{Args, Frame};
 use state::State;
 pub use update::Changed;
 
@@ -69,6 +70,36 @@ impl<'m> Engine<'m> {
         self.drive(0);
     }
 
+    /// Infers one node alone.
+    pub(crate) fn run_node(&mut self, node: NodeId) {
+        let model = self.state.model;
+        let record = model.node(node);
+        for value in record.inputs().flatten() {
+            self.declare_value(value);
+        }
+        self.frames.push(Frame::single(record.graph(), node, self.imports()));
+        self.drive(0);
+    }
+
+    /// Infers the body of a function. An input without a type is absent.
+    pub(crate) fn run_function(&mut self, function: FunctionId, inputs: &[Option<Type>], args: Args<'m>) {
+        let model = self.state.model;
+        let record = model.function(function);
+        let body = record.body();
+        let mut given = inputs.iter();
+        for &value in model.graph(body).inputs() {
+            let ty = given.next().and_then(Option::as_ref);
+            self.state.set_absent(value, ty.is_none());
+            let ty = ty.map_or(Ty::Unknown, |ty| self.state.declared(ty));
+            self.state.bind(value, control::Known { ty, content: None });
+        }
+        let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
+        self.active.insert(function, ());
+        self.declare_initializers(body);
+        self.frames.push(Frame::new(model, body, opsets, args));
+        self.drive(0);
+    }
+
     /// Visits nodes until no more than `depth` graphs are open.
     fn drive(&mut self, depth: usize) {
         while self.frames.len() > depth
@@ -105,15 +136,14 @@ impl<'m> Engine<'m> {
     }
 
     fn enter_main(&mut self, graph: GraphId) {
-        let opsets = self
-            .state
-            .model
-            .info()
-            .opset_imports
-            .iter()
-            .map(|import| (import.domain(), import.version()))
-            .collect();
+        let opsets = self.imports();
         self.frames.push(Frame::new(self.state.model, graph, opsets, std::rc::Rc::from([])));
+    }
+
+    /// The versions of domains that the model imports.
+    fn imports(&self) -> frame::Opsets {
+        let imports = self.state.model.info().opset_imports.iter();
+        imports.map(|import| (import.domain(), import.version())).collect()
     }
 
     /// The node whose rule is to go on, for places.

@@ -1,0 +1,70 @@
+//! Inference of a part of a model alone: one node, or one function.
+
+use std::rc::Rc;
+
+use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId};
+use onnx_types::{Symbol, Type};
+
+use crate::engine::Engine;
+use crate::options::Options;
+use crate::result::{Inference, Raw, lend};
+
+/// Infers the outputs of one node of any graph, from what the model declares about its inputs and from initializers among
+/// them. Nodes before it are not looked at.
+///
+/// # Panics
+///
+/// When the node is not of this model or was erased, and as [`infer`](crate::infer).
+#[must_use]
+pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inference {
+    let (exprs, names) = lend(model);
+    let mut engine = Engine::new(model, options, names, exprs);
+    engine.run_node(node);
+    Raw::from(engine).finish(model)
+}
+
+/// Infers the body of a function for given types of its inputs, in order; an input without a type is absent. Attributes
+/// that are not given have the function's defaults.
+///
+/// The types of the outputs are those of the outputs of the function's body:
+///
+/// ```
+/// use onnx_shape_infer::{Options, infer_function};
+/// use onnx_text::{ParseOptions, parse_model};
+/// use onnx_types::{ElemType, Shape, Type};
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g () => () {}
+///     <domain: "my", opset_import: ["": 20]> F (a) => (b) { b = Relu (a) }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// let function = model.functions()[0];
+/// let given = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3])));
+/// let inference = infer_function(&mut model, function, &[Some(given)], &[], &Options::default());
+/// let output = model.graph(model.function(function).body()).outputs()[0].value();
+/// assert_eq!(inference.shape(output), Some(&[2.into(), 3.into()][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+///
+/// When the function is not of this model or was removed, and as [`infer`](crate::infer).
+#[must_use]
+pub fn infer_function(
+    model: &mut Model,
+    function: FunctionId,
+    inputs: &[Option<Type>],
+    attributes: &[Attribute],
+    options: &Options<'_>,
+) -> Inference {
+    let (exprs, names) = lend(model);
+    let mut engine = Engine::new(model, options, names, exprs);
+    let defaults = &model.function(function).defaults;
+    let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
+    let args: Rc<[(Symbol, &Attribute)]> = attributes
+        .iter()
+        .filter(|attribute| !matches!(attribute.value(), AttrValue::Ref(_)))
+        .chain(defaults.iter().filter(|default| !given(default.name())))
+        .map(|attribute| (attribute.name(), attribute))
+        .collect();
+    engine.run_function(function, inputs, args);
+    Raw::from(engine).finish(model)
+}
