@@ -9,7 +9,6 @@ use onnx_ir::{Constant, Def, GraphId, NodeId, ValueId};
 use onnx_types::{Dim, Symbol, Type};
 
 use super::Engine;
-use super::control::Known;
 use super::state::State;
 use crate::cx::Out;
 use crate::facts::{Fact, Relation, Strength};
@@ -58,16 +57,6 @@ impl Engine<'_> {
                 }
             }
         }
-    }
-
-    /// Takes what is declared about one value, or the type of its initializer.
-    pub(super) fn declare_value(&mut self, value: ValueId) {
-        let record = self.state.model.value(value);
-        let ty = match record.constant() {
-            Some(constant) => of_constant(constant),
-            None => record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty)),
-        };
-        self.state.bind(value, Known { ty, content: None });
     }
 
     /// Takes the types of a graph's initializers, and for inputs that nobody bound what is declared.

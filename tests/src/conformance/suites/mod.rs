@@ -1,6 +1,7 @@
 //! The suites, one file each.
 
 pub mod check;
+pub mod infer;
 pub mod roundtrip;
 pub mod text;
 
@@ -16,5 +17,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(roundtrip::RoundTrip::new()?),
         Box::new(text::TextSuite::new()?),
         Box::new(check::CheckSuite::default()),
+        Box::new(infer::InferSuite::default()),
     ])
 }
