@@ -61,6 +61,7 @@ mod cx;
 mod declared;
 mod external;
 mod features;
+mod fix;
 mod functions;
 mod identifier;
 mod imports;
@@ -81,6 +82,7 @@ use onnx_diag::Sink;
 use onnx_ir::Model;
 
 pub use external::ExternalFiles;
+pub use fix::{Fix, fix};
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use rules::RULES;
 

@@ -101,6 +101,7 @@ Examples:
   onnx check model.onnx --format json | jq '.diagnostics[].path'
   onnx check models/ --format sarif > findings.sarif
   onnx check model.onnx --ops acme.onnxops      with the operators of a document
+  onnx check model.onnx --fix --dry-run         what could be repaired?
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
 /// Arguments of `onnx check`.
@@ -154,6 +155,12 @@ pub(crate) struct CheckArgs {
     /// Note what a model should say of itself and does not: who made it, what it belongs to.
     #[arg(long)]
     pub(crate) recommendations: bool,
+    /// Repair what can be repaired without changing what the model means, in place, and show what changed.
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Only show what `--fix` would change.
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
     /// One line for each finding.
     #[arg(long)]
     pub(crate) concise: bool,

@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use onnx_codec::file::write_atomically;
-use onnx_codec::formats::{self, Loss};
+use onnx_codec::formats::{self, Loss, Rendered};
 use onnx_codec::{
     DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, encode, externalize, inline, save,
 };
+use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::tensor::{NoData, Payload};
 
@@ -48,9 +49,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         }
         Format::Onnxtxt => print_model(&loaded.model, &PrintOptions::full())?.text,
         Format::Textproto | Format::Json => {
-            let to_text = if format == Format::Json { formats::to_json } else { formats::to_text };
-            let encoded = encode(&loaded.model, &EncodeOptions::default())?;
-            let rendered = to_text(encoded.into_bytes()).map_err(Failure::new)?;
+            let rendered = rendered(&loaded.model, format)?;
             progress.aside(|| report_losses(&rendered.losses, format, out));
             rendered.text
         }
@@ -62,6 +61,13 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         save_text(&args.output_file, &text, &files)?;
     }
     Ok(Outcome::Fine)
+}
+
+/// A model as JSON, or else as the text format of protobuf.
+pub(crate) fn rendered(model: &Model, format: Format) -> Result<Rendered, Failure> {
+    let to_text = if format == Format::Json { formats::to_json } else { formats::to_text };
+    let encoded = encode(model, &EncodeOptions::default())?;
+    to_text(encoded.into_bytes()).map_err(Failure::new)
 }
 
 /// Says on standard error what the text leaves out.

@@ -22,6 +22,7 @@ pub(crate) mod ty;
 pub(crate) mod value;
 
 use onnx_diag::Rule;
+use onnx_ir::Model;
 
 /// A rule of a unit, with the function that looks for the defect; `F` takes the context of the unit.
 pub(crate) struct Entry<F> {
@@ -53,6 +54,23 @@ const COUNT: usize = model::ENTRIES.len()
     + device::ENTRIES.len()
     + sharding::ENTRIES.len()
     + feature::ENTRIES.len();
+
+/// Repairs a model, and says what was done.
+pub(crate) type Repair = fn(&mut Model) -> Vec<String>;
+
+/// The rules whose findings can be repaired, in the order in which that is done.
+pub(crate) static FIXES: &[Entry<Repair>] = &[
+    entry(&feature::feature_newer_than_ir_version::RULE, feature::feature_newer_than_ir_version::fix),
+    entry(&feature::annotation_newer_than_ir_version::RULE, feature::annotation_newer_than_ir_version::fix),
+    entry(&opset::opset_imported_twice::RULE, opset::opset_imported_twice::fix),
+    entry(&node::domain_not_imported::RULE, node::domain_not_imported::fix),
+    entry(&metadata::model_metadata_key_repeated::RULE, metadata::model_metadata_key_repeated::fix),
+    entry(&graph::value_info_of_interface::RULE, graph::value_info_of_interface::fix),
+    entry(&graph::value_info_twice::RULE, graph::value_info_twice::fix),
+    entry(&graph::value_info_without_value::RULE, graph::value_info_without_value::fix),
+    entry(&graph::node_name_twice::RULE, graph::node_name_twice::fix),
+    entry(&node::node_not_sorted::RULE, node::node_not_sorted::fix),
+];
 
 /// All rules of the checker, by ascending code.
 ///

@@ -17,7 +17,7 @@ use crate::calls::Calls;
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
 use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
 use crate::external;
-use crate::features::Features;
+use crate::features::{Feature, Features};
 use crate::imports::Imports;
 use crate::names::{Mark, Names};
 use crate::options::{CheckOptions, Part};
@@ -27,19 +27,11 @@ use crate::rules::{function, graph, model as model_rules, ty};
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
 
 /// The first IR version in which models import operator sets.
-const FIRST_IR_WITH_IMPORTS: i64 = 3;
+pub(crate) const FIRST_IR_WITH_IMPORTS: i64 = 3;
 
 /// Finds everything that is wrong with a model or a part of one, as far as the rules go.
 pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
-    let mut run = Run {
-        cx: Cx::new(model, part, options),
-        names: Names::new(model.names().len()),
-        callees: Callees::new(model),
-        has_functions: !model.functions().is_empty(),
-        features: Features::new(model.info().ir_version),
-        devices: declared::devices(&model.info().configurations),
-        tasks: Vec::new(),
-    };
+    let mut run = Run::new(model, part, options);
     match part {
         Part::Model => run.model(),
         _ => run.alone(part),
@@ -47,6 +39,14 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
     run.too_early();
     external::check(&mut run.cx);
     run.cx.sink
+}
+
+/// What a model uses although its version of the format does not have it.
+pub(crate) fn used_too_early(model: &Model) -> Vec<Feature> {
+    let options = CheckOptions::default();
+    let mut run = Run::new(model, Part::Model, &options);
+    run.model();
+    run.features.too_early().into_iter().map(|(feature, _)| feature).collect()
 }
 
 struct Run<'a> {
@@ -72,6 +72,18 @@ enum Task {
 }
 
 impl<'a> Run<'a> {
+    fn new(model: &'a Model, part: Part, options: &'a CheckOptions) -> Self {
+        Self {
+            cx: Cx::new(model, part, options),
+            names: Names::new(model.names().len()),
+            callees: Callees::new(model),
+            has_functions: !model.functions().is_empty(),
+            features: Features::new(model.info().ir_version),
+            devices: declared::devices(&model.info().configurations),
+            tasks: Vec::new(),
+        }
+    }
+
     fn model(&mut self) {
         for entry in model_rules::ENTRIES {
             (entry.check)(&mut self.cx);

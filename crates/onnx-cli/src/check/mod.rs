@@ -1,5 +1,6 @@
 //! `onnx check`: everything that is wrong with models, and with parts of them that stand alone.
 
+mod fix;
 mod report;
 mod workers;
 
@@ -43,18 +44,22 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut totals = Totals::default();
     let look = |path: &Path| {
         progress.begin(&display_name(path));
-        let found = findings(path, args, &policy, &registry);
+        let repaired = if args.fix { fix::repair(path, args) } else { Ok(String::new()) };
+        let found = repaired
+            .and_then(|repaired| Ok(Checked { repaired, ..findings(path, args, &policy, &registry)? }));
         progress.end();
         found
     };
     workers::in_order(files, look, |name, result| {
         match result {
-            Ok(Checked { sink, source }) => {
+            Ok(Checked { sink, source, repaired }) => {
                 totals.add(&sink);
                 if args.format == ReportFormat::Text {
+                    progress.aside(|| out.text(&repaired))?;
                     let text = report.text(&name, &sink, source.as_deref())?;
                     progress.aside(|| out.text(&text))?;
                 } else {
+                    progress.aside(|| out.aside(&repaired));
                     report.checked.push((name, sink));
                 }
             }
@@ -80,6 +85,8 @@ struct Checked {
     sink: Sink,
     /// The text of the model, if it is one.
     source: Option<Bytes>,
+    /// What was repaired before.
+    repaired: String,
 }
 
 fn findings(
@@ -116,7 +123,7 @@ fn findings(
         let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
     }
-    Ok(Checked { sink, source: loaded.text })
+    Ok(Checked { sink, source: loaded.text, repaired: String::new() })
 }
 
 /// What the library is asked.
@@ -175,8 +182,8 @@ fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
     let Faults { findings, source, .. } = faults;
     let silenced = findings.diagnostics().iter().all(|found| sink.policy().severity(found.rule).is_none());
     if silenced {
-        return Checked { sink: findings, source: Some(source) };
+        return Checked { sink: findings, source: Some(source), repaired: String::new() };
     }
     sink.merge(findings);
-    Checked { sink, source: Some(source) }
+    Checked { sink, source: Some(source), repaired: String::new() }
 }

@@ -181,6 +181,41 @@ fn parts_are_checked_alone() {
 }
 
 #[test]
+fn models_are_repaired_in_place() {
+    let folder = Folder::new();
+    let text = "<ir_version: 10, opset_import: [\"\" : 18]> g (float[1] x) => (float[1] z) {
+        [n] z = Relu (y)
+        [n] y = Abs (x)
+    }";
+    folder.put("model.txt", text);
+    onnx(&folder, "parse model.txt -o model.onnx").exits(0);
+    let before = folder.get("model.onnx");
+    let dry =
+        onnx(&folder, "check --fix --dry-run model.onnx").exits(1).says("would be repaired").says("ONNX2312");
+    assert!(dry.out.contains("+   [n_1] y = Abs (x)\n"), "{}", dry.out);
+    assert!(dry.out.contains("-   [n] y = Abs (x)\n"), "{}", dry.out);
+    assert_eq!(folder.get("model.onnx"), before);
+    onnx(&folder, "check --fix model.onnx")
+        .exits(0)
+        .says("model.onnx: repaired")
+        .says("[n_1]")
+        .says("no findings");
+    let after = folder.get("model.onnx");
+    assert_ne!(after, before);
+    let again = onnx(&folder, "check --fix model.onnx").exits(0);
+    assert!(!again.out.contains("repaired"), "{}", again.out);
+    assert_eq!(folder.get("model.onnx"), after);
+    folder.put("model.onnx", before);
+    onnx(&folder, "convert model.onnx model.json").exits(0);
+    let json = onnx(&folder, "check --fix --format json model.json").exits(0).json();
+    assert_eq!(json["diagnostics"].as_array().unwrap().len(), 0);
+    onnx(&folder, "check --fix model.txt --from onnxtxt").exits(2).says("comments would be lost");
+    onnx_with(&folder, "check --fix -", &after).exits(2).says("only models in files");
+    onnx(&folder, "check --dry-run model.onnx").exits(2);
+    assert_eq!(folder.list().len(), 3);
+}
+
+#[test]
 fn inference_is_announced() {
     let folder = Folder::with("good.onnx", models::small());
     let json = onnx(&folder, "check --full --format json good.onnx").exits(0).says("not yet included").json();

@@ -111,4 +111,31 @@ impl Model {
         self.values[value].flags.set(ValueFlags::IN_VALUE_INFO, true);
         self.graphs[graph].value_info.push(InfoEntry { value, own });
     }
+
+    /// Keeps the entries of `value_info` of a graph for which `keep` says so. The values stay what they are.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn retain_value_info(&mut self, graph: GraphId, mut keep: impl FnMut(&InfoEntry) -> bool) {
+        let mut dropped = Vec::new();
+        self.graphs[graph].value_info.retain(|entry| {
+            let is_kept = keep(entry);
+            if !is_kept {
+                dropped.push(entry.value);
+            }
+            is_kept
+        });
+        for value in dropped {
+            if let Some(record) = self.values.get_mut(value) {
+                record.flags.set(ValueFlags::IN_VALUE_INFO, false);
+            }
+        }
+        // Of several entries about one value, others may be left.
+        for entry in &self.graphs[graph].value_info {
+            if let Some(record) = self.values.get_mut(entry.value) {
+                record.flags.set(ValueFlags::IN_VALUE_INFO, true);
+            }
+        }
+    }
 }

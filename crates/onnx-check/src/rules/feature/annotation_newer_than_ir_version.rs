@@ -2,7 +2,11 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
+use onnx_ir::Model;
+
+use super::feature_newer_than_ir_version::raise;
 use crate::declared::FeatureCx;
+use crate::features::Feature;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2031,
@@ -32,6 +36,11 @@ pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
             count => found.note(format!("this is said once, for {count} of them")),
         }
     });
+}
+
+/// Raises the IR version to the first one that has all annotations of the model.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    raise(model, Feature::is_annotation)
 }
 
 #[cfg(test)]

@@ -2,7 +2,12 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
+use onnx_ir::{Model, OpsetImport};
+use onnx_schema::domain;
+
 use crate::declared::FeatureCx;
+use crate::features::Feature;
+use crate::run;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2030,
@@ -32,6 +37,26 @@ pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
             count => found.note(format!("this is said once, for {count} of them")),
         }
     });
+}
+
+/// Raises the IR version to the first one that has all that the model uses.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    raise(model, |feature| !feature.is_annotation())
+}
+
+/// Raises the IR version to the first one that has what the model uses of the features that `counts` picks.
+pub(crate) fn raise(model: &mut Model, counts: impl Fn(Feature) -> bool) -> Vec<String> {
+    let early = run::used_too_early(model).into_iter().filter(|&feature| counts(feature));
+    let Some((needed, name)) = early.map(Feature::facts).max_by_key(|&(needed, _)| needed) else {
+        return Vec::new();
+    };
+    let info = model.info_mut();
+    let before = std::mem::replace(&mut info.ir_version, needed);
+    if before < run::FIRST_IR_WITH_IMPORTS && info.opset_imports.is_empty() {
+        // What older versions imply has to be said from here on.
+        info.opset_imports.push(OpsetImport::new(domain::ONNX, 1));
+    }
+    vec![format!("raised `ir_version` from {before} to {needed}, which has {name}")]
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ mod graph_name_twice;
 mod graph_output_not_produced;
 mod markup_in_documentation;
 mod name_not_identifier;
-mod node_name_twice;
+pub(super) mod node_name_twice;
 mod output_listed_twice;
 mod quantization_annotation_dangling;
 mod unknown_quantization_key;
-mod value_info_of_interface;
-mod value_info_twice;
-mod value_info_without_value;
+pub(super) mod value_info_of_interface;
+pub(super) mod value_info_twice;
+pub(super) mod value_info_without_value;
 mod value_name_missing;
 
 use super::{Entry, entry};

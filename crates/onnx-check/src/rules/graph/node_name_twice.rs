@@ -1,6 +1,11 @@
 //! The rule `node-name-twice`: two nodes of a graph have the same name.
 
+use std::collections::{HashMap, HashSet};
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use onnx_ir::{GraphId, Model};
+use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 
@@ -43,6 +48,40 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         }
         found.help("rename one of them, or leave its name out")
     });
+}
+
+/// Gives nodes whose name an earlier one of their graph has names of their own. Nothing refers to nodes by name.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let mut done = Vec::new();
+    let graphs: Vec<GraphId> = model.all_graphs().collect();
+    for graph in graphs {
+        let mut taken: HashSet<Symbol> = model.nodes(graph).map(|node| model.node(node).name()).collect();
+        let (mut met, mut numbers) = (HashSet::new(), HashMap::new());
+        let named = model.nodes(graph).map(|node| (node, model.node(node).name()));
+        let twice: Vec<_> = named.filter(|&(_, name)| !name.is_empty() && !met.insert(name)).collect();
+        for &(node, name) in &twice {
+            // The number of a name only grows, so all names together take as many tries as there are nodes.
+            let number: &mut u32 = numbers.entry(name).or_default();
+            let free = loop {
+                *number = number.saturating_add(1);
+                let free = model.intern(&format!("{}_{number}", model.str(name)));
+                if taken.insert(free) {
+                    break free;
+                }
+            };
+            model.set_node_name(node, free);
+        }
+        if let Some(&(_, first)) = twice.first() {
+            let (first, count) = (Quoted(model.str(first)), twice.len());
+            done.push(match count {
+                1 => format!("gave a node a name of its own that had that of an earlier one, {first}"),
+                _ => format!(
+                    "gave {count} nodes names of their own that had those of earlier ones, such as {first}"
+                ),
+            });
+        }
+    }
+    done
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
+use onnx_ir::{Def, Model, Owner};
+
+use super::value_info_twice::drop_entries;
 use crate::cx::GraphCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -46,6 +49,15 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             more => found.note(format!("{more} more entries describe inputs or outputs of this graph")),
         }
     });
+}
+
+/// Drops entries about inputs that say what the input says itself.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    drop_entries(model, "says again what an input says", |model, graph, entry| {
+        let is_input =
+            matches!(model.value(entry.value()).def(), Def::Input { graph: home, .. } if home == graph);
+        is_input && entry.own().is_none() && !matches!(model.graph(graph).owner(), Owner::Function(_))
+    })
 }
 
 #[cfg(test)]

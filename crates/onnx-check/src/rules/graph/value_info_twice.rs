@@ -1,6 +1,10 @@
 //! The rule `value-info-twice`: `value_info` has two entries for one value.
 
+use std::collections::HashSet;
+
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use onnx_ir::{GraphId, InfoEntry, Model};
 
 use crate::cx::GraphCx;
 
@@ -30,6 +34,41 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             Diagnostic::new(&RULE, places.value_info(id, value), message).help("remove one of them")
         });
     }
+}
+
+/// Drops entries that say of a value what another one said; entries that contradict each other stay.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let mut met = HashSet::new();
+    drop_entries(model, "says again what an earlier entry says", |_, _, entry| {
+        let is_plain = entry.own().is_none();
+        is_plain && !met.insert(entry.value())
+    })
+}
+
+/// Drops the entries of `value_info` that `is_needless` picks, and says of each graph how many there were.
+pub(crate) fn drop_entries(
+    model: &mut Model,
+    why: &str,
+    mut is_needless: impl FnMut(&Model, GraphId, &InfoEntry) -> bool,
+) -> Vec<String> {
+    let mut done = Vec::new();
+    let graphs: Vec<GraphId> = model.all_graphs().collect();
+    for graph in graphs {
+        let needless: Vec<bool> =
+            model.value_info(graph).map(|entry| is_needless(model, graph, entry)).collect();
+        let count = needless.iter().filter(|&&is_needless| is_needless).count();
+        if count == 0 {
+            continue;
+        }
+        let mut needless = needless.into_iter();
+        model.retain_value_info(graph, |_| !needless.next().unwrap_or(false));
+        let name = Quoted(model.str(model.graph(graph).name()));
+        done.push(match count {
+            1 => format!("dropped an entry of `value_info` of graph {name} that {why}"),
+            _ => format!("dropped {count} entries of `value_info` of graph {name}; each {why}"),
+        });
+    }
+    done
 }
 
 #[cfg(test)]

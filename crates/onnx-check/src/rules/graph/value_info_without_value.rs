@@ -1,8 +1,9 @@
 //! The rule `value-info-without-value`: an entry of `value_info` describes no value.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
-use onnx_ir::Def;
+use onnx_ir::{Def, Model};
 
+use super::value_info_twice::drop_entries;
 use crate::cx::GraphCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -39,6 +40,24 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             more => found.note(format!("{more} more entries of this graph describe no value")),
         }
     });
+}
+
+/// Drops entries that describe no value.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let mut stale = Vec::new();
+    let done = drop_entries(model, "describes no value", |model, _, entry| {
+        let record = model.value(entry.value());
+        let is_stale = matches!(record.def(), Def::Unresolved(_)) && !record.is_used();
+        if is_stale {
+            stale.push(entry.value());
+        }
+        is_stale
+    });
+    for value in stale {
+        // Something beside the flow of data may still speak of the value: then it stays.
+        let _ = model.erase_value(value);
+    }
+    done
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Rules about lists of metadata, whatever they belong to.
 
 mod metadata_key_repeated;
-mod model_metadata_key_repeated;
+pub(super) mod model_metadata_key_repeated;
 
 use super::{Entry, entry};
 use crate::declared::MetadataCx;

@@ -1,13 +1,11 @@
 //! The rule `model-metadata-key-repeated`: the metadata of the model has a key twice.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use std::collections::BTreeSet;
 
-use onnx_diag::Quoted;
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Model;
 
-use crate::declared::Holder;
-
-use crate::declared::MetadataCx;
+use crate::declared::{Holder, MetadataCx};
 
 pub(crate) static RULE: Rule = Rule {
     code: 2020,
@@ -34,6 +32,18 @@ pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
             Diagnostic::new(&RULE, place, format!("metadata has the key {} twice", Quoted(key)))
                 .help("keep the entry that counts; readers disagree on whether it is the first or the last")
         });
+    }
+}
+
+/// Drops entries that repeat an earlier one, value and all.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let metadata = &mut model.info_mut().metadata;
+    let before = metadata.len();
+    let mut met = BTreeSet::new();
+    metadata.retain(|entry| met.insert((entry.key(), entry.value())));
+    match before - metadata.len() {
+        0 => Vec::new(),
+        count => vec![format!("dropped entries of `metadata_props` that repeat others ({count})")],
     }
 }
 

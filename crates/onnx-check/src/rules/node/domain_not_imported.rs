@@ -2,8 +2,12 @@
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
+use onnx_ir::{Model, OpsetImport};
+use onnx_schema::{domain, opset_for_ir_version};
+
 use crate::cx::{Callee, NodeCx};
-use crate::run::is_function_body;
+use crate::run::{FIRST_IR_WITH_IMPORTS, is_function_body};
+use crate::{CheckOptions, check as check_all};
 
 pub(crate) static RULE: Rule = Rule {
     code: 2301,
@@ -53,6 +57,42 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 /// Whether the model imports nothing at all, which is a defect of its own.
 fn is_said_by_model(cx: &NodeCx<'_, '_>) -> bool {
     cx.imports.is_empty() && cx.imports.number == 0
+}
+
+/// Imports the ONNX operators where nodes use them and nothing imports them: a function as the model does, the model in
+/// the version that came with its IR version, provided that the model then has fewer errors.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let mut done = Vec::new();
+    let info = model.info();
+    let has_import = |imports: &[OpsetImport]| imports.iter().any(|import| import.domain().is_empty());
+    if info.ir_version >= FIRST_IR_WITH_IMPORTS
+        && !has_import(&info.opset_imports)
+        && let Some(version) = opset_for_ir_version(domain::ONNX, info.ir_version)
+    {
+        let errors = |model: &Model| check_all(model, &CheckOptions::default()).counts().errors;
+        let before = errors(model);
+        model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, version));
+        if before > 0 && errors(model) < before {
+            done.push(format!("imported version {version} of the ONNX operators, that of the IR version"));
+        } else {
+            model.info_mut().opset_imports.pop();
+        }
+    }
+    let Some(version) = model.opset_version(domain::ONNX) else { return done };
+    let functions = model.functions().to_vec();
+    for function in functions {
+        let record = model.function(function);
+        let uses_them = model.nodes_in(record.body()).any(|node| model.node(node).domain().is_empty());
+        if !uses_them || has_import(&record.opset_imports) {
+            continue;
+        }
+        let name = Quoted(model.str(record.name())).to_string();
+        model.function_mut(function).opset_imports.push(OpsetImport::new(domain::ONNX, version));
+        done.push(format!(
+            "imported version {version} of the ONNX operators, that of the model, in function {name}"
+        ));
+    }
+    done
 }
 
 #[cfg(test)]

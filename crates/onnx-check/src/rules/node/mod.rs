@@ -3,10 +3,10 @@
 mod attribute_given_twice;
 mod default_domain_spelled_out;
 mod deprecated_operator;
-mod domain_not_imported;
+pub(super) mod domain_not_imported;
 mod experimental_operator;
 mod missing_required_attribute;
-mod node_not_sorted;
+pub(super) mod node_not_sorted;
 mod node_without_values;
 mod operator_missing;
 mod unknown_operator;

@@ -1,7 +1,7 @@
 //! The rule `node-not-sorted`: a node uses a value before the node that makes it.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
-use onnx_ir::{Def, Model, NodeId};
+use onnx_ir::{Def, GraphId, Model, NodeId};
 
 use crate::cx::NodeCx;
 
@@ -46,6 +46,23 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 fn ancestor_beside(model: &Model, user: NodeId, producer: NodeId) -> Option<NodeId> {
     let graph = model.node(producer).graph();
     if model.node(user).graph() == graph { Some(user) } else { model.ancestor_in(user, graph) }
+}
+
+/// Sorts the nodes of every graph in which they are not, unless they form a cycle.
+///
+/// Where a name is defined twice, order may decide which definition a node means, so such a graph is left alone.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let graphs: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();
+    let mut done = Vec::new();
+    for graph in graphs {
+        let outputs = model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().flatten());
+        let is_clear = outputs.copied().all(|output| !model.value(output).is_name_as_read());
+        if is_clear && model.sort(graph).is_ok() {
+            let name = Quoted(model.str(model.graph(graph).name()));
+            done.push(format!("sorted the nodes of graph {name}"));
+        }
+    }
+    done
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Rules about the opset imports of the model and of its functions.
 
 mod opset_domain_not_reverse_dns;
-mod opset_imported_twice;
+pub(super) mod opset_imported_twice;
 mod opset_version_out_of_range;
 mod opset_version_unknown;
 

@@ -1,9 +1,12 @@
 //! The rule `opset-imported-twice`: a domain is imported twice.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use onnx_diag::Quoted;
+
+use onnx_ir::{Model, OpsetImport};
+use onnx_schema::domain;
 
 use crate::declared::OpsetCx;
 
@@ -46,6 +49,33 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
             found.note("the default domain has two names, the empty one and `ai.onnx`")
         });
     }
+}
+
+/// Keeps the import that counts: of one spelling the last one, and the empty name before `ai.onnx`.
+pub(crate) fn fix(model: &mut Model) -> Vec<String> {
+    let mut dropped = keep_those_that_count(&mut model.info_mut().opset_imports);
+    let functions = model.functions().to_vec();
+    for function in functions {
+        dropped += keep_those_that_count(&mut model.function_mut(function).opset_imports);
+    }
+    match dropped {
+        0 => Vec::new(),
+        1 => vec!["dropped an opset import that another one overrides".to_owned()],
+        _ => vec![format!("dropped {dropped} opset imports that others override")],
+    }
+}
+
+fn keep_those_that_count(imports: &mut Vec<OpsetImport>) -> usize {
+    let before = imports.len();
+    let mut met = BTreeSet::new();
+    let mut kept: Vec<OpsetImport> =
+        imports.drain(..).rev().filter(|import| met.insert(import.written_domain())).collect();
+    kept.reverse();
+    if met.contains(&domain::ONNX) {
+        kept.retain(|import| import.written_domain() != domain::AI_ONNX);
+    }
+    *imports = kept;
+    before - imports.len()
 }
 
 #[cfg(test)]

@@ -1,0 +1,51 @@
+//! Repairs that keep the meaning of a model. Each stands beside the rule whose findings it takes away.
+
+use onnx_diag::Rule;
+use onnx_ir::Model;
+
+use crate::rules::FIXES;
+
+/// What was repaired.
+#[derive(Clone, Debug)]
+pub struct Fix {
+    /// The rule whose finding it takes away.
+    pub rule: &'static Rule,
+    /// What was done, in the past tense.
+    pub what: String,
+}
+
+/// Repairs what can be repaired without changing what a model means: sorts nodes, drops entries that repeat others or
+/// describe nothing, gives nodes names of their own, adds the import of the ONNX operators, raises the IR version.
+///
+/// What is ambiguous is left alone, such as two imports of which readers disagree which one counts, or nodes in a circle.
+///
+/// ```
+/// use onnx_check::fix;
+/// use onnx_ir::{Model, NewNode, Position};
+///
+/// // Two nodes in the wrong order.
+/// let mut model = Model::new();
+/// model.info_mut().ir_version = 10;
+/// let graph = model.main_graph();
+/// let [op, x, y, z] = ["Relu", "x", "y", "z"].map(|name| model.intern(name));
+/// let [x, y, z] = [x, y, z].map(|name| model.new_value(name));
+/// model.push_graph_input(graph, x)?;
+/// let second = model.add_node(Position::End(graph), NewNode::new(op).inputs([y]).outputs([z]))?;
+/// let first = model.add_node(Position::End(graph), NewNode::new(op).inputs([x]).outputs([y]))?;
+///
+/// let done = fix(&mut model);
+/// assert!(done.iter().any(|fix| fix.rule.slug == "node-not-sorted"));
+/// assert_eq!(model.nodes(graph).collect::<Vec<_>>(), [first, second]);
+/// # Ok::<(), onnx_ir::EditError>(())
+/// ```
+///
+/// # Panics
+///
+/// When the arenas of the model do not fit together: see [`Model::verify`].
+pub fn fix(model: &mut Model) -> Vec<Fix> {
+    let mut done = Vec::new();
+    for entry in FIXES {
+        done.extend((entry.check)(model).into_iter().map(|what| Fix { rule: entry.rule, what }));
+    }
+    done
+}

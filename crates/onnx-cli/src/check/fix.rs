@@ -1,0 +1,99 @@
+//! `onnx check --fix`: repairs a model in place, and shows the changes as a difference of text.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use onnx_check::fix;
+use onnx_codec::{EncodeOptions, encode, save};
+use onnx_diag::Clean;
+use onnx_ir::Model;
+use onnx_text::{PrintOptions, print_model};
+use similar::{ChangeTag, TextDiff};
+
+use crate::args::CheckArgs;
+use crate::convert::rendered;
+use crate::exit::Failure;
+use crate::format::Format;
+use crate::input::{is_stdin, load_as};
+use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
+use crate::part::Part;
+
+/// How many lines are shown around a change.
+const CONTEXT: usize = 2;
+
+/// How long to look for the smallest difference of two texts; after that, a larger one will do.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Repairs the model in a file, unless this is only to show what would be done; gives what to tell about it.
+pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
+    if is_stdin(path) || args.part != Part::Model {
+        return Err(Failure::new("only models in files can be repaired"));
+    }
+    let mut loaded = match load_as(path, &args.input, Part::Model) {
+        Ok(loaded) => loaded,
+        // What is wrong with a text is told when it is checked.
+        Err(failure) if failure.faults.is_some() => return Ok(String::new()),
+        Err(failure) => return Err(failure),
+    };
+    if loaded.format == Format::Onnxtxt {
+        return Err(Failure::new(format_args!(
+            "{}: a text is not repaired, as its comments would be lost",
+            loaded.name
+        ))
+        .help("repair the binary model, or edit the text"));
+    }
+    let before = text(&loaded.model)?;
+    let done = fix(&mut loaded.model);
+    if done.is_empty() {
+        return Ok(String::new());
+    }
+    let after = text(&loaded.model)?;
+    let mut told = String::new();
+    let verb = if args.dry_run { "would be repaired" } else { "repaired" };
+    writeln!(told, "{}: {}", Clean(&loaded.name), paint(HEADING, verb))?;
+    for fix in &done {
+        let code = paint(GOOD, fix.rule.id());
+        writeln!(told, "  {code} {}: {}", fix.rule.slug, Clean(&fix.what))?;
+    }
+    difference(&mut told, &before, &after)?;
+    if !args.dry_run {
+        write(path, loaded.format, &loaded.model)?;
+    }
+    Ok(told)
+}
+
+fn text(model: &Model) -> Result<String, Failure> {
+    Ok(clean_lines(&print_model(model, &PrintOptions::default())?.text))
+}
+
+/// Replaces the file as a whole, so that there is a whole model at any time.
+fn write(path: &Path, format: Format, model: &Model) -> Result<(), Failure> {
+    if format == Format::Onnx {
+        return Ok(save(path, &encode(model, &EncodeOptions::default())?, &[])?);
+    }
+    let rendered = rendered(model, format)?;
+    if let Some(loss) = rendered.losses.first() {
+        return Err(Failure::new(format_args!("{} would leave out {loss}", format.name())));
+    }
+    Ok(onnx_codec::file::write_atomically(path, |out| out.write_all(rendered.text.as_bytes()))?)
+}
+
+/// Writes the lines that differ, with some around them.
+fn difference(out: &mut String, before: &str, after: &str) -> Result<(), Failure> {
+    let difference = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    for (index, group) in difference.grouped_ops(CONTEXT).iter().enumerate() {
+        if index > 0 {
+            writeln!(out, "{}", paint(DIM, "..."))?;
+        }
+        for change in group.iter().flat_map(|op| difference.iter_changes(op)) {
+            let line = change.value().trim_end_matches('\n');
+            match change.tag() {
+                ChangeTag::Delete => writeln!(out, "{}", paint(BAD, format_args!("-{line}")))?,
+                ChangeTag::Insert => writeln!(out, "{}", paint(GOOD, format_args!("+{line}")))?,
+                ChangeTag::Equal => writeln!(out, " {line}")?,
+            }
+        }
+    }
+    Ok(())
+}
