@@ -1,7 +1,80 @@
 //! Types, shapes and shape values of every ONNX operator, with dimension algebra.
+//!
+//! # What it does
+//!
+//! [`infer`] walks a model once, in order, and says of each value what it is: the element type, the rank, and the sizes as
+//! numbers or as expressions of the model's dimension variables. The result is an [`Inference`], a table beside the model;
+//! nothing in the model changes.
+//!
+//! ```
+//! use onnx_ir::{Model, NewNode, OpsetImport, Position};
+//! use onnx_schema::{domain, op};
+//! use onnx_shape_infer::{Options, infer};
+//! use onnx_types::{Dim, ElemType, Shape, Type};
+//!
+//! // y = Reshape (x, Shape (x)), for x of shape [N, 2*N].
+//! let mut model = Model::new();
+//! model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
+//! let graph = model.main_graph();
+//! let [x, s, y] = ["x", "s", "y"].map(|name| { let name = model.intern(name); model.new_value(name) });
+//! model.push_graph_input(graph, x)?;
+//! let [n, twice] = ["N", "2*N"].map(|name| Dim::Var(model.intern(name)));
+//! model.set_type(x, Some(Type::tensor(ElemType::Float, Some(Shape::new([n, twice])))));
+//! model.add_node(Position::End(graph), NewNode::new(op::SHAPE).inputs([x]).outputs([s]))?;
+//! model.add_node(Position::End(graph), NewNode::new(op::RESHAPE).inputs([x, s]).outputs([y]))?;
+//!
+//! let inference = infer(&mut model, &Options::default());
+//! assert_eq!(inference.elem(y), Some(ElemType::Float));
+//! let shape = inference.shape(y).expect("its rank is known");
+//! let texts: Vec<_> = shape.iter().map(|&dim| model.exprs().display(dim, model.names()).to_string()).collect();
+//! assert_eq!(texts, ["N", "2*N"]);
+//! # Ok::<(), onnx_ir::EditError>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! **Never wrong.** A size that is claimed is the size at run time, for all sizes of the inputs with which the model runs
+//! at all, 0 and 1 among them. What is not known is said to be unknown: it becomes a new symbol, the same one wherever the
+//! same size appears. Where a result rests on more than the meaning of the operators (a declaration in the model, numbers
+//! that stay in the range of their type), the ground is recorded among the [`Facts`] as a guard.
+//!
+//! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
+//! operator that nobody knows leaves only what depends on it unknown. Nothing panics, recurses without bound or allocates
+//! without limit: [`InferLimits`].
+//!
+//! # Values
+//!
+//! Models compute with shapes: `Shape`, `Gather`, `Mul`, `Concat`, and at last `Reshape`. So the elements of small tensors
+//! are followed, as [`Content`]: numbers, expressions, fractions of them, truth values, or unknown ones. An initializer
+//! counts as constant unless it is an input, too, which a caller can override.
+//!
+//! # Control flow and functions
+//!
+//! Bodies of `If`, `Loop`, `Scan` and `SequenceMap` are visited in place, with what they use from outside; results are
+//! joined so that they hold for each branch and every iteration. A model-local function is visited once for each
+//! combination of what is known about its arguments. Symbols of a body never get out of it: a caller sees its own.
+//!
+//! # Questions and numbers
+//!
+//! [`Inference::facts`] answers whether two sizes are equal, one is at most another, or a number divides one, which passes
+//! ask before they fuse. [`Inference::shapes`] compiles all shapes to evaluate them for given sizes, and
+//! [`Inference::solve`] goes the other way: from shapes of the inputs to sizes of the variables, with everything that
+//! contradicts. [`Inference::update`] infers again only what an edit can have changed.
+//!
+//! # Own operators
+//!
+//! A rule is a function of a [`Cx`]: it asks for the shapes of the inputs with `?`, and sets those of the outputs.
+//! [`InferRegistry::with`] adds one for an operator that ONNX does not define; the standard operators are written against
+//! the same API. `docs/add-an-operator.md` walks through one.
+//!
+//! # What it is not
+//!
+//! It checks no more of a model than it needs: `onnx-check` does. It runs nothing, reads no weights but small ones, and
+//! opens no file; external data it sees through [`Options::data`].
 #![forbid(unsafe_code)]
 
 mod apply;
+mod bind;
 mod content;
 mod cx;
 mod engine;
@@ -17,6 +90,7 @@ mod table;
 mod ty;
 
 pub use apply::{Applied, Contradictions, MergePolicy};
+pub use bind::{Shapes, Sizes, Violation};
 pub use content::{Content, Elem};
 pub use cx::{Cx, Ints, Outcome, Param, Stop};
 pub use engine::Changed;

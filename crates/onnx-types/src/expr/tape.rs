@@ -77,11 +77,11 @@ impl Tape {
 
     /// The value of every compiled dimension, in the order of compilation.
     ///
-    /// `values` holds one value per entry of [`symbols`](Self::symbols). A value is nothing where
-    /// [`ExprTable::eval`] gives nothing; a missing input value makes what depends on it nothing.
-    pub fn eval<'a>(
+    /// `values` holds one value per entry of [`symbols`](Self::symbols), numbers or options of numbers. A value is nothing
+    /// where [`ExprTable::eval`] gives nothing; a missing input value makes what depends on it nothing.
+    pub fn eval<'a, V: Copy + Into<Option<i64>>>(
         &'a self,
-        values: &[i64],
+        values: &[V],
         registers: &'a mut Registers,
     ) -> impl ExactSizeIterator<Item = Option<i64>> + 'a {
         let memory = &mut registers.0;
@@ -93,11 +93,16 @@ impl Tape {
         self.outputs.iter().map(|&register| read(memory, register))
     }
 
-    fn step(&self, op: &Op, values: &[i64], memory: &[Option<i64>]) -> Option<i64> {
+    fn step<V: Copy + Into<Option<i64>>>(
+        &self,
+        op: &Op,
+        values: &[V],
+        memory: &[Option<i64>],
+    ) -> Option<i64> {
         match op {
             Op::Known(value) => Some(*value),
             Op::Undefined => None,
-            Op::Input(index) => values.get(*index as usize).copied(),
+            Op::Input(index) => values.get(*index as usize).and_then(|&value| value.into()),
             Op::Sum(range, constant) => {
                 let mut sum = i128::from(*constant);
                 for &(register, coef) in self.operands(range) {

@@ -1,0 +1,38 @@
+//! Inferring types and shapes of models, nested and flat ones.
+#![allow(missing_docs, reason = "criterion's macros make public functions")]
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use onnx_benches::decode;
+use onnx_shape_infer::{Options, infer};
+use onnx_tests::models::{Transformer, chain, functions, subgraphs};
+
+fn inference(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("infer");
+    group.sample_size(10);
+    for (name, bytes) in [
+        ("chain 1000", chain(1_000)),
+        ("chain 10000", chain(10_000)),
+        ("chain 100000", chain(100_000)),
+        ("transformer 10000", Transformer::with_nodes(10_000).build()),
+        ("transformer 100000", Transformer::with_nodes(100_000).build()),
+        ("subgraphs 10000", subgraphs(10_000)),
+        ("functions 2500", functions(2_500)),
+    ] {
+        let model = decode(bytes);
+        group.throughput(Throughput::Elements(model.node_count() as u64));
+        let options = Options::default();
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched_ref(
+                || model.clone(),
+                |model| infer(black_box(model), &options),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, inference);
+criterion_main!(benches);

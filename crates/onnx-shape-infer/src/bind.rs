@@ -1,0 +1,178 @@
+//! Numbers for dimension variables: all shapes for given sizes, and sizes from given shapes.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, ValueId};
+use onnx_types::expr::{Registers, Tape};
+use onnx_types::{Dim, Symbol};
+
+use crate::facts::{Fact, Relation};
+use crate::result::Inference;
+
+/// The shapes of all values, compiled so that they can be evaluated for many sizes of the dimension variables.
+///
+/// ```
+/// # use onnx_ir::{Model, NewNode, OpsetImport, Position};
+/// # use onnx_schema::{domain, op};
+/// # use onnx_shape_infer::{Options, infer};
+/// # use onnx_types::{Dim, ElemType, Shape, Type};
+/// # let mut model = Model::new();
+/// # model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
+/// # let [x, s, n] = ["x", "s", "N"].map(|name| model.intern(name));
+/// # let graph = model.main_graph();
+/// # let (x, s) = (model.new_value(x), model.new_value(s));
+/// # model.push_graph_input(graph, x)?;
+/// # model.set_type(x, Some(Type::tensor(ElemType::Float, Some(Shape::new([Dim::Var(n), Dim::Known(3)])))));
+/// # model.add_node(Position::End(graph), NewNode::new(op::RELU).inputs([x]).outputs([s]))?;
+/// let inference = infer(&mut model, &Options::default());
+/// let mut shapes = inference.shapes(&model);
+/// // `s` is what `Relu` makes of `x`, a tensor of shape [N, 3].
+/// let sizes = shapes.evaluate(&[(n, 7)]);
+/// assert_eq!(sizes.shape(s), Some(vec![Some(7), Some(3)]));
+/// # Ok::<(), onnx_ir::EditError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Shapes {
+    tape: Tape,
+    /// Where the dimensions of a value stand among those that are compiled.
+    spans: HashMap<ValueId, (usize, usize), RandomState>,
+    registers: Registers,
+}
+
+/// The shapes of all values for one choice of sizes.
+#[derive(Clone, Debug)]
+pub struct Sizes<'a> {
+    spans: &'a HashMap<ValueId, (usize, usize), RandomState>,
+    sizes: Vec<Option<i64>>,
+}
+
+impl Sizes<'_> {
+    /// The sizes of a tensor value, outermost first. Nothing when its rank is not known; an entry is nothing where a symbol
+    /// in it has no size, or the expression means nothing for these sizes.
+    #[must_use]
+    pub fn shape(&self, value: ValueId) -> Option<Vec<Option<i64>>> {
+        let &(start, rank) = self.spans.get(&value)?;
+        self.sizes.get(start..start.checked_add(rank)?).map(<[_]>::to_vec)
+    }
+}
+
+impl Shapes {
+    /// The shapes for these sizes of dimension variables.
+    pub fn evaluate(&mut self, sizes: &[(Symbol, i64)]) -> Sizes<'_> {
+        let given = |symbol: &Symbol| sizes.iter().find(|(name, _)| name == symbol).map(|&(_, size)| size);
+        let values: Vec<Option<i64>> = self.tape.symbols().iter().map(given).collect();
+        let sizes = self.tape.eval(&values, &mut self.registers).collect();
+        Sizes { spans: &self.spans, sizes }
+    }
+}
+
+/// A size at run time that contradicts what the model declares or what inference concluded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// An input has another rank than declared.
+    Rank {
+        /// The input.
+        input: ValueId,
+        /// The declared rank.
+        declared: usize,
+        /// The rank at run time.
+        found: usize,
+    },
+    /// A dimension of an input has another size than the declaration allows.
+    Size {
+        /// The input.
+        input: ValueId,
+        /// Its axis.
+        axis: usize,
+        /// The size that the declaration gives, with what the other inputs say; none where it gives none.
+        declared: Option<i64>,
+        /// The size at run time.
+        found: i64,
+    },
+    /// A fact that the results rest on does not hold for these sizes.
+    Fact(Fact),
+}
+
+impl Inference {
+    /// Compiles the shapes of all values of the model.
+    #[must_use]
+    pub fn shapes(&self, model: &Model) -> Shapes {
+        let mut dims: Vec<Dim> = Vec::new();
+        let mut spans = HashMap::default();
+        for graph in model.all_graphs() {
+            let inputs = model.graph(graph).inputs().iter().copied();
+            let outputs =
+                model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().flatten().copied());
+            for value in inputs.chain(model.initializers(graph)).chain(outputs) {
+                if let Some(shape) = self.shape(value) {
+                    spans.insert(value, (dims.len(), shape.len()));
+                    dims.extend_from_slice(shape);
+                }
+            }
+        }
+        Shapes { tape: Tape::compile(model.exprs(), &dims), spans, registers: Registers::default() }
+    }
+
+    /// The sizes of the dimension variables for given shapes of the main graph's inputs, and everything about these shapes
+    /// that contradicts the declarations or the facts that inference concluded. So it says, before a model runs, whether
+    /// it can run on given inputs.
+    ///
+    /// Inputs that are left out say nothing. Variables that stand alone in some declaration are solved for.
+    #[must_use]
+    pub fn solve(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
+        let mut sizes: Vec<(Symbol, i64)> = Vec::new();
+        let mut violations = Vec::new();
+        let mut derived = Vec::new();
+        for &(input, found) in inputs {
+            let Some(declared) = self.shape(input) else { continue };
+            if declared.len() != found.len() {
+                violations.push(Violation::Rank { input, declared: declared.len(), found: found.len() });
+                continue;
+            }
+            for (axis, (&dim, &size)) in declared.iter().zip(found).enumerate() {
+                match dim {
+                    Dim::Var(symbol) if !sizes.iter().any(|&(known, _)| known == symbol) => {
+                        sizes.push((symbol, size))
+                    }
+                    _ => derived.push((input, axis, dim, size)),
+                }
+            }
+        }
+        let value = |symbol| sizes.iter().find(|&&(known, _)| known == symbol).map(|&(_, size)| size);
+        // The size of a dimension, where its symbols have sizes; nothing inside where it means nothing for them.
+        let known = |dim: Dim| {
+            let is_known = self.symbols(model, dim).iter().all(|&symbol| value(symbol).is_some());
+            is_known.then(|| model.exprs().eval(dim, &value))
+        };
+        for (input, axis, dim, found) in derived {
+            if let Some(declared) = known(dim)
+                && declared != Some(found)
+            {
+                violations.push(Violation::Size { input, axis, declared, found });
+            }
+        }
+        let broken = |fact: &&Fact| !fact.is_conditional && fails(fact.relation, |dim| known(dim).flatten());
+        violations.extend(self.facts().all().iter().filter(broken).copied().map(Violation::Fact));
+        (sizes, violations)
+    }
+
+    fn symbols(&self, model: &Model, dim: Dim) -> Vec<Symbol> {
+        match dim {
+            Dim::Var(symbol) => vec![symbol],
+            Dim::Expr(_) => model.exprs().symbols(dim),
+            Dim::Known(_) | Dim::Unknown => Vec::new(),
+        }
+    }
+}
+
+/// Whether a relation certainly does not hold.
+fn fails(relation: Relation, size: impl Fn(Dim) -> Option<i64>) -> bool {
+    let both = |a, b| size(a).zip(size(b));
+    match relation {
+        Relation::Equal(a, b) => both(a, b).is_some_and(|(a, b)| a != b),
+        Relation::AtMost(a, b) => both(a, b).is_some_and(|(a, b)| a > b),
+        Relation::Divides(a, b) => both(a, b).is_some_and(|(a, b)| b.checked_rem(a) != Some(0)),
+        Relation::Broadcasts(a, b) => both(a, b).is_some_and(|(a, b)| a != b && a != 1 && b != 1),
+    }
+}
