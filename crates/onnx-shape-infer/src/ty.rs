@@ -8,6 +8,11 @@ use smallvec::SmallVec;
 /// The dimensions of a shape, outermost first. Up to six stand in place, so that usual shapes need no allocation.
 pub type Dims = SmallVec<[Dim; 6]>;
 
+/// The size at a place of a shape; unknown where the shape has no such place.
+pub(crate) fn at(dims: &[Dim], index: usize) -> Dim {
+    dims.get(index).copied().unwrap_or_default()
+}
+
 /// What is known about the type of a value. Rules get and give it; the results of a run are kept more densely.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Ty {

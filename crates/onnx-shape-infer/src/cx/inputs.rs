@@ -83,6 +83,19 @@ impl<'m> Cx<'_, 'm> {
         Err(self.fail(&WRONG_RANK, format_args!("input {index} has rank {found} where {rank} is needed")))
     }
 
+    /// The same where sizes that are not known do no harm: [`Dim::Unknown`] for each when the rank is not known, or the
+    /// input is absent.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when the rank is another one.
+    pub fn dims_of_rank(&mut self, index: usize, rank: usize) -> Outcome<Dims> {
+        match self.shape_of_rank(index, rank) {
+            Err(Stop::Unknown) => Ok(Dims::from_elem(Dim::Unknown, rank)),
+            known => known,
+        }
+    }
+
     /// The dimensions of a tensor input that must have at least the given rank.
     ///
     /// # Errors

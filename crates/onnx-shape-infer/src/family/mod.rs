@@ -3,3 +3,4 @@
 pub(crate) mod arithmetic;
 pub(crate) mod broadcast;
 pub(crate) mod elementwise;
+pub(crate) mod window;

@@ -1,5 +1,47 @@
 //! Layers of neural networks.
 
+mod batch_normalization;
+mod causal_conv_with_state;
+mod conv;
+mod conv_transpose;
+mod deform_conv;
+mod global_pool;
+mod layer_normalization;
+mod loss;
+mod max_roi_pool;
+mod max_unpool;
+mod non_max_suppression;
+mod normalization;
+mod pool;
+mod roi_align;
+
 use crate::registry::OpRules;
 
-pub(in crate::ops) const RULES: &[OpRules] = &[];
+pub(in crate::ops) const RULES: &[OpRules] = &[
+    batch_normalization::RULES,
+    causal_conv_with_state::RULES,
+    conv::CONV,
+    conv::CONV_INTEGER,
+    conv::Q_LINEAR_CONV,
+    conv_transpose::RULES,
+    deform_conv::RULES,
+    global_pool::GLOBAL_AVERAGE_POOL,
+    global_pool::GLOBAL_LP_POOL,
+    global_pool::GLOBAL_MAX_POOL,
+    layer_normalization::RULES,
+    loss::NEGATIVE_LOG_LIKELIHOOD_LOSS,
+    loss::SOFTMAX_CROSS_ENTROPY_LOSS,
+    max_roi_pool::RULES,
+    max_unpool::RULES,
+    non_max_suppression::RULES,
+    normalization::GROUP_NORMALIZATION,
+    normalization::INSTANCE_NORMALIZATION,
+    normalization::LP_NORMALIZATION,
+    normalization::LRN,
+    normalization::MEAN_VARIANCE_NORMALIZATION,
+    normalization::RMS_NORMALIZATION,
+    pool::AVERAGE_POOL,
+    pool::LP_POOL,
+    pool::MAX_POOL,
+    roi_align::RULES,
+];

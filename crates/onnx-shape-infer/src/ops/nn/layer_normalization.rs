@@ -1,0 +1,31 @@
+//! `LayerNormalization`: the result has the shape of the input; the mean and the inverse deviation have 1 for each axis from
+//! `axis` on, and the type that `stash_type` says.
+
+use onnx_schema::{attr, op};
+use onnx_types::{Dim, ElemType};
+
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::BAD_ATTRIBUTE;
+use crate::registry::{OpRules, infer, since};
+
+pub(super) const RULES: OpRules = infer(op::LAYER_NORMALIZATION, &[since(17, normalize)]);
+
+fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
+    let code = cx.int_or(attr::STASH_TYPE, 1)?;
+    let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
+    let Some(elem) = elem.filter(|&elem| elem != ElemType::Undefined) else {
+        return Err(
+            cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `stash_type` is {code}, which is no type"))
+        );
+    };
+    cx.set_elem(1, elem);
+    cx.set_elem(2, elem);
+    let mut dims = cx.shape(0)?;
+    cx.set_shape(0, dims.clone());
+    let axis = cx.int_or(attr::AXIS, -1)?;
+    let axis = cx.axis(axis, dims.len())?;
+    dims.get_mut(axis..).ok_or(Stop::Unknown)?.fill(Dim::Known(1));
+    cx.set_shape(1, dims.clone());
+    cx.set_shape(2, dims);
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The normalizations whose only result has the shape of the input.
+//!
+//! An axis that the input does not have is a fault. The reference finds that for `MeanVarianceNormalization` alone; it says
+//! nothing at all of `GroupNormalization` and the first version of `InstanceNormalization`. `RMSNormalization` gives the
+//! type of `scale`, as the schema has it, where the reference gives that of the input.
+
+use onnx_schema::{attr, op};
+
+use crate::cx::{Cx, Outcome};
+use crate::family::elementwise::like_first;
+use crate::registry::{OpRules, infer, since};
+use crate::ty::at;
+
+pub(super) const GROUP_NORMALIZATION: OpRules =
+    infer(op::GROUP_NORMALIZATION, &[since(18, like_first), since(21, by_channel)]);
+pub(super) const INSTANCE_NORMALIZATION: OpRules = infer(op::INSTANCE_NORMALIZATION, &[since(1, by_channel)]);
+pub(super) const LP_NORMALIZATION: OpRules = infer(op::LP_NORMALIZATION, &[since(1, along_axis)]);
+pub(super) const LRN: OpRules = infer(op::LRN, &[since(1, like_first)]);
+pub(super) const MEAN_VARIANCE_NORMALIZATION: OpRules =
+    infer(op::MEAN_VARIANCE_NORMALIZATION, &[since(9, along_axes)]);
+pub(super) const RMS_NORMALIZATION: OpRules = infer(op::RMS_NORMALIZATION, &[since(23, along_axis)]);
+
+/// The second and third input have an element for each channel.
+fn by_channel(cx: &mut Cx<'_, '_>) -> Outcome {
+    let mut dims = cx.shape(0)?;
+    if dims.len() >= 2 {
+        for input in [1, 2] {
+            let of = cx.dims_of_rank(input, 1)?;
+            let channels = cx.same(at(&dims, 1), at(&of, 0), "the channels of the inputs")?;
+            if let Some(size) = dims.get_mut(1) {
+                *size = channels;
+            }
+        }
+    }
+    cx.set_shape(0, dims);
+    Ok(())
+}
+
+fn along_axis(cx: &mut Cx<'_, '_>) -> Outcome {
+    let rank = cx.rank(0)?;
+    let axis = cx.int_or(attr::AXIS, -1)?;
+    cx.axis(axis, rank)?;
+    like_first(cx)
+}
+
+fn along_axes(cx: &mut Cx<'_, '_>) -> Outcome {
+    let rank = cx.rank(0)?;
+    for &axis in cx.ints(attr::AXES)?.unwrap_or_default() {
+        cx.axis(axis, rank)?;
+    }
+    like_first(cx)
+}
