@@ -88,7 +88,9 @@ impl Inference {
         let graphs: Vec<GraphId> = model.graphs_in(main).collect();
         let mut values: Vec<ValueId> = Vec::new();
         for graph in graphs {
-            if graph != main {
+            if graph == main {
+                merge.inputs(model, main, &mut applied);
+            } else {
                 values.extend_from_slice(model.graph(graph).inputs());
             }
             values.extend(
@@ -110,6 +112,35 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
+    /// Writes the sizes that the caller chose into the types of the main graph's inputs. What these leave open stays open.
+    fn inputs(&mut self, model: &mut Model, graph: GraphId, applied: &mut Applied) {
+        if self.policy == MergePolicy::Keep {
+            return;
+        }
+        for value in model.graph(graph).inputs().to_vec() {
+            let Some(TypeKind::Tensor(declared)) = model.value(value).ty().map(|ty| &ty.kind) else {
+                continue;
+            };
+            let (Some(declared), Some(known)) = (&declared.shape, self.inference.shape(value)) else {
+                continue;
+            };
+            let mut shape = declared.clone();
+            for (dim, &known) in shape.dims_mut().iter_mut().zip(known) {
+                if matches!((*dim, known), (Dim::Var(_) | Dim::Expr(_), Dim::Known(_))) {
+                    *dim = known;
+                }
+            }
+            if shape != *declared
+                && let Some(ty) = model.value(value).ty()
+            {
+                let tensor = TensorType { elem: ty.elem(), shape: Some(shape) };
+                let ty = Type { kind: TypeKind::Tensor(tensor), denotation: ty.denotation, source: None };
+                model.set_type(value, Some(ty));
+                applied.changed += 1;
+            }
+        }
+    }
+
     fn value(&mut self, model: &mut Model, value: ValueId, applied: &mut Applied) {
         let Some(inferred) = self.inferred(model, value) else { return };
         match model.value(value).ty() {

@@ -12,11 +12,11 @@ use onnx_tests::conformance::{bundle, suites};
 const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
-  --suite NAME   only this suite: roundtrip, text, check or infer
+  --suite NAME   only this suite: roundtrip, text, check, infer or models
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
   --case ID      only the cases whose identifier contains ID
-  --op NAME      in the suite infer: only what is found at nodes of this operator
+  --op NAME      in the suites infer and models: only what is found at nodes of this operator
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it

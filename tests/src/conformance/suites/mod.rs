@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod infer;
+pub mod models;
 pub mod roundtrip;
 pub mod text;
 
@@ -18,5 +19,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(text::TextSuite::new()?),
         Box::new(check::CheckSuite::default()),
         Box::new(infer::InferSuite::default()),
+        Box::new(models::ModelsSuite::default()),
     ])
 }

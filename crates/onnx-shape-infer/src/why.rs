@@ -1,0 +1,199 @@
+//! Why something is not known: the way from a value to the place where knowledge was lost.
+
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_types::{Dim, ElemType, Symbol};
+use slotmap::SecondaryMap;
+
+use crate::content::Elem;
+use crate::result::Inference;
+use crate::ty::Ty;
+
+/// What is not known about a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Gap {
+    /// Its type.
+    Type,
+    /// The type of its elements.
+    Elem,
+    /// The number of its axes.
+    Rank,
+    /// The size of an axis: a symbol stands for it that inference made up, or an expression of such symbols.
+    Size(usize),
+}
+
+/// Why something is not known about a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Why {
+    /// The values from the one that was asked about to the one where it was lost; a single one where both are the same.
+    pub chain: Vec<ValueId>,
+    /// What is missing at the last value of the chain. Declaring it there recovers everything along the chain, and nothing
+    /// smaller does.
+    pub missing: Gap,
+    /// The node that makes the last value of the chain; none where it is an input of a graph, so that the model itself
+    /// leaves it open.
+    pub node: Option<NodeId>,
+}
+
+impl Inference {
+    /// What is not known about a value, in the order of its axes. Nothing for values that are no tensors, apart from their
+    /// type as a whole.
+    #[must_use]
+    pub fn gaps(&self, model: &Model, value: ValueId) -> Vec<Gap> {
+        match self.ty(value) {
+            Ty::Unknown => vec![Gap::Type],
+            Ty::Other(_) => Vec::new(),
+            Ty::Tensor(elem, dims) => {
+                let mut gaps = Vec::new();
+                if elem == ElemType::Undefined {
+                    gaps.push(Gap::Elem);
+                }
+                match dims {
+                    None => gaps.push(Gap::Rank),
+                    Some(dims) => {
+                        let open =
+                            dims.iter().enumerate().filter(|&(_, &dim)| self.made_up(model, dim).is_some());
+                        gaps.extend(open.map(|(axis, _)| Gap::Size(axis)));
+                    }
+                }
+                gaps
+            }
+        }
+    }
+
+    /// Why something is not known about a value; nothing when it is known.
+    #[must_use]
+    pub fn why(&self, model: &Model, value: ValueId, gap: Gap) -> Option<Why> {
+        match gap {
+            Gap::Size(axis) => {
+                let dim = *self.shape(value)?.get(axis)?;
+                self.why_size(model, value, axis, self.made_up(model, dim)?)
+            }
+            Gap::Type | Gap::Elem | Gap::Rank => {
+                self.lacks(value, gap).then(|| self.why_lacking(model, value, gap))
+            }
+        }
+    }
+
+    /// The first symbol of a size that inference made up.
+    fn made_up(&self, model: &Model, dim: Dim) -> Option<Symbol> {
+        match dim {
+            Dim::Known(_) | Dim::Unknown => None,
+            Dim::Var(symbol) => self.is_fresh(symbol).then_some(symbol),
+            Dim::Expr(_) => model.exprs().symbols(dim).into_iter().find(|&symbol| self.is_fresh(symbol)),
+        }
+    }
+
+    fn lacks(&self, value: ValueId, gap: Gap) -> bool {
+        match (self.ty(value), gap) {
+            (Ty::Unknown, _) => true,
+            (Ty::Tensor(elem, _), Gap::Elem) => elem == ElemType::Undefined,
+            (Ty::Tensor(_, dims), Gap::Rank) => dims.is_none(),
+            _ => false,
+        }
+    }
+
+    /// Follows inputs that lack the same until a node has none, which lost it.
+    fn why_lacking(&self, model: &Model, value: ValueId, gap: Gap) -> Why {
+        let mut chain = vec![value];
+        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        let mut at = value;
+        let node = loop {
+            seen.insert(at, ());
+            let Some(node) = model.value(at).producer() else { break None };
+            let mut inputs = model.node(node).inputs().flatten();
+            let Some(next) = inputs.find(|&input| self.lacks(input, gap) && !seen.contains_key(input)) else {
+                break Some(node);
+            };
+            chain.push(next);
+            at = next;
+        };
+        let missing = if self.ty(at).is_unknown() { Gap::Type } else { gap };
+        Why { chain, missing, node }
+    }
+
+    /// Follows values whose sizes or elements hold the symbol to the value that it was made for.
+    fn why_size(&self, model: &Model, value: ValueId, axis: usize, symbol: Symbol) -> Option<Why> {
+        let (origin, at_axis) = self.origin(symbol)?;
+        let mut chain = vec![value];
+        let mut at = value;
+        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        while at != origin && seen.insert(at, ()).is_none() {
+            let inputs = model.value(at).producer().map(|node| model.node(node).inputs().flatten());
+            let next = inputs.into_iter().flatten().find(|&input| {
+                !seen.contains_key(input) && (input == origin || self.holds(model, input, symbol))
+            });
+            // What happens inside a nested graph or a function is not followed.
+            at = next.unwrap_or(origin);
+            chain.push(at);
+        }
+        let rank = self.shape(origin).map_or(0, <[Dim]>::len);
+        let missing = if at_axis < rank { at_axis } else { axis };
+        Some(Why { chain, missing: Gap::Size(missing), node: model.value(origin).producer() })
+    }
+
+    /// Whether a symbol occurs in the sizes or in the elements of a value.
+    fn holds(&self, model: &Model, value: ValueId, symbol: Symbol) -> bool {
+        let occurs = |dim: Dim| match dim {
+            Dim::Var(other) => other == symbol,
+            Dim::Expr(_) => model.exprs().symbols(dim).contains(&symbol),
+            Dim::Known(_) | Dim::Unknown => false,
+        };
+        self.shape(value).is_some_and(|dims| dims.iter().any(|&dim| occurs(dim)))
+            || self.content(value).is_some_and(|content| {
+                content.iter().any(|&elem| match elem {
+                    Elem::Int(dim) | Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) => occurs(dim),
+                    Elem::Unknown | Elem::Float(_) => false,
+                })
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_text::{ParseOptions, parse_model};
+
+    use super::*;
+    use crate::{Options, infer};
+
+    /// The names along the chain, what is missing, and the operator that lost it.
+    fn check(body: &str, value: &str, expected: &[(&str, Gap, &str)]) {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
+        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let inference = infer(&mut model, &Options::default());
+        let name = model.names().get(value).unwrap();
+        let mut values = model.nodes(model.main_graph()).flat_map(|node| model.node(node).outputs());
+        let value = values.find_map(|&value| value.filter(|&value| model.value(value).name() == name));
+        let value = value.unwrap();
+        let found: Vec<_> = inference
+            .gaps(&model, value)
+            .into_iter()
+            .map(|gap| {
+                let why = inference.why(&model, value, gap).unwrap();
+                let chain: Vec<&str> =
+                    why.chain.iter().map(|&value| model.str(model.value(value).name())).collect();
+                let op = why.node.map_or("", |node| model.str(model.node(node).op()));
+                (chain.join(" "), why.missing, op.to_owned())
+            })
+            .collect();
+        let found: Vec<_> =
+            found.iter().map(|(chain, missing, op)| (chain.as_str(), *missing, op.as_str())).collect();
+        assert_eq!(found, expected, "{body}");
+    }
+
+    #[test]
+    fn chains_lead_to_where_knowledge_was_lost() {
+        check("(float[N] x) => (y) { y = Relu (x) }", "y", &[]);
+        check("(float[] x) => (y) { a = Relu (x) y = Neg (a) }", "y", &[("y a x", Gap::Rank, "")]);
+        check(
+            "(float[2] x) => (y) { a = Strange (x) b = Relu (a) y = Neg (b) }",
+            "y",
+            &[("y b a", Gap::Type, "Strange")],
+        );
+        check("(float[?, 2] x) => (y) { a = Relu (x) y = Neg (a) }", "y", &[("y a x", Gap::Size(0), "")]);
+        check(
+            "(float[2, 3] x, int64[2] s) => (y) { a = Reshape (x, s) y = Neg (a) }",
+            "y",
+            &[("y a", Gap::Size(0), "Reshape"), ("y a", Gap::Size(1), "Reshape")],
+        );
+    }
+}

@@ -1,0 +1,402 @@
+//! Models of exporters: what was inferred holds for every run that was observed, and says at least as much as the
+//! recorded engines.
+//!
+//! Every model is inferred from a copy without declared types of values in between. What was inferred about the outputs of
+//! the main graph's nodes that are no outputs of the graph is then computed for the sizes of each recorded run, and
+//! compared with the shapes that were observed:
+//!
+//! * *resolved*: every size can be computed, and is what was observed in all runs;
+//! * *wrong*: the element type, the rank or a size is not what was observed. There must be none;
+//! * *linked*: every size is a number or computed from the sizes of inputs.
+//!
+//! Beside our counts stand those that are recorded for the file itself, the reference, and onnxruntime's symbolic
+//! inference. What stays unresolved is counted by the operator that lost it; `--op NAME` lists the values.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use onnx_codec::{DecodeOptions, decode};
+use onnx_ir::{Def, Model, User, ValueId};
+use onnx_shape_infer::{Inference, Options, infer};
+use onnx_types::expr::{Registers, Tape};
+use onnx_types::{Dim, Symbol};
+use serde_json::Value;
+
+use crate::conformance::archive;
+use crate::conformance::data::{self, Case, Data, Feed};
+use crate::conformance::report::{Failure, Report};
+use crate::conformance::runner::{Outcome, Suite};
+
+/// The suite.
+#[derive(Default)]
+pub struct ModelsSuite {
+    /// What is recorded about each model: the runs, and the scores of others.
+    truths: Mutex<BTreeMap<String, Bytes>>,
+    others: Mutex<BTreeMap<String, Others>>,
+    scores: Mutex<BTreeMap<String, Score>>,
+    op: OnceLock<String>,
+}
+
+/// How many values others resolve: the file, the reference, symbolic inference of onnxruntime.
+#[derive(Clone, Copy, Default)]
+struct Others {
+    file: Option<u64>,
+    reference: Option<u64>,
+    symbolic: Option<u64>,
+}
+
+/// How well a model is inferred.
+#[derive(Clone, Default)]
+struct Score {
+    values: u64,
+    observed: u64,
+    resolved: u64,
+    linked: u64,
+    wrong: u64,
+    others: Others,
+    /// What stays unresolved, by the operator that lost it.
+    lost: BTreeMap<String, u64>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Suite for ModelsSuite {
+    fn name(&self) -> &'static str {
+        "models"
+    }
+
+    fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
+        if let Some(op) = &data.op {
+            let _ = self.op.set(op.clone());
+        }
+        let Some(models) = &data.models else { return Ok(()) };
+        self.recorded(models)?;
+        data::files(models, "models", feed)
+    }
+
+    fn check(&self, case: &Case) -> Outcome {
+        let name = case.id.strip_prefix("models/").unwrap_or(&case.id);
+        let name = name.strip_suffix(".onnx").unwrap_or(name);
+        let truth = lock(&self.truths).get(name).cloned();
+        let others = lock(&self.others).get(name).copied().unwrap_or_default();
+        let mut outcome = Outcome::default();
+        let Ok(decoded) = decode(case.bytes.clone(), &DecodeOptions::default()) else {
+            outcome.failures.push(Failure::new("unreadable", "it is no model"));
+            return outcome;
+        };
+        let mut model = decoded.model;
+        forget_types(&mut model);
+        let inference = infer(&mut model, &Options::default());
+        let Some(truth) = truth else {
+            outcome.counts.push("without observations".to_owned());
+            return outcome;
+        };
+        let runs = match serde_json::from_slice::<Value>(&truth) {
+            Ok(truth) => truth.get("runs").and_then(Value::as_array).cloned().unwrap_or_default(),
+            Err(error) => {
+                outcome.failures.push(Failure::new("unreadable", format!("what was observed: {error}")));
+                return outcome;
+            }
+        };
+        let mut look = Look { model: &model, inference: &inference, op: self.op.get(), outcome, others };
+        let score = look.score(&runs);
+        let mut outcome = look.outcome;
+        let best = [others.reference, others.symbolic].into_iter().flatten().max().unwrap_or(0);
+        if score.resolved < best {
+            let what = format!("{} of {} resolved, others {best}", score.resolved, score.observed);
+            outcome.failures.push(Failure::new("weaker", what));
+        }
+        lock(&self.scores).insert(name.to_owned(), score);
+        outcome
+    }
+
+    fn summary(&self, report: &Report) -> String {
+        let scores = lock(&self.scores);
+        let mut text = String::from("model: observed, resolved (file, reference, symbolic), linked, wrong\n");
+        let mut total = Score::default();
+        for (name, score) in scores.iter() {
+            let _ = writeln!(text, "{name}: {}", row(score));
+            total.add(score);
+        }
+        let mut lost: Vec<(&String, &u64)> = total.lost.iter().collect();
+        lost.sort_by_key(|&(op, count)| (std::cmp::Reverse(*count), op));
+        text.push_str("lost at:");
+        for (op, count) in lost {
+            let _ = write!(text, " {op} {count}");
+        }
+        let share = |part: u64| part as f64 * 100.0 / total.observed.max(1) as f64;
+        let _ = write!(
+            text,
+            "\nmodels: {} models, {} of {} values observed, {} resolved, {:.2} % (reference {:.1} %, symbolic {:.1} %), {} linked, {} wrong",
+            report.cases(),
+            total.observed,
+            total.values,
+            total.resolved,
+            share(total.resolved),
+            share(total.others.reference.unwrap_or(0)),
+            share(total.others.symbolic.unwrap_or(0)),
+            total.linked,
+            total.wrong
+        );
+        text
+    }
+}
+
+fn row(score: &Score) -> String {
+    let show = |count: Option<u64>| count.map_or("–".to_owned(), |count| count.to_string());
+    let Others { file, reference, symbolic } = score.others;
+    format!(
+        "{}, {} ({}, {}, {}), {}, {}",
+        score.observed,
+        score.resolved,
+        show(file),
+        show(reference),
+        show(symbolic),
+        score.linked,
+        score.wrong
+    )
+}
+
+impl Score {
+    fn add(&mut self, other: &Self) {
+        self.values += other.values;
+        self.observed += other.observed;
+        self.resolved += other.resolved;
+        self.linked += other.linked;
+        self.wrong += other.wrong;
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0) + more);
+            }
+        };
+        add(&mut self.others.file, other.others.file);
+        add(&mut self.others.reference, other.others.reference);
+        add(&mut self.others.symbolic, other.others.symbolic);
+        for (op, count) in &other.lost {
+            *self.lost.entry(op.clone()).or_default() += count;
+        }
+    }
+}
+
+impl ModelsSuite {
+    /// Reads what is recorded beside the models.
+    fn recorded(&self, models: &Path) -> Result<(), String> {
+        archive::visit(models, &mut |mut entry| {
+            if entry.name == "manifest.json" {
+                let manifest: Value =
+                    serde_json::from_slice(&entry.read()?).map_err(|error| error.to_string())?;
+                for model in manifest.get("models").and_then(Value::as_array).into_iter().flatten() {
+                    let name = model.get("name").and_then(Value::as_str).unwrap_or_default();
+                    let resolved = |key: &str| model.get(key)?.get("resolved")?.as_u64();
+                    let others = Others {
+                        file: resolved("a_file"),
+                        reference: resolved("b_onnx"),
+                        symbolic: resolved("c_ortsym"),
+                    };
+                    lock(&self.others).insert(name.to_owned(), others);
+                }
+            } else if let Some(name) = entry.name.strip_suffix(".truth.json") {
+                let name = name.to_owned();
+                lock(&self.truths).insert(name, entry.read()?.into());
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+}
+
+/// Removes the types of all values that nodes make, but for those of the main graph's outputs.
+fn forget_types(model: &mut Model) {
+    let main = model.main_graph();
+    let values: Vec<ValueId> = model
+        .graphs_in(main)
+        .flat_map(|graph| model.nodes(graph))
+        .flat_map(|node| model.node(node).outputs().iter().flatten().copied())
+        .collect();
+    for value in values {
+        if !is_output(model, value) {
+            model.set_type(value, None::<onnx_types::Type>);
+        }
+    }
+}
+
+fn is_output(model: &Model, value: ValueId) -> bool {
+    let main = model.main_graph();
+    model.value(value).uses().iter().any(|used| used.user == User::Graph(main))
+}
+
+struct Look<'a> {
+    model: &'a Model,
+    inference: &'a Inference,
+    op: Option<&'a String>,
+    outcome: Outcome,
+    others: Others,
+}
+
+/// What is claimed about one value over all runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    Resolved,
+    Open,
+    Wrong,
+}
+
+impl Look<'_> {
+    fn score(&mut self, runs: &[Value]) -> Score {
+        let mut score = Score { others: self.others, ..Score::default() };
+        let mut claims: HashMap<ValueId, Claim> = HashMap::new();
+        let main = self.model.main_graph();
+        let values: Vec<ValueId> = self
+            .model
+            .nodes(main)
+            .flat_map(|node| self.model.node(node).outputs().iter().flatten().copied())
+            .filter(|&value| !is_output(self.model, value))
+            .collect();
+        let dims: Vec<Dim> = values
+            .iter()
+            .flat_map(|&value| self.inference.shape(value).unwrap_or_default())
+            .copied()
+            .collect();
+        let tape = Tape::compile(self.model.exprs(), &dims);
+        let mut registers = Registers::default();
+        for run in runs.iter().filter(|run| run.get("error").is_none()) {
+            let sizes = self.sizes(run, tape.symbols());
+            // What is not known is not computed: only complete sets of symbols give numbers.
+            let numbers: Vec<i64> = sizes.iter().map(|size| size.unwrap_or(0)).collect();
+            let computed: Vec<Option<i64>> = tape.eval(&numbers, &mut registers).collect();
+            let missing: Vec<Symbol> = tape
+                .symbols()
+                .iter()
+                .zip(&sizes)
+                .filter(|(_, size)| size.is_none())
+                .map(|(&symbol, _)| symbol)
+                .collect();
+            let mut at = 0;
+            for &value in &values {
+                let rank = self.inference.shape(value).map_or(0, <[Dim]>::len);
+                let slice = computed.get(at..at + rank).unwrap_or_default();
+                at += rank;
+                let Some(observed) = self.observed(run, value) else { continue };
+                let claim = self.claim(value, slice, &missing, &observed);
+                let known = claims.entry(value).or_insert(claim);
+                if claim == Claim::Wrong || *known == Claim::Resolved {
+                    *known = claim;
+                }
+            }
+        }
+        score.values = values.len() as u64;
+        for value in values {
+            if self.is_linked(value) {
+                score.linked += 1;
+            }
+            match claims.get(&value) {
+                None => continue,
+                Some(Claim::Resolved) => score.resolved += 1,
+                Some(Claim::Wrong) => score.wrong += 1,
+                Some(Claim::Open) => self.open(value, &mut score),
+            }
+            score.observed += 1;
+        }
+        score
+    }
+
+    /// The sizes of symbols in a run: as recorded, or as the inputs had them.
+    fn sizes(&self, run: &Value, symbols: &[Symbol]) -> Vec<Option<i64>> {
+        let mut known: HashMap<Symbol, i64> = HashMap::new();
+        let inputs = self.model.graph(self.model.main_graph()).inputs();
+        for &input in inputs {
+            let name = self.model.str(self.model.value(input).name());
+            let shape = run.get("inputs").and_then(|inputs| inputs.get(name)?.get(1)?.as_array());
+            let dims = self.inference.shape(input).unwrap_or_default();
+            for (dim, size) in dims.iter().zip(shape.into_iter().flatten()) {
+                if let (Dim::Var(symbol), Some(size)) = (dim, size.as_i64()) {
+                    known.insert(*symbol, size);
+                }
+            }
+        }
+        let bound = |symbol: Symbol| run.get("bindings")?.get(self.model.str(symbol))?.as_i64();
+        symbols.iter().map(|&symbol| bound(symbol).or_else(|| known.get(&symbol).copied())).collect()
+    }
+
+    /// The element type and the shape of a tensor in a run.
+    fn observed(&self, run: &Value, value: ValueId) -> Option<(String, Vec<i64>)> {
+        let name = self.model.str(self.model.value(value).name());
+        let observed = run.get("values")?.get(name)?;
+        let shape = observed.get(1)?.as_array()?;
+        let elem = observed.get(0)?.as_str()?.to_lowercase();
+        Some((elem, shape.iter().map(Value::as_i64).collect::<Option<_>>()?))
+    }
+
+    fn claim(
+        &mut self,
+        value: ValueId,
+        computed: &[Option<i64>],
+        missing: &[Symbol],
+        observed: &(String, Vec<i64>),
+    ) -> Claim {
+        let (elem, shape) = observed;
+        let known = self.inference.elem(value);
+        if known.is_some_and(|known| known.name() != elem) {
+            return self.wrong(value, observed, computed);
+        }
+        let Some(dims) = self.inference.shape(value) else { return Claim::Open };
+        if dims.len() != shape.len() {
+            return self.wrong(value, observed, computed);
+        }
+        let mut claim = if known.is_some() { Claim::Resolved } else { Claim::Open };
+        for ((&dim, &computed_size), &size) in dims.iter().zip(computed).zip(shape) {
+            let symbols = match dim {
+                Dim::Expr(_) => self.model.exprs().symbols(dim),
+                Dim::Var(symbol) => vec![symbol],
+                Dim::Known(_) | Dim::Unknown => Vec::new(),
+            };
+            if dim.is_unknown() || symbols.iter().any(|symbol| missing.contains(symbol)) {
+                claim = Claim::Open;
+            } else if computed_size != Some(size) {
+                return self.wrong(value, observed, computed);
+            }
+        }
+        claim
+    }
+
+    fn wrong(&mut self, value: ValueId, observed: &(String, Vec<i64>), computed: &[Option<i64>]) -> Claim {
+        let name = self.model.str(self.model.value(value).name());
+        let elem = self.inference.elem(value).map_or("?", onnx_types::ElemType::name);
+        let dims = self.inference.shape(value).unwrap_or_default().iter();
+        let dims: Vec<String> =
+            dims.map(|&dim| self.model.exprs().display(dim, self.model.names()).to_string()).collect();
+        let what = format!("`{name}` is {elem}{dims:?} = {computed:?}, observed {observed:?}");
+        self.outcome.failures.push(Failure::new(format!("wrong:{}", self.maker(value)), what));
+        Claim::Wrong
+    }
+
+    /// The operator that makes a value.
+    fn maker(&self, value: ValueId) -> &str {
+        match self.model.value(value).def() {
+            Def::Output { node, .. } => self.model.str(self.model.node(node).op()),
+            _ => "input",
+        }
+    }
+
+    fn is_linked(&self, value: ValueId) -> bool {
+        self.inference.shape(value).is_some() && self.inference.gaps(self.model, value).is_empty()
+    }
+
+    /// Counts a value that is not resolved at the operator that lost it.
+    fn open(&mut self, value: ValueId, score: &mut Score) {
+        let gap = self.inference.gaps(self.model, value).into_iter().next();
+        let why = gap.and_then(|gap| self.inference.why(self.model, value, gap));
+        let lost = why.as_ref().and_then(|why| why.chain.last().copied()).unwrap_or(value);
+        let op = self.maker(lost).to_owned();
+        if self.op == Some(&op) && value == lost {
+            let name = self.model.str(self.model.value(value).name());
+            self.outcome.remarks.push(format!("lost at {op}: `{name}` {gap:?}"));
+        }
+        *score.lost.entry(op).or_default() += 1;
+    }
+}
