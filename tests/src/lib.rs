@@ -1,6 +1,7 @@
 //! Tests of the workspace as a whole, and the generators of their models.
 
 pub mod conformance;
+pub mod documents;
 pub mod filetests;
 pub mod hostile;
 pub mod models;

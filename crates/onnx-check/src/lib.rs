@@ -66,6 +66,7 @@ mod functions;
 mod identifier;
 mod imports;
 mod names;
+mod operator_set;
 mod options;
 mod places;
 mod ranges;
@@ -83,6 +84,7 @@ use onnx_ir::Model;
 
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix};
+pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use rules::RULES;
 

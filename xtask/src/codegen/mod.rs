@@ -3,6 +3,8 @@
 mod messages;
 mod operators;
 
+use std::process::Command;
+
 use crate::TaskResult;
 
 /// What to do with a generated file.
@@ -23,7 +25,25 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         operators::extract()?;
     }
     messages::generate(mode)?;
-    operators::generate(mode)
+    operators::generate(mode)?;
+    documents(mode)
+}
+
+/// The documents about rules, which the package `onnx-tests` makes: it sees the crates that have rules.
+fn documents(mode: Mode) -> TaskResult {
+    let mut command = Command::new("cargo");
+    command
+        .args(["run", "--quiet", "--package", "onnx-tests", "--bin", "documents", "--"])
+        .current_dir(crate::workspace::root());
+    if mode == Mode::Check {
+        command.arg("--check");
+    }
+    let status = command.status().map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the documents about rules are not as they should be".to_owned())
+    }
 }
 
 /// Writes `contents` to `path` (relative to the workspace root), or in check mode fails when the file differs.

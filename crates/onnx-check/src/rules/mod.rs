@@ -12,6 +12,7 @@ pub(crate) mod graph;
 pub(crate) mod metadata;
 pub(crate) mod model;
 pub(crate) mod node;
+pub(crate) mod operator_set;
 pub(crate) mod opset;
 pub(crate) mod reference;
 pub(crate) mod sharding;
@@ -53,7 +54,8 @@ const COUNT: usize = model::ENTRIES.len()
     + training::ENTRIES.len()
     + device::ENTRIES.len()
     + sharding::ENTRIES.len()
-    + feature::ENTRIES.len();
+    + feature::ENTRIES.len()
+    + operator_set::ENTRIES.len();
 
 /// Repairs a model, and says what was done.
 pub(crate) type Repair = fn(&mut Model) -> Vec<String>;
@@ -102,7 +104,8 @@ pub static RULES: [&Rule; COUNT] = {
     let at = fill(&mut rules, at, training::ENTRIES);
     let at = fill(&mut rules, at, device::ENTRIES);
     let at = fill(&mut rules, at, sharding::ENTRIES);
-    fill(&mut rules, at, feature::ENTRIES);
+    let at = fill(&mut rules, at, feature::ENTRIES);
+    fill(&mut rules, at, operator_set::ENTRIES);
     sort(&mut rules);
     rules
 };

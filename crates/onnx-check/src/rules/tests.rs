@@ -52,10 +52,10 @@ fn pages_have_the_five_headings_and_mark_the_defect() {
         let marks: Vec<_> = lines().filter_map(|line| line.split_once("# error: ")).collect();
         let id = rule.id().to_string();
         assert!(!marks.is_empty() && marks.iter().all(|&(_, code)| code == id), "{}", rule.slug);
-        // `onnx` is read as ONNX text; `text` shows what that text cannot say.
+        // `onnx` is read as ONNX text, `textproto` as an operator set document; `text` shows what that text cannot say.
         let fences: Vec<_> = lines().filter(|line| line.starts_with("```")).collect();
         let kind = fences.first().copied();
-        assert!(matches!(kind, Some("```onnx" | "```text")), "{}", rule.slug);
+        assert!(matches!(kind, Some("```onnx" | "```text" | "```textproto")), "{}", rule.slug);
         assert_eq!(fences, [kind.unwrap_or(""), "```", kind.unwrap_or(""), "```"], "{}", rule.slug);
     }
 }
@@ -76,6 +76,7 @@ fn lists_are_alphabetical() {
     check("metadata", super::metadata::ENTRIES);
     check("model", super::model::ENTRIES);
     check("node", super::node::ENTRIES);
+    check("operator_set", super::operator_set::ENTRIES);
     check("opset", super::opset::ENTRIES);
     check("reference", super::reference::ENTRIES);
     check("sparse", super::sparse::ENTRIES);

@@ -49,6 +49,16 @@ pub(crate) fn used_too_early(model: &Model) -> Vec<Feature> {
     run.features.too_early().into_iter().map(|(feature, _)| feature).collect()
 }
 
+/// Finds everything that is wrong with the functions of a model, without the model around them. The reference never looks
+/// at functions alone.
+pub(crate) fn functions(model: &Model, options: &CheckOptions) -> Sink {
+    let mut run = Run::new(model, Part::Model, options);
+    run.cx.is_unchecked = true;
+    run.functions();
+    external::check(&mut run.cx);
+    run.cx.sink
+}
+
 struct Run<'a> {
     cx: Cx<'a>,
     names: Names,
@@ -107,6 +117,11 @@ impl<'a> Run<'a> {
             }
         }
         self.cx.is_unchecked = info.ir_version < FIRST_IR_WITH_FUNCTIONS;
+        self.functions();
+    }
+
+    fn functions(&mut self) {
+        let model = self.cx.model;
         let calls = Calls::of(model);
         for (index, &function) in model.functions().iter().enumerate() {
             self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));

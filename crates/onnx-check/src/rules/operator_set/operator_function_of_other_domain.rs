@@ -1,0 +1,32 @@
+//! The rule `operator-function-of-other-domain`: a function of an operator set document is of another domain.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::operator_set::OperatorSetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2048,
+    slug: "operator-function-of-other-domain",
+    severity: Severity::Error,
+    summary: "A function of an operator set document is of another domain.",
+    spec: "IR: Operator Sets",
+    reference: Reference::NotEnforced,
+    explain: include_str!("operator_function_of_other_domain.md"),
+};
+
+pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
+    let (document, model) = (cx.document, cx.model);
+    let domain = onnx_schema::normalize_domain(document.domain);
+    for &id in model.functions() {
+        let found = model.function(id).domain();
+        if found == domain {
+            continue;
+        }
+        cx.report(&RULE, |places| {
+            let [found, domain] = [found, domain].map(|name| Quoted(places.str(name)));
+            let message = format!("the function is of domain {found}, and the set of {domain}");
+            Diagnostic::new(&RULE, places.function(id), message)
+                .help("give it the domain of the set, or put it into a document of its own domain")
+        });
+    }
+}

@@ -1,0 +1,31 @@
+//! The rule `operator-set-magic-wrong`: an operator set document does not begin with its magic.
+
+use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_ir::OperatorSetDocument;
+
+use crate::operator_set::OperatorSetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2040,
+    slug: "operator-set-magic-wrong",
+    severity: Severity::Error,
+    summary: "An operator set document does not begin with its magic.",
+    spec: "IR: Operator Sets",
+    reference: Reference::NotEnforced,
+    explain: include_str!("operator_set_magic_wrong.md"),
+};
+
+pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
+    let magic = cx.document.magic;
+    if cx.document.str(magic) == OperatorSetDocument::MAGIC {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let message = if magic.is_empty() {
+            "the document has no magic".to_owned()
+        } else {
+            format!("the magic is {}", Quoted(places.str(magic)))
+        };
+        Diagnostic::new(&RULE, Locus::model().field("magic"), message).help("write `ONNXOPSET`")
+    });
+}

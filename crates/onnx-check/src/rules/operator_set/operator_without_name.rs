@@ -1,0 +1,25 @@
+//! The rule `operator-without-name`: an operator of a document has no name.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+
+use super::entry_place;
+use crate::operator_set::OperatorSetCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2044,
+    slug: "operator-without-name",
+    severity: Severity::Error,
+    summary: "An operator of a document has no name.",
+    spec: "IR: Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("operator_without_name.md"),
+};
+
+pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
+    let unnamed = cx.document.operators.iter().enumerate().filter(|(_, entry)| entry.name.is_empty());
+    for (index, _) in unnamed {
+        cx.report(&RULE, |_| {
+            Diagnostic::new(&RULE, entry_place(index), "the operator has no name").help("set `op_type`")
+        });
+    }
+}
