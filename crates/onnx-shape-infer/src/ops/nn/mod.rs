@@ -1,12 +1,15 @@
 //! Layers of neural networks.
 
+mod attention;
 mod batch_normalization;
 mod causal_conv_with_state;
 mod conv;
 mod conv_transpose;
 mod deform_conv;
 mod global_pool;
+mod heads;
 mod layer_normalization;
+mod linear_attention;
 mod loss;
 mod max_roi_pool;
 mod max_unpool;
@@ -14,10 +17,12 @@ mod non_max_suppression;
 mod normalization;
 mod pool;
 mod roi_align;
+mod rotary_embedding;
 
 use crate::registry::OpRules;
 
 pub(in crate::ops) const RULES: &[OpRules] = &[
+    attention::RULES,
     batch_normalization::RULES,
     causal_conv_with_state::RULES,
     conv::CONV,
@@ -29,6 +34,7 @@ pub(in crate::ops) const RULES: &[OpRules] = &[
     global_pool::GLOBAL_LP_POOL,
     global_pool::GLOBAL_MAX_POOL,
     layer_normalization::RULES,
+    linear_attention::RULES,
     loss::NEGATIVE_LOG_LIKELIHOOD_LOSS,
     loss::SOFTMAX_CROSS_ENTROPY_LOSS,
     max_roi_pool::RULES,
@@ -44,4 +50,5 @@ pub(in crate::ops) const RULES: &[OpRules] = &[
     pool::LP_POOL,
     pool::MAX_POOL,
     roi_align::RULES,
+    rotary_embedding::RULES,
 ];
