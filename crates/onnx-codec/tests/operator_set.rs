@@ -1,5 +1,11 @@
 //! Operator set documents: written, read back, and the operators they declare.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking"
+)]
 
 use std::sync::Arc;
 

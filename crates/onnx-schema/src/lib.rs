@@ -73,6 +73,11 @@
 //! data, so the crate allocates nothing and does nothing when a program starts.
 #![forbid(unsafe_code)]
 
+/// The code on the page about operator sets is compiled and run with the other doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/operator-sets.md")]
+struct OperatorSets;
+
 mod attribute;
 mod changes;
 mod declared;

@@ -12,6 +12,7 @@ Examples:
   onnx ops show Resize --version 10
   onnx ops export --opset 21 -o onnx-21.onnxops             a standard set as a document
   onnx ops export --functions-of model.onnx --domain com.acme -o acme.onnxops
+  onnx ops check acme.onnxops
   onnx ops list --ops acme.onnxops --domain com.acme";
 
 /// Arguments of `onnx ops`.
@@ -38,6 +39,8 @@ pub(crate) enum OpsCommand {
     Show(ShowArgs),
     /// Write an operator set as a document.
     Export(ExportArgs),
+    /// Find everything that is wrong with operator set documents.
+    Check(CheckOpsArgs),
 }
 
 /// How to write what is found.
@@ -92,6 +95,17 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Option<String>,
     /// How to write the answer.
+    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
+    pub(crate) format: OpsFormat,
+}
+
+/// Arguments of `onnx ops check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckOpsArgs {
+    /// Documents: binary, or in the text format of protobuf with the extension `.textproto`.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to write the findings.
     #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
     pub(crate) format: OpsFormat,
 }

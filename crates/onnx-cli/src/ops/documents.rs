@@ -6,6 +6,7 @@ use bytes::Bytes;
 use onnx_codec::file::{read, write_atomically};
 use onnx_codec::operator_set::{declared, signatures_from_json, signatures_to_json};
 use onnx_codec::{DecodeOptions, EncodeOptions, ReadMode, decode_operator_set, encode_operator_set, formats};
+use onnx_diag::Sink;
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, OpsetRegistry};
 
@@ -15,6 +16,8 @@ use crate::input::display_name;
 /// A document that was read.
 pub(crate) struct Read {
     pub(crate) document: OperatorSetDocument,
+    /// The findings of reading.
+    pub(crate) findings: Sink,
     /// The signatures of the companion, if there is one.
     pub(crate) signatures: Option<OperatorSet>,
 }
@@ -24,8 +27,10 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
     let mut registry = OpsetRegistry::standard();
     for file in files {
         let about = |failure: Failure| failure.about(&display_name(file));
-        let Read { document, signatures } = load(file)?;
-        let set = declared(&document, signatures.as_ref()).map_err(Failure::new).map_err(about)?;
+        let Read { document, signatures, .. } = load(file)?;
+        let set = declared(&document, signatures.as_ref())
+            .map_err(Failure::new)
+            .map_err(|failure| about(failure).help("`onnx ops check` tells what is wrong with a document"))?;
         registry = registry.with(&set).map_err(Failure::new).map_err(about)?;
     }
     Ok(registry)
@@ -39,7 +44,7 @@ pub(crate) fn load(path: &Path) -> Result<Read, Failure> {
         .map_err(|error| about(Failure::new(error).help("this is not an operator set document")))?;
     let companion = companion(path);
     let signatures = if companion.exists() { Some(signatures(&companion)?) } else { None };
-    Ok(Read { document: decoded.document, signatures })
+    Ok(Read { document: decoded.document, findings: decoded.findings, signatures })
 }
 
 fn signatures(path: &Path) -> Result<OperatorSet, Failure> {

@@ -1,6 +1,7 @@
 //! `onnx ops`: operators, and operator sets as documents.
 
 pub(crate) mod args;
+mod check;
 pub(crate) mod documents;
 mod known;
 mod list;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
         OpsCommand::List(args) => list::list(args, &registry)?,
         OpsCommand::Search(args) => list::search(args, &registry)?,
         OpsCommand::Show(args) => show::show(args, &registry)?,
+        OpsCommand::Check(args) => return check::check(args, &registry, out),
         OpsCommand::Export(args) => return export(args, &registry, out),
     };
     out.text(&text)?;

@@ -134,3 +134,38 @@ fn exported_sets_are_read_again() {
     onnx(&folder, "ops list --ops ml.textproto").exits(0);
     onnx(&folder, "ops export --functions-of none.onnx -o x").exits(2).says("cannot read `none.onnx`");
 }
+
+#[test]
+fn documents_are_checked() {
+    let header = "magic: \"ONNXOPSET\" ir_version: 10 domain: \"com.acme\" opset_version: 2 ";
+    let body = |op: &str| {
+        format!(
+            "{header} operator {{ op_type: \"F\" since_version: 2 status: STABLE }} functions {{ \
+             name: \"F\" domain: \"com.acme\" input: \"x\" output: \"y\" opset_import {{ version: 18 }} \
+             node {{ op_type: \"{op}\" input: \"x\" output: \"y\" }} }}"
+        )
+    };
+    let folder = Folder::with("good.textproto", body("Relu"));
+    folder.put("body.textproto", body("Rellu"));
+    folder.put(
+        "new.textproto",
+        format!("{header} operator {{ op_type: \"F\" since_version: 3 status: STABLE }}"),
+    );
+    folder.put("odd.textproto", "magic: 7");
+    onnx(&folder, "ops check good.textproto").exits(0).says("good.textproto: no findings");
+    onnx(&folder, "ops check body.textproto")
+        .exits(1)
+        .says("error[ONNX2303]: ONNX has no operator `Rellu`")
+        .says("function \"F\" of domain \"com.acme\" / node #0 Rellu");
+    onnx(&folder, "ops check new.textproto").exits(1).says("error[ONNX2046]").says("the set is version 2");
+    let json = onnx(&folder, "ops check new.textproto --format json").exits(1).json();
+    assert_eq!(json["diagnostics"][0]["beyond_reference"], true);
+    onnx(&folder, "ops check odd.textproto").exits(2).says("line 1, column 8");
+    onnx(&folder, "ops list --ops new.textproto").exits(2).says("is newer than its operator set");
+    // Signatures of another set.
+    folder.put(
+        "good.signatures.json",
+        "{\"format\": \"onnx-signatures-1\", \"domain\": \"d\", \"opset_version\": 1, \"operators\": []}",
+    );
+    onnx(&folder, "ops check good.textproto").exits(1).says("the signatures are those of version 1 of `d`");
+}

@@ -1,0 +1,78 @@
+//! `onnx ops check`: everything that is wrong with operator set documents.
+
+use std::fmt::Write as _;
+
+use onnx_check::{CheckOptions, check_operator_set};
+use onnx_codec::operator_set::declared;
+use onnx_diag::render::{json, text};
+use onnx_diag::{Caps, Clean, Policy, Sink};
+use onnx_schema::OpsetRegistry;
+
+use super::args::{CheckOpsArgs, OpsFormat};
+use super::documents::{self, Read};
+use crate::exit::{Failure, Outcome};
+use crate::input::display_name;
+use crate::output::{Colours, GOOD, Out, paint, terminal_safe};
+use crate::rules;
+
+pub(super) fn check(
+    args: &CheckOpsArgs,
+    registry: &OpsetRegistry,
+    out: &mut Out,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::Fine;
+    for file in &args.files {
+        let name = display_name(file);
+        let read = match documents::load(file) {
+            Ok(read) => read,
+            Err(failure) => {
+                out.failure(&failure);
+                outcome = outcome.max(Outcome::CouldNotRun);
+                continue;
+            }
+        };
+        let (sink, contradiction) = findings(read, registry);
+        if sink.has_errors() {
+            outcome = outcome.max(Outcome::Findings);
+        }
+        let mut shown = String::new();
+        match args.format {
+            OpsFormat::Json => {
+                json::render(&mut shown, &sink, &name)?;
+                shown = terminal_safe(&shown);
+            }
+            OpsFormat::Text if sink.is_empty() => {
+                writeln!(shown, "{}: {}", Clean(&name), paint(GOOD, "no findings"))?;
+            }
+            OpsFormat::Text => {
+                let options = text::Options { style: &Colours, ..text::Options::new(&name) };
+                text::render(&mut shown, &sink, &options)?;
+            }
+        }
+        out.text(&shown)?;
+        // What no rule found, such as signatures that are those of another set.
+        if let Some(failure) = contradiction.filter(|_| !sink.has_errors()) {
+            out.failure(&failure.about(&name));
+            outcome = outcome.max(Outcome::Findings);
+        }
+    }
+    Ok(outcome)
+}
+
+/// What is wrong with a document, and why its operators cannot be used, if they cannot.
+fn findings(read: Read, registry: &OpsetRegistry) -> (Sink, Option<Failure>) {
+    let Read { document, signatures, findings: mut sink } = read;
+    let set = declared(&document, signatures.as_ref()).map_err(Failure::new);
+    // Bodies may call the other operators of their document.
+    let with_own = set.and_then(|set| registry.with(&set).map_err(Failure::new));
+    let (registry, contradiction) = match with_own {
+        Ok(registry) => (registry, None),
+        Err(failure) => (registry.clone(), Some(failure)),
+    };
+    if rules::verify(&document.functions, &mut sink) {
+        let options =
+            CheckOptions { registry, policy: Policy::new(), caps: Caps::DEFAULT, ..CheckOptions::default() };
+        sink.merge(check_operator_set(&document, &options));
+    }
+    (sink, contradiction)
+}
