@@ -17,7 +17,6 @@ use onnx_ir::{Attribute, Model, Node, NodeId};
 use onnx_schema::Schema;
 use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol};
-use smallvec::SmallVec;
 
 pub use param::{Ints, Param};
 
@@ -47,7 +46,7 @@ pub struct Cx<'s, 'm> {
     pub(crate) args: &'s [(Symbol, &'m Attribute)],
     /// Whether the node is in a nested graph or a function, which need not run.
     pub(crate) is_nested: bool,
-    pub(crate) outs: SmallVec<[Out; 2]>,
+    pub(crate) outs: Vec<Out>,
 }
 
 impl<'m> Cx<'_, 'm> {

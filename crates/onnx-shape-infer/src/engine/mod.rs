@@ -16,6 +16,7 @@ use onnx_ir::{FunctionId, GraphId, Model, NodeId};
 use onnx_types::{Symbol, Type};
 use slotmap::SecondaryMap;
 
+use crate::cx::Out;
 use crate::fault::LIMIT;
 use crate::options::Options;
 use crate::registry::Custom;
@@ -33,6 +34,8 @@ pub(crate) struct Engine<'m> {
     memo: Memo,
     /// The functions whose bodies are being visited.
     active: SecondaryMap<FunctionId, ()>,
+    /// What rules say about outputs, kept for its memory.
+    outs: Vec<Out>,
     /// How many more nodes may be visited.
     left: usize,
     /// Symbols that the inputs of the main graph declare.
@@ -56,6 +59,7 @@ impl<'m> Engine<'m> {
             frames: Vec::new(),
             memo: Memo::default(),
             active: SecondaryMap::new(),
+            outs: Vec::new(),
             left,
             input_symbols: HashMap::default(),
         }

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use onnx_ir::{FunctionId, Node, NodeId};
 use onnx_schema::{Schema, lookup};
-use smallvec::SmallVec;
 
 use super::Engine;
 use super::control::{Control, Step};
@@ -41,6 +40,8 @@ impl<'m> Engine<'m> {
         let args = Rc::clone(&frame.args);
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
+        let mut outs = std::mem::take(&mut self.outs);
+        outs.resize_with(node.outputs().len(), Out::default);
         let mut cx = Cx {
             state: &mut self.state,
             id,
@@ -49,7 +50,7 @@ impl<'m> Engine<'m> {
             opset: opset.unwrap_or(0),
             args: &args,
             is_nested,
-            outs: SmallVec::from_elem(Out::default(), node.outputs().len()),
+            outs,
         };
         let step = if super::bind::bind(&mut cx).is_err() {
             Err(Stop::Failed)
@@ -74,6 +75,8 @@ impl<'m> Engine<'m> {
         match step {
             Ok(Next::Enter(graph, control)) => {
                 if self.enter(graph, control) {
+                    outs.clear();
+                    self.outs = outs;
                     return;
                 }
                 // Nested too deep: what the graph gives is not known.
@@ -86,7 +89,9 @@ impl<'m> Engine<'m> {
             }),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
-        self.finish(id, node, outs);
+        self.finish(id, node, &mut outs);
+        outs.clear();
+        self.outs = outs;
     }
 
     fn target(&self, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target) {
@@ -152,16 +157,15 @@ impl<'m> Engine<'m> {
     }
 
     /// Takes what a rule said about the outputs of a node.
-    fn finish(&mut self, id: NodeId, node: &'m Node, outs: SmallVec<[Out; 2]>) {
-        let mut outs = outs.into_iter();
-        for &value in node.outputs() {
-            let mut out = outs.next().unwrap_or_default();
+    fn finish(&mut self, id: NodeId, node: &'m Node, outs: &mut Vec<Out>) {
+        outs.resize_with(node.outputs().len(), Out::default);
+        for (&value, out) in node.outputs().iter().zip(outs) {
             let Some(value) = value else { continue };
-            self.merge_declared(id, value, &mut out);
+            self.merge_declared(id, value, out);
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
                 self.state.materialize(value, dims);
             }
-            let content = out.content.filter(|content| holds(&out.ty, content.len()));
+            let content = out.content.take().filter(|content| holds(&out.ty, content.len()));
             self.state.table.set(value, &out.ty);
             if content.is_some() || self.state.table.content(value).is_some() {
                 self.state.table.set_content(value, content);
