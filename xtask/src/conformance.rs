@@ -1,14 +1,44 @@
 //! `cargo xtask conformance`: builds the runner of the package `onnx-tests` with optimization and runs it.
 //!
-//! Arguments are those of the runner, `cargo xtask conformance --help` lists them; paths in them are relative to the
-//! folder in which the command was called.
+//! Without `--corpus` and `--models`, the reference is asked first: a pinned release of it is installed in an environment
+//! under `target/`, and makes its official models and its answers about them, which are kept there. Where that is not
+//! possible, what is committed has to do, and that is said.
+//!
+//! All other arguments are those of the runner, `cargo xtask conformance --help` lists them; paths in them are relative to
+//! the folder in which the command was called.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::TaskResult;
+use crate::{TaskResult, workspace};
+
+/// The release of the reference that is asked.
+const REFERENCE: &str = "onnx==1.23.2";
 
 pub(crate) fn run(args: &[String]) -> TaskResult {
-    let manifest = crate::workspace::root().join("Cargo.toml");
+    let is_given = |names: &[&str]| args.iter().any(|arg| names.contains(&arg.as_str()));
+    let mut args: Vec<String> = args.to_vec();
+    let is_help = is_given(&["--help", "-h"]);
+    let asks = !(is_help || is_given(&["--corpus", "--models", "--bundle", "--offline"]));
+    let wants_program = asks || is_given(&["--cli"]);
+    args.retain(|arg| !matches!(arg.as_str(), "--offline" | "--cli"));
+    if asks {
+        match reference() {
+            Ok(folder) => args.extend(["--reference".to_owned(), folder.to_string_lossy().into_owned()]),
+            Err(problem) => {
+                println!(
+                    "the reference cannot be asked, so only its committed answers are compared: {problem}"
+                );
+            }
+        }
+    }
+    if wants_program {
+        let package = ["build", "--quiet", "--release", "--locked", "--package", "onnx-cli"];
+        workspace::run("cargo", &package)?;
+        let program = workspace::target().join("release/onnx");
+        args.extend(["--program".to_owned(), program.to_string_lossy().into_owned()]);
+    }
+    let manifest = workspace::root().join("Cargo.toml");
     let status = Command::new("cargo")
         .args(["run", "--quiet", "--release", "--locked", "--package", "onnx-tests", "--bin", "conformance"])
         .arg("--manifest-path")
@@ -18,4 +48,36 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         .status()
         .map_err(|error| format!("`cargo` could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err("there are failures that nothing explains".to_owned()) }
+}
+
+/// The folder with the reference's official models and its answers, which are made if they are not there.
+fn reference() -> Result<PathBuf, String> {
+    let folder = workspace::root().join("target/conformance");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let script = workspace::root().join("tests/conformance/reference.py");
+    let text = std::fs::read_to_string(&script).map_err(|error| format!("{}: {error}", script.display()))?;
+    // Answers of another release, or to other questions, would mislead.
+    let wanted = format!("{REFERENCE}\n{text}");
+    let (cases, marker) = (folder.join("reference"), folder.join("reference/asked"));
+    if std::fs::read_to_string(&marker).is_ok_and(|asked| asked == wanted) {
+        println!("using the answers of {REFERENCE} in {}", cases.display());
+        return Ok(cases);
+    }
+    let python = crate::python::environment(&folder.join("python"), &[REFERENCE])?;
+    // It is fine when there are none.
+    let _ = std::fs::remove_dir_all(&cases);
+    println!("asking {REFERENCE}");
+    let status = Command::new(&python)
+        .arg(&script)
+        .arg("cases")
+        .arg(&cases)
+        .stdin(std::process::Stdio::null())
+        .env("PYTHONWARNINGS", "ignore")
+        .status()
+        .map_err(|error| format!("`{}` could not be started: {error}", python.display()))?;
+    if !status.success() {
+        return Err("the reference failed to make its models".to_owned());
+    }
+    std::fs::write(&marker, wanted).map_err(|error| format!("{}: {error}", marker.display()))?;
+    Ok(cases)
 }

@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod python;
 mod tidy;
 mod workspace;
 
@@ -20,7 +21,7 @@ cargo xtask <task>
 
   ci            everything that CI runs: format, clippy, tidy, codegen --check, tests, doc tests, conformance
   codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
-  conformance   compare with the recorded answers of the reference
+  conformance   compare with the reference, whose answers it asks for; --offline compares with committed ones
   bench         run the benchmarks; --peers measures side by side with other tools
   tidy          check the laws of docs/architecture.md
 ";

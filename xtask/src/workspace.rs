@@ -11,6 +11,12 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
+/// The folder that `cargo` builds in.
+pub(crate) fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target)
+}
+
 /// Runs a command in the root folder and fails when it does.
 pub(crate) fn run(program: &str, args: &[&str]) -> TaskResult {
     let status = Command::new(program)
@@ -19,4 +25,14 @@ pub(crate) fn run(program: &str, args: &[&str]) -> TaskResult {
         .status()
         .map_err(|error| format!("`{program}` could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed: {status}", args.join(" "))) }
+}
+
+/// Runs a command and returns what it prints.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use onnx_tests::conformance::data::Data;
+use onnx_tests::conformance::report::Report;
 use onnx_tests::conformance::runner::{Options, Suite, run};
-use onnx_tests::conformance::{bundle, suites};
+use onnx_tests::conformance::{bundle, html, suites};
 
 const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
@@ -20,10 +21,15 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case I
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
+  --reference PATH the official models and the reference's answers, beside what is covered otherwise
   --bundle       with --corpus and --models: choose anew the models in tests/models
 
 Without --corpus and --models the models in tests/models are covered, and failures are compared with the committed
-ones in tests/conformance/results; BLESS=1 writes them.
+ones in tests/conformance/results; BLESS=1 writes them. With them, failures need a reason in
+tests/conformance/deviations. `cargo xtask conformance` takes two more:
+
+  --offline      do not ask the reference: compare with what is committed alone
+  --cli          build the program `onnx` and ask it, too
 ";
 
 struct Arguments {
@@ -32,6 +38,16 @@ struct Arguments {
     options: Options,
     list: usize,
     bundle: bool,
+    /// A corpus that comes on top.
+    reference: Option<PathBuf>,
+}
+
+/// How a suite went on a collection.
+struct Done {
+    collection: &'static str,
+    report: Report,
+    summary: String,
+    unexplained: usize,
 }
 
 fn main() -> ExitCode {
@@ -57,6 +73,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
         options: Options { jobs, only: None },
         list: 10,
         bundle: false,
+        reference: None,
     };
     let mut arguments = arguments.iter();
     while let Some(name) = arguments.next() {
@@ -74,6 +91,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             "--corpus" => parsed.data.corpus = Some(existing(value)?),
             "--program" => parsed.data.program = Some(existing(value)?),
             "--models" => parsed.data.models = Some(existing(value)?),
+            "--reference" => parsed.reference = Some(existing(value)?),
             "--op" => parsed.data.op = Some(value.clone()),
             "--case" => parsed.options.only = Some(value.clone()),
             "--jobs" => parsed.options.jobs = number()?,
@@ -102,42 +120,72 @@ fn conformance(arguments: &Arguments) -> Result<(), String> {
     }
     // Inputs of an earlier run would mislead; it is fine when there are none.
     let _ = std::fs::remove_dir_all(target()?.join("failed"));
-    let mut reports = Vec::new();
-    let mut problems = Vec::new();
-    for suite in &suites {
-        one_suite(suite.as_ref(), arguments, &mut reports, &mut problems)?;
+    let mut collections =
+        vec![(if arguments.data.is_bundled() { "bundled" } else { "given" }, arguments.data.clone())];
+    if let Some(reference) = &arguments.reference {
+        let corpus = Some(reference.clone());
+        collections.push(("reference", Data { corpus, models: None, ..arguments.data.clone() }));
     }
-    write_report(&reports)?;
+    let (mut done, mut problems) = (Vec::new(), Vec::new());
+    for (collection, data) in &collections {
+        for suite in &suites {
+            done.push(one_suite(suite.as_ref(), collection, data, arguments, &mut problems)?);
+        }
+    }
+    print!("{}", table(&done));
+    write_report(&done)?;
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
 
 fn one_suite(
     suite: &dyn Suite,
+    collection: &'static str,
+    data: &Data,
     arguments: &Arguments,
-    reports: &mut Vec<serde_json::Value>,
     problems: &mut Vec<String>,
-) -> Result<(), String> {
-    let report = run(suite, &arguments.data, &arguments.options)?;
+) -> Result<Done, String> {
+    let report = run(suite, data, &arguments.options)?;
+    let summary = suite.summary(&report);
+    println!("\n{}, {collection}:", suite.name());
     print!("{}", report.listing(arguments.list));
-    println!("{}", suite.summary(&report));
-    println!("{}: {} cases in {:.1} s", suite.name(), report.cases(), report.time().as_secs_f64());
-    if arguments.options.only.is_none() && arguments.data.is_bundled() {
+    println!("{summary}");
+    let mut unexplained = 0;
+    if arguments.options.only.is_none() && data.is_bundled() {
         let bless = std::env::var_os("BLESS").is_some();
-        problems.extend(report.compare(bless).err());
+        if let Err(problem) = report.compare(bless) {
+            unexplained = problem.lines().count();
+            problems.push(problem);
+        }
     } else {
-        match report.unexplained() {
-            Ok(0) if report.failures().is_empty() => {}
-            Ok(0) => println!("{}: every failure is a deviation with a reason", suite.name()),
-            Ok(unexplained) => problems.push(format!("{}: {unexplained} failures", suite.name())),
-            Err(problem) => problems.push(problem),
+        unexplained = report.unexplained()?;
+        if unexplained > 0 {
+            problems.push(format!("{}, {collection}: {unexplained} failures", suite.name()));
         }
     }
     let failed = target()?.join("failed");
     report
         .write_inputs(&failed, arguments.list)
         .map_err(|error| format!("`{}`: {error}", failed.display()))?;
-    reports.push(report.json());
-    Ok(())
+    Ok(Done { collection, report, summary, unexplained })
+}
+
+/// The results in short.
+fn table(done: &[Done]) -> String {
+    let mut text = format!(
+        "\n{:<10} {:<10} {:>7} {:>9} {:>14} {:>8} {:>8}\n",
+        "suite", "cases of", "cases", "failures", "with a reason", "without", "seconds"
+    );
+    for Done { collection, report, unexplained, .. } in done {
+        let failures = report.failures().len();
+        text.push_str(&format!(
+            "{:<10} {collection:<10} {:>7} {failures:>9} {:>14} {unexplained:>8} {:>8.1}\n",
+            report.suite(),
+            report.cases(),
+            failures.saturating_sub(*unexplained),
+            report.time().as_secs_f64(),
+        ));
+    }
+    text
 }
 
 /// Where the report goes.
@@ -146,14 +194,30 @@ fn target() -> Result<PathBuf, String> {
     Ok(root.join("target/conformance"))
 }
 
-fn write_report(reports: &[serde_json::Value]) -> Result<(), String> {
-    let path = target()?.join("report.json");
-    let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(fail)?;
-    }
-    let text = serde_json::to_string_pretty(reports).map_err(|error| error.to_string())?;
-    std::fs::write(&path, text).map_err(fail)?;
-    println!("report: {}", path.display());
+/// Writes `report.json` for machines and `report.html` for people.
+fn write_report(done: &[Done]) -> Result<(), String> {
+    let folder = target()?;
+    let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    let reports: Vec<_> = (done.iter())
+        .map(|done| {
+            let mut json = done.report.json();
+            json["collection"] = done.collection.into();
+            json["unexplained"] = done.unexplained.into();
+            json
+        })
+        .collect();
+    let text = serde_json::to_string_pretty(&reports).map_err(|error| error.to_string())?;
+    std::fs::write(folder.join("report.json"), text).map_err(fail)?;
+    let rows: Vec<_> = (done.iter())
+        .map(|Done { collection, report, summary, unexplained }| html::Row {
+            collection,
+            report,
+            summary,
+            unexplained: *unexplained,
+        })
+        .collect();
+    std::fs::write(folder.join("report.html"), html::page(&rows)).map_err(fail)?;
+    println!("report: {0}/report.json and {0}/report.html", folder.display());
     Ok(())
 }

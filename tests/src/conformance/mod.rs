@@ -7,7 +7,8 @@
 //! * [`manifest`] reads the recorded cases of the reference;
 //! * [`data`] names the collections that a run covers: recorded cases, models of exporters, and the small set that is
 //!   committed in `tests/models`, which every clone has;
-//! * [`runner`] spreads cases over threads, and [`report`] says how it went and compares with the committed results.
+//! * [`runner`] spreads cases over threads, and [`report`] says how it went and compares with the committed results;
+//! * [`html`] makes a page of several reports.
 //!
 //! The witnesses are independent of what they test: [`wire`] is a second reader of the wire format, [`schema`] knows the
 //! messages from their descriptors, [`tree`] compares files field by field, [`survey`] says what a file is like, and
@@ -17,6 +18,7 @@ pub mod archive;
 pub mod bundle;
 pub mod data;
 pub mod generate;
+pub mod html;
 pub mod manifest;
 pub mod report;
 pub mod rewrite;

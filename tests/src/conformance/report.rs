@@ -83,6 +83,12 @@ impl Report {
         self.counts.get(count).copied().unwrap_or(0)
     }
 
+    /// The name of the suite.
+    #[must_use]
+    pub const fn suite(&self) -> &'static str {
+        self.suite
+    }
+
     /// How many cases were looked at.
     #[must_use]
     pub const fn cases(&self) -> usize {
