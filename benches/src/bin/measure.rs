@@ -2,6 +2,7 @@
 //!
 //! `measure generate chain|transformer NODES PATH`, `measure generate weights BYTES PATH`,
 //! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure profile PATH ROUNDS`,
+//! `measure check PATH ROUNDS`, `measure verdict PATH`, `measure check-growth ROUNDS SIZE…`,
 //! `measure open PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
@@ -14,10 +15,11 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
 use onnx_benches::{decode, decode_messages, edits, encode};
+use onnx_check::{CheckOptions, check};
 use onnx_codec::ReadMode;
 use onnx_codec::file::{read, write_segments};
 use onnx_proto::wire::Segments;
-use onnx_tests::models::{Transformer, chain, fan_out, inline_weights};
+use onnx_tests::models::{Transformer, chain, fan_out, functions, inline_weights, subgraphs};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
 
@@ -36,10 +38,16 @@ fn main() -> ExitCode {
         ["text", path, rounds, out] => text(path, rounds, out, &mut samples),
         ["elided", path] => elided(path, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
+        ["check", path, rounds] => check_file(path, rounds, &mut samples),
+        ["verdict", path] => verdict(path, &mut samples),
+        ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
         ["open", path] => open(path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
-        _ => Err("measure generate|model|text|elided|profile|open|copy|growth, with their arguments".into()),
+        _ => {
+            let commands = "generate|model|text|elided|profile|check|verdict|check-growth|open|copy|growth";
+            Err(format!("measure {commands}, with their arguments").into())
+        }
     };
     match result {
         Ok(()) => {
@@ -134,6 +142,53 @@ fn profile(path: &str, rounds: &str) -> Result {
         return Ok(());
     }
     (0..rounds.parse()?).for_each(|_: u32| drop(decode(bytes.clone())));
+    Ok(())
+}
+
+/// Checks a model from its file to the verdict, and again when it is in memory, by turns.
+fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
+    let options = CheckOptions::default();
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds.parse()? {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        let verdict = samples.time("check-file", || {
+            let model = read(path, ReadMode::Map).map(decode)?;
+            Ok::<_, onnx_codec::FileError>(check(&model, &options).has_errors())
+        })?;
+        let model = read(path, ReadMode::Memory).map(decode)?;
+        let found = samples.time("check", || check(&model, &options));
+        assert_eq!(found.has_errors(), verdict, "the verdict is the same");
+        samples.push("nodes", model.node_count() as u64);
+    }
+    Ok(())
+}
+
+/// Opens a model by a map and checks it, in a process that has done nothing else.
+fn verdict(path: &str, samples: &mut Samples) -> Result {
+    let before = status("RssAnon")?;
+    let found = samples.wall_time("verdict", || {
+        let model = read(path, ReadMode::Map).map(decode)?;
+        Ok::<_, onnx_codec::FileError>(check(&model, &CheckOptions::default()))
+    })?;
+    samples.push("verdict-rss-anon", status("RssAnon")?.saturating_sub(before));
+    assert!(!found.has_errors(), "the generated model is right");
+    Ok(())
+}
+
+/// Checks nested graphs and functions, by their number.
+fn check_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
+    let rounds: usize = rounds.parse()?;
+    for size in sizes {
+        let count: usize = size.parse()?;
+        for (name, bytes) in [("subgraphs", subgraphs(count)), ("functions", functions(count))] {
+            let model = decode(bytes);
+            for _ in 0..rounds {
+                let found =
+                    samples.time(format!("check-{name}/{count}"), || check(&model, &CheckOptions::default()));
+                assert!(!found.has_errors(), "the generated model is right");
+            }
+        }
+    }
     Ok(())
 }
 

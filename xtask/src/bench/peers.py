@@ -6,6 +6,7 @@ advantage of what makes many objects.
     peers.py versions
     peers.py model PATH ROUNDS IR_ROUNDS
     peers.py text PATH ROUNDS TEXT
+    peers.py check PATH ROUNDS
     peers.py open PATH
 """
 
@@ -17,6 +18,7 @@ import time
 
 import google.protobuf
 import onnx
+import onnx.checker
 import onnx.parser
 import onnx.printer
 import onnx_ir
@@ -73,6 +75,25 @@ def text(path, rounds, text_path):
         del printed, parsed
 
 
+def check(path, rounds):
+    """Checks a model by its path, and as a message in memory, by turns."""
+    message = onnx.load(path, load_external_data=False)
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        timed("check-path", lambda: verdict(path))
+        timed("check-proto", lambda: verdict(message))
+
+
+def verdict(model):
+    """Whether the checker accepts a model; that it does not is an answer, too, if a quick one."""
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError:
+        return False
+    return True
+
+
 def open_file(path):
     """Loads a file with the protobuf library, in a process that has done nothing else."""
     before = status("VmHWM")
@@ -103,6 +124,8 @@ def main(command, *args):
         model(args[0], int(args[1]), int(args[2]))
     elif command == "text":
         text(args[0], int(args[1]), args[2])
+    elif command == "check":
+        check(args[0], int(args[1]))
     elif command == "open":
         open_file(args[0])
     print(json.dumps(SAMPLES))

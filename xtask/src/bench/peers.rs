@@ -1,5 +1,6 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
+mod check;
 mod text;
 
 use std::fs;
@@ -12,6 +13,7 @@ use serde_json::json;
 use super::Options;
 use super::bars::{Bar, Outcome, Samples, print, time};
 use crate::TaskResult;
+use crate::workspace::output;
 
 /// What is installed to compare with.
 const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0"];
@@ -19,8 +21,14 @@ const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0"];
 type Group = fn(&mut Run) -> TaskResult;
 
 /// The groups by name.
-pub(super) const GROUPS: &[(&str, Group)] =
-    &[("load", load), ("memory", memory), ("weights", weights), ("growth", growth), ("text", text::text)];
+pub(super) const GROUPS: &[(&str, Group)] = &[
+    ("load", load),
+    ("memory", memory),
+    ("weights", weights),
+    ("growth", growth),
+    ("text", text::text),
+    ("check", check::check),
+];
 
 /// One run.
 pub(super) struct Run {
@@ -56,22 +64,10 @@ pub(super) fn run(options: &Options) -> TaskResult {
 
 /// Makes the environment and builds the programs.
 fn prepare(options: &Options) -> Result<Run, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let target = crate::workspace::root().join(target);
+    let target = crate::workspace::target();
     let folder = target.join("bench");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let venv = folder.join("venv");
-    let python = venv.join("bin/python");
-    // The marker says that everything was installed, and what.
-    let marker = venv.join("installed");
-    if fs::read_to_string(&marker).is_ok_and(|text| text == PACKAGES.join(" ")) {
-        println!("using the environment in {}", venv.display());
-    } else {
-        println!("making an environment with {} in {}", PACKAGES.join(", "), venv.display());
-        output(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-        output(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
-        fs::write(&marker, PACKAGES.join(" ")).map_err(|error| format!("{}: {error}", marker.display()))?;
-    }
+    let python = crate::python::environment(&folder.join("venv"), PACKAGES)?;
     crate::workspace::run("cargo", &["build", "--profile", "dist", "-p", "onnx-benches", "--bins"])?;
     let (measure, memory) = (target.join("dist/measure"), target.join("dist/memory"));
     let (quick, models) = (options.quick, options.models.clone());
@@ -87,16 +83,6 @@ fn keeping_memory(program: &Path) -> Command {
         command.env(variable, "4000000000");
     }
     command
-}
-
-/// Runs a command and returns what it prints.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("`{name}` could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Everything that was measured, for machines.

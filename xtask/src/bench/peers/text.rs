@@ -72,7 +72,7 @@ fn real(run: &mut Run) -> TaskResult {
 }
 
 /// The models of a folder between 100 KiB and 8 MiB, in order.
-fn real_models(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(super) fn real_models(folder: &Path) -> Result<Vec<PathBuf>, String> {
     const SIZES: std::ops::RangeInclusive<u64> = 100 << 10..=8 << 20;
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut models: Vec<PathBuf> = entries
