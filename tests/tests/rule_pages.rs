@@ -2,15 +2,29 @@
 //! raises nothing.
 #![forbid(unsafe_code)]
 
-use onnx_check::{CheckOptions, check};
+use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_diag::Rule;
 use onnx_tests::filetests::expect::{Finding, Strictness, compare, expectations};
 use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::MemoryData;
 
-/// Everything that parser and checker find in a text.
-fn findings(text: &str) -> Vec<Finding> {
+/// The rules that are heard when recommendations are asked for.
+const RECOMMENDATIONS: &[&str] =
+    &["model-domain-missing", "producer-missing", "opset-domain-not-reverse-dns"];
+
+/// Everything that parser and checker find in a text. Beside it is a file `weights.bin` of 64 KiB, for rules about such.
+fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
+    let mut files = MemoryData::new();
+    files.insert("weights.bin", vec![0; 64 << 10]);
+    let options = CheckOptions {
+        data: true,
+        external: Some(ExternalFiles::new(files).with_digests()),
+        // These are asked for, and would be on every other page.
+        recommendations: RECOMMENDATIONS.contains(&rule.slug),
+        ..CheckOptions::default()
+    };
     let sink = match parse_model(text, &ParseOptions::default()) {
-        Ok(model) => check(&model, &CheckOptions { data: true, ..CheckOptions::default() }),
+        Ok(model) => check(&model, &options),
         Err(error) => error.into_findings(),
     };
     sink.diagnostics().iter().map(Finding::new).collect()
@@ -45,7 +59,7 @@ fn faults(rule: &Rule) -> String {
             if expected.is_empty() == (heading == "Wrong") {
                 return Err("only *Wrong* marks lines, and it marks at least one".to_owned());
             }
-            compare(&expected, &findings(&text), Strictness::Loose)
+            compare(&expected, &findings(rule, &text), Strictness::Loose)
         });
         if let Err(report) = result {
             faults.push_str(&format!("{} {}: {heading}\n{report}\n", rule.id(), rule.slug));
@@ -59,4 +73,16 @@ fn examples_hold() {
     let rules = onnx_text::rules::ALL.iter().chain(onnx_codec::rules::ALL).copied().chain(onnx_check::RULES);
     let faults: String = rules.map(faults).collect();
     assert!(faults.is_empty(), "\n{faults}");
+}
+
+/// The rules whose examples would be longer than anybody reads: a chain of more than 100 functions, and 10,000 of them.
+const TOO_LONG: &[&str] = &["function-calls-too-deep", "too-many-functions"];
+
+#[test]
+fn every_rule_of_the_checker_has_both_examples() {
+    for rule in onnx_check::RULES {
+        let examples = examples(rule.explain);
+        let has = |wanted: &str| examples.iter().any(|(heading, _)| *heading == wanted);
+        assert_eq!(has("Wrong") && has("Right"), !TOO_LONG.contains(&rule.slug), "{}", rule.slug);
+    }
 }
