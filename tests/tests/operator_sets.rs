@@ -31,8 +31,7 @@ fn examples_hold() {
     let mut examples = 0;
     for rule in RULES.iter().filter(|rule| rule.explain.contains("```textproto\n")) {
         let mut heading = "";
-        let mut parts = rule.explain.split("```textproto\n");
-        while let Some(part) = parts.next() {
+        for part in rule.explain.split("```textproto\n") {
             let text = part.split_once("```\n").filter(|_| !heading.is_empty()).map(|(text, _)| text);
             if let Some(text) = text {
                 let found = findings(&document(text), &CheckOptions::default());

@@ -210,3 +210,28 @@ fn functions_of_a_model_make_a_document() {
     assert_eq!(names, ["d.f-3"]);
     assert_eq!(set.operators()[0].max_inputs(), Some(1));
 }
+
+#[test]
+fn damaged_documents_do_no_harm() {
+    let whole = formats::operator_set_from_text(ACME).unwrap();
+    let (mut read, mut refused) = (0, 0);
+    for at in 0..whole.len() {
+        for bit in [0, 3, 5, 7] {
+            let mut bytes = whole.to_vec();
+            bytes[at] ^= 1 << bit;
+            match decode_operator_set(bytes.into(), &DecodeOptions::default()) {
+                Ok(decoded) => {
+                    // What was read is written, read again and written the same; what it declares is an answer or an error.
+                    let bytes = bytes_of(&decoded.document);
+                    let again = decode_operator_set(bytes.clone(), &DecodeOptions::default()).unwrap();
+                    assert_eq!(bytes_of(&again.document), bytes, "byte {at}, bit {bit}");
+                    let _ = declared(&decoded.document, None);
+                    read += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        let _ = decode_operator_set(whole.slice(..at), &DecodeOptions::default());
+    }
+    assert!(read > 500 && refused > 50, "{read} {refused}");
+}
