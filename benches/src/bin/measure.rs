@@ -1,8 +1,8 @@
 //! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
 //!
-//! `measure generate chain|transformer NODES PATH`, `measure generate weights BYTES PATH`,
-//! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure profile PATH ROUNDS`,
-//! `measure check PATH ROUNDS`, `measure verdict PATH`, `measure check-growth ROUNDS SIZE…`,
+//! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
+//! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure infer PATH ROUNDS`,
+//! `measure check PATH ROUNDS`, `measure verdict PATH`, `measure check-growth ROUNDS SIZE…`, `measure profile PATH ROUNDS`,
 //! `measure open PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::ReadMode;
 use onnx_codec::file::{read, write_segments};
 use onnx_proto::wire::Segments;
+use onnx_shape_infer::{MergePolicy, Options, infer};
 use onnx_tests::models::{Transformer, chain, fan_out, functions, inline_weights, subgraphs};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         ["model", path, rounds] => model(path, rounds, &mut samples),
         ["text", path, rounds, out] => text(path, rounds, out, &mut samples),
         ["elided", path] => elided(path, &mut samples),
+        ["infer", path, rounds] => inference(path, rounds, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
         ["verdict", path] => verdict(path, &mut samples),
@@ -65,6 +67,9 @@ fn generate(kind: &str, size: &str, path: &str) -> Result {
     let bytes = match kind {
         "chain" => chain(size.parse()?),
         "transformer" => Transformer { value_info: true, ..Transformer::with_nodes(size.parse()?) }.build(),
+        "bare" => Transformer::with_nodes(size.parse()?).build(),
+        "subgraphs" => subgraphs(size.parse()?),
+        "functions" => functions(size.parse()?),
         "weights" => {
             write_plain(path, &inline_weights(size.parse()?))?;
             // What is measured later shall not wait for these pages to reach the disk.
@@ -129,6 +134,26 @@ fn elided(path: &str, samples: &mut Samples) -> Result {
     samples.push("print-rss-anon", status("RssAnon")?.saturating_sub(anon));
     samples.push("print-rss-file", status("RssFile")?.saturating_sub(file));
     samples.push("print-bytes", printed.text.len() as u64);
+    Ok(())
+}
+
+/// Infers the types and shapes of a model, from bytes to bytes and alone.
+fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
+    let bytes = read(path, ReadMode::Map)?;
+    let rounds: usize = rounds.parse()?;
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        let written = samples.time("infer-bytes", || -> Result<Segments> {
+            let mut model = decode(bytes.clone());
+            infer(&mut model, &Options::default()).apply(&mut model, MergePolicy::default())?;
+            Ok(encode(&model))
+        })?;
+        drop(written);
+        let mut model = decode(bytes.clone());
+        drop(samples.time("infer", || infer(&mut model, &Options::default())));
+    }
+    samples.push("infer-rss-anon", status("RssAnon")?);
     Ok(())
 }
 

@@ -104,3 +104,7 @@ pub use registry::{CustomRule, InferRegistry, RuleFn, uncovered};
 pub use result::{Inference, infer};
 pub use ty::{Dims, Ty};
 pub use why::{Gap, Why};
+
+#[doc = include_str!("../../../docs/add-an-operator.md")]
+#[cfg(doctest)]
+struct AddAnOperator;

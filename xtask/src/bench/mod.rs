@@ -14,7 +14,7 @@ use crate::TaskResult;
 const HELP: &str = "\
 cargo xtask bench [ARGUMENT…]          the criterion benches; the arguments go to them, such as `--quick` or a name
 cargo xtask bench --peers [--quick] [--models DIR]
-                        [--only load|memory|weights|growth|text|check]
+                        [--only load|memory|weights|growth|text|check|infer]
                                        side by side with other tools, in an environment under target/bench
 ";
 

@@ -7,6 +7,7 @@ advantage of what makes many objects.
     peers.py model PATH ROUNDS IR_ROUNDS
     peers.py text PATH ROUNDS TEXT
     peers.py check PATH ROUNDS
+    peers.py infer PATH ROUNDS SYMBOLIC_ROUNDS
     peers.py open PATH
 """
 
@@ -94,6 +95,29 @@ def verdict(model):
     return True
 
 
+def infer(path, rounds, symbolic_rounds):
+    """Infers types and shapes, from bytes to bytes: with the reference, and with the symbolic inference of a runtime."""
+    with open(path, "rb") as file:
+        data = file.read()
+    for index in range(rounds + 1):
+        if index == 1:
+            SAMPLES.clear()
+        timed("infer-bytes", lambda: onnx.shape_inference.infer_shapes(data, data_prop=True))
+    if symbolic_rounds:
+        from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+
+        def symbolic():
+            model = onnx.load_from_string(data)
+            inferred = SymbolicShapeInference.infer_shapes(model, auto_merge=True, guess_output_rank=False, verbose=0)
+            return inferred.SerializeToString()
+
+        try:
+            for _ in range(symbolic_rounds):
+                timed("infer-symbolic", symbolic)
+        except Exception as error:  # It raises all kinds; a model that it cannot do has no time.
+            print(f"the symbolic inference gave up: {error!r}", file=sys.stderr)
+
+
 def open_file(path):
     """Loads a file with the protobuf library, in a process that has done nothing else."""
     before = status("VmHWM")
@@ -126,6 +150,8 @@ def main(command, *args):
         text(args[0], int(args[1]), args[2])
     elif command == "check":
         check(args[0], int(args[1]))
+    elif command == "infer":
+        infer(args[0], int(args[1]), int(args[2]))
     elif command == "open":
         open_file(args[0])
     print(json.dumps(SAMPLES))

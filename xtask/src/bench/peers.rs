@@ -1,6 +1,7 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
 mod check;
+mod infer;
 mod text;
 
 use std::fs;
@@ -16,7 +17,7 @@ use crate::TaskResult;
 use crate::workspace::output;
 
 /// What is installed to compare with.
-const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0"];
+const PACKAGES: &[&str] = &["onnx==1.23.2", "onnx-ir==1.1.0", "onnxruntime==1.31.1", "sympy==1.14.0"];
 
 type Group = fn(&mut Run) -> TaskResult;
 
@@ -28,6 +29,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("growth", growth),
     ("text", text::text),
     ("check", check::check),
+    ("infer", infer::infer),
 ];
 
 /// One run.
@@ -99,7 +101,34 @@ fn report(run: &Run) -> TaskResult {
     Ok(())
 }
 
+/// The models of a folder between 100 KiB and 8 MiB, in order.
+fn real_models(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    const SIZES: std::ops::RangeInclusive<u64> = 100 << 10..=8 << 20;
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut models: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.metadata().is_ok_and(|data| SIZES.contains(&data.len())))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "onnx"))
+        .collect();
+    models.sort();
+    Ok(models)
+}
+
+/// Two times for a model of that name, with their ratio.
+type Compared = (f64, f64, f64, String);
+
 impl Run {
+    /// Adds rows for the median and the slowest of many models.
+    fn summary(&mut self, group: &'static str, what: &str, mut list: Vec<Compared>, bar: Bar) {
+        list.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (rank, row) in [("median", list.get(list.len() / 2)), ("slowest", list.last())] {
+            let Some((_, our, their, name)) = row else { continue };
+            let what = format!("{what}, {rank} of {} real models ({name})", list.len());
+            self.outcomes.push(Outcome::times(group, what, *our, *their, bar));
+        }
+    }
+
     fn peers(&self) -> Command {
         let mut command = keeping_memory(&self.python);
         command.arg(crate::workspace::root().join("xtask/src/bench/peers.py"));

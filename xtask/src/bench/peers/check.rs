@@ -3,8 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::text::real_models;
-use super::{Run, output};
+use super::{Run, output, real_models};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples, time};
 
@@ -63,14 +62,8 @@ fn real(run: &mut Run) -> TaskResult {
         }
         run.keep(&format!("check {name}"), ours, theirs);
     }
-    for (what, mut list, bar) in [("file", file, FILE_BAR), ("in memory", memory, MEMORY_BAR)] {
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (rank, row) in [("median", list.get(list.len() / 2)), ("slowest", list.last())] {
-            let Some((_, our, their, name)) = row else { continue };
-            let what = format!("{what}, {rank} of {} real models ({name})", list.len());
-            run.push(Outcome::times("check", what, *our, *their, bar));
-        }
-    }
+    run.summary("check", "file", file, FILE_BAR);
+    run.summary("check", "in memory", memory, MEMORY_BAR);
     Ok(())
 }
 

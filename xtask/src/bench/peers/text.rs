@@ -1,10 +1,9 @@
 //! Printing models as text and parsing it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Run, output};
+use super::{Run, output, real_models};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples, time};
 
@@ -59,30 +58,9 @@ fn real(run: &mut Run) -> TaskResult {
             Err(error) => println!("leaving out {name}: {}", error.lines().last().unwrap_or_default()),
         }
     }
-    for (what, mut list) in [("print", print), ("parse", parse)] {
-        list.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let rows = [("median", list.get(list.len() / 2)), ("slowest", list.last())];
-        for (rank, row) in rows {
-            let Some((_, our, their, name)) = row else { continue };
-            let what = format!("{what}, {rank} of {} real models ({name})", list.len());
-            run.push(Outcome::times("text", what, *our, *their, BAR));
-        }
-    }
+    run.summary("text", "print", print, BAR);
+    run.summary("text", "parse", parse, BAR);
     Ok(())
-}
-
-/// The models of a folder between 100 KiB and 8 MiB, in order.
-pub(super) fn real_models(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    const SIZES: std::ops::RangeInclusive<u64> = 100 << 10..=8 << 20;
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut models: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|entry| entry.metadata().is_ok_and(|data| SIZES.contains(&data.len())))
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "onnx"))
-        .collect();
-    models.sort();
-    Ok(models)
 }
 
 /// Printing a model with a gigabyte of weights, which are elided.

@@ -1,0 +1,110 @@
+//! Inferring types and shapes.
+
+use super::{Run, output, real_models};
+use crate::TaskResult;
+use crate::bench::bars::{Bar, Outcome, Samples};
+
+/// The models without declared types in between: kind, nodes, and rounds of the slowest side.
+const MODELS: &[(&str, u64, u32)] = &[("chain", 20_000, 1), ("bare", 12_000, 1), ("chain", 200_000, 0)];
+
+/// Inference from bytes to bytes, growth, and a model of much weight.
+pub(super) fn infer(run: &mut Run) -> TaskResult {
+    let models = if run.quick { MODELS.get(..1).unwrap_or_default() } else { MODELS };
+    for &(kind, nodes, symbolic) in models {
+        let path = run.model(kind, nodes)?;
+        let name = format!("{} {}k", if kind == "bare" { "transformer" } else { kind }, nodes / 1000);
+        sides(run, &path, &name, symbolic)?;
+    }
+    real(run)?;
+    growth(run)?;
+    if !run.quick {
+        weights(run)?;
+    }
+    Ok(())
+}
+
+/// What inference must take at most, as a part of what the reference takes.
+const BAR: Bar = Bar::AtMost(0.1);
+
+/// The same for the symbolic inference of onnxruntime.
+const SYMBOLIC: Bar = Bar::AtMost(0.01);
+
+/// Samples of both sides by turns for one model.
+fn by_turns(run: &Run, path: &str, turns: u32, symbolic: u32) -> Result<(Samples, Samples), String> {
+    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
+    for turn in 0..turns {
+        ours.add(&run.measure(&["infer", path, "5"])?)?;
+        let symbolic = if turn == 0 { symbolic } else { 0 };
+        theirs.add(&output(run.peers().args(["infer", path, "2", &symbolic.to_string()]))?)?;
+    }
+    Ok((ours, theirs))
+}
+
+/// Both sides for one generated model.
+fn sides(run: &mut Run, path: &str, name: &str, symbolic: u32) -> TaskResult {
+    let (ours, theirs) = by_turns(run, path, if run.quick { 1 } else { 3 }, symbolic)?;
+    let (our, their) = (ours.median("infer-bytes")?, theirs.median("infer-bytes")?);
+    run.push(Outcome::times("infer", format!("bytes to bytes / onnx, {name}"), our, their, BAR));
+    if let Ok(their) = theirs.median("infer-symbolic") {
+        let what = format!("bytes to bytes / onnxruntime symbolic, {name}");
+        run.push(Outcome::times("infer", what, our, their, SYMBOLIC));
+    }
+    let alone = ours.median("infer")?;
+    run.push(Outcome::times("infer", format!("inference alone / onnx, {name}"), alone, their, Bar::None));
+    run.keep(&format!("infer {name}"), ours, theirs);
+    Ok(())
+}
+
+/// Real models, if a folder of them was given.
+fn real(run: &mut Run) -> TaskResult {
+    let Some(folder) = run.models.clone() else { return Ok(()) };
+    let (mut onnx, mut symbolic) = (Vec::new(), Vec::new());
+    for path in real_models(&folder)? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match by_turns(run, &path.to_string_lossy(), 1, 1) {
+            Ok((ours, theirs)) => {
+                let our = ours.median("infer-bytes")?;
+                for (key, list) in [("infer-bytes", &mut onnx), ("infer-symbolic", &mut symbolic)] {
+                    if let Ok(their) = theirs.median(key) {
+                        list.push((our / their, our, their, name.clone()));
+                    }
+                }
+                run.keep(&format!("infer {name}"), ours, theirs);
+            }
+            Err(error) => println!("leaving out {name}: {}", error.lines().last().unwrap_or_default()),
+        }
+    }
+    run.summary("infer", "bytes to bytes / onnx", onnx, BAR);
+    run.summary("infer", "bytes to bytes / onnxruntime symbolic", symbolic, SYMBOLIC);
+    Ok(())
+}
+
+/// How the time grows with the number of nodes.
+fn growth(run: &mut Run) -> TaskResult {
+    let sizes: &[u64] = if run.quick { &[1_000, 10_000] } else { &[10_000, 100_000, 1_000_000] };
+    for kind in ["chain", "bare"] {
+        let mut samples = Samples::default();
+        for &size in sizes {
+            let path = run.model(kind, size)?;
+            let mut one = Samples::default();
+            one.add(&run.measure(&["infer", &path, "3"])?)?;
+            samples.0.insert(format!("infer/{size}"), one.0.remove("infer").unwrap_or_default());
+        }
+        let value = samples.exponent("infer")?;
+        let what = format!("growth of inference, {kind}, {sizes:?} nodes");
+        run.push(Outcome { group: "infer", what, sides: String::new(), value, bar: Bar::AtMost(1.25) });
+        run.keep(&format!("infer growth {kind}"), samples, Samples::default());
+    }
+    Ok(())
+}
+
+/// A gigabyte of weights costs nothing.
+fn weights(run: &mut Run) -> TaskResult {
+    let path = run.model("weights", 1 << 30)?;
+    let mut ours = Samples::default();
+    ours.add(&run.measure(&["infer", &path, "1"])?)?;
+    let value = ours.median("infer-rss-anon")? / f64::from(1 << 20);
+    let what = "MiB resident after inference with 1 GiB of weights".to_owned();
+    run.push(Outcome { group: "infer", what, sides: String::new(), value, bar: Bar::AtMost(50.0) });
+    Ok(())
+}
