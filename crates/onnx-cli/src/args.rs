@@ -24,6 +24,7 @@ Exit codes: 0 fine, 1 the model has errors, 2 something could not be done.
 Examples:
   onnx check model.onnx                  what is wrong with it?
   onnx info model.onnx                   what is in it?
+  onnx infer model.onnx -o typed.onnx    what are the shapes in it?
   onnx print model.onnx                  what does it compute?
   onnx convert model.onnx model.json     the same in another format
   onnx explain value-defined-twice       what does this finding mean?
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show what is in a model: versions, inputs and outputs, operators, weights.
     Info(InfoArgs),
+    /// Find the types and shapes of all values, and write them into the model.
+    Infer(InferArgs),
     /// Convert between formats, and move weights out of the model or into it.
     Convert(ConvertArgs),
     /// Show a model as text that people can read and edit.
@@ -220,6 +223,88 @@ pub(crate) struct InfoArgs {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+const INFER_EXAMPLES: &str = "\
+Without `--strict` contradictions are listed and the rest is inferred; with it nothing is written then,
+and the exit code is 1.
+
+Examples:
+  onnx infer model.onnx -o typed.onnx
+  onnx infer model.onnx -o typed.onnx --set batch=1 --set sequence=128
+  onnx infer model.onnx --report                      what stays unknown, and why?
+  onnx infer model.onnx --explain logits              why is the shape of this value not known?
+  onnx infer model.onnx -o - --to onnxtxt | less";
+
+/// Arguments of `onnx infer`.
+#[derive(Debug, Args)]
+#[command(after_help = INFER_EXAMPLES)]
+pub(crate) struct InferArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// Where to write the model with its types; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present_any = ["report", "explain"])]
+    pub(crate) output_file: Option<PathBuf>,
+    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
+    /// Write nothing and exit with 1 if the model contradicts itself.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Compare the types of inputs with what operators take as well.
+    #[arg(long)]
+    pub(crate) check_types: bool,
+    /// Do not follow the elements of small tensors: sizes that are computed in the graph stay unknown.
+    #[arg(long)]
+    pub(crate) no_values: bool,
+    /// What happens to types that the model declares already.
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine)]
+    pub(crate) merge: Merge,
+    /// How sizes are written that are computed from others.
+    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Symbols::Expr)]
+    pub(crate) symbols: Symbols,
+    /// Infer for this size of a dimension variable; may be given several times.
+    #[arg(long = "set", value_name = "NAME=N", value_parser = size_of)]
+    pub(crate) sizes: Vec<(String, i64)>,
+    /// List what stays unknown, and where it was lost.
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Show what is known about a value, and why the rest is not.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) explain: Option<String>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// Reads `NAME=N`.
+fn size_of(text: &str) -> Result<(String, i64), String> {
+    let (name, size) = text.rsplit_once('=').ok_or("write the name and the size, as in `batch=1`")?;
+    match size.parse() {
+        Ok(size) if size >= 0 && !name.is_empty() => Ok((name.to_owned(), size)),
+        _ => Err(format!("`{size}` is no size: write a number that is not negative")),
+    }
+}
+
+/// What happens to types that the model declares already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// They stay; only what they leave open is filled in.
+    Keep,
+    /// They stay, and their dimension variables become numbers where these are known.
+    Refine,
+    /// What was inferred replaces them.
+    Override,
+}
+
+/// How sizes are written that are computed from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Symbols {
+    /// As expressions: `2*N + 1`.
+    Expr,
+    /// As identifiers; the metadata of the model say what they stand for.
+    Identifiers,
 }
 
 const CONVERT_EXAMPLES: &str = "\

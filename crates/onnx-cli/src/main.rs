@@ -2,8 +2,8 @@
 //!
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in files of their own),
-//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`progress`] and [`exit`] (exit
-//! codes and failures). Whatever a library user could want is in the library crates.
+//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a
+//! file), [`progress`] and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod fmt;
 mod format;
+mod infer;
 mod info;
 mod input;
 mod ops;
@@ -24,6 +25,7 @@ mod print;
 mod progress;
 mod rules;
 mod size;
+mod store;
 mod syntax;
 mod tensors;
 mod verify;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Check(args) => check::run(args, &mut out),
         Command::Info(args) => info::run(args, &mut out),
+        Command::Infer(args) => infer::run(args, &mut out),
         Command::Convert(args) => convert::run(args, &mut out),
         Command::Print(args) => print::run(args, &mut out),
         Command::Parse(args) => parse::run(args, &mut out),

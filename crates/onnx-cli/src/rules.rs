@@ -32,8 +32,12 @@ Please report it, with the file if you can.
 /// All rules, by ascending code.
 pub(crate) fn all() -> Vec<&'static Rule> {
     let text = onnx_text::rules::ALL.iter().copied();
-    let mut rules: Vec<_> =
-        text.chain(onnx_codec::rules::ALL.iter().copied()).chain(RULES).chain([&BROKEN_INVARIANT]).collect();
+    let mut rules: Vec<_> = text
+        .chain(onnx_codec::rules::ALL.iter().copied())
+        .chain(RULES)
+        .chain(onnx_shape_infer::fault::RULES.iter().copied())
+        .chain([&BROKEN_INVARIANT])
+        .collect();
     rules.sort_by_key(|rule| rule.code);
     rules
 }

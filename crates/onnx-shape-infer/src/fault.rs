@@ -34,7 +34,7 @@ rules! {
     WRONG_RANK = 3004, "rank-not-allowed", Enforced,
         "An input has a rank that the operator does not take.";
     /// An axis is outside the rank of the tensor.
-    AXIS_OUT_OF_RANGE = 3005, "axis-out-of-range", Enforced,
+    AXIS_OUT_OF_RANGE = 3005, "axis-beyond-rank", Enforced,
         "An axis is outside the rank of the tensor.";
     /// An axis stands twice where each may stand once.
     AXIS_TWICE = 3006, "axis-named-twice", Enforced,
@@ -70,7 +70,7 @@ rules! {
     DECLARED_DIFFERS = 3016, "declared-type-differs", Enforced,
         "An inferred type contradicts the declared one.";
     /// A function calls itself.
-    RECURSION = 3017, "function-calls-itself", Enforced,
+    RECURSION = 3017, "recursive-call", Enforced,
         "A function calls itself, directly or through others.";
     /// A limit ended inference early.
     LIMIT = 3018, "inference-limit-reached", NotEnforced,

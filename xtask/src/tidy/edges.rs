@@ -20,7 +20,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     (
         "onnx-cli",
-        &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-codec", "onnx-text", "onnx-check"],
+        &[
+            "onnx-types",
+            "onnx-schema",
+            "onnx-diag",
+            "onnx-ir",
+            "onnx-codec",
+            "onnx-text",
+            "onnx-check",
+            "onnx-shape-infer",
+        ],
     ),
 ];
 

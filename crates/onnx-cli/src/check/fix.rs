@@ -12,12 +12,12 @@ use onnx_text::{PrintOptions, print_model};
 use similar::{ChangeTag, TextDiff};
 
 use crate::args::CheckArgs;
-use crate::convert::rendered;
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::input::{is_stdin, load_as};
 use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
 use crate::part::Part;
+use crate::store::rendered;
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 2;

@@ -33,9 +33,6 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Err(Failure::new("a model states its IR version and its operator sets itself")
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
     }
-    if args.full {
-        out.aside("note: inference checks are not yet included: `--full` adds nothing so far\n");
-    }
     let registry = documents::registry(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
     let files = expand(&args.files, &[extension]);
@@ -122,6 +119,9 @@ fn findings(
         }
         let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
+        if args.full && args.part == Part::Model {
+            inferred(&mut loaded, args, &mut sink)?;
+        }
     }
     Ok(Checked { sink, source: loaded.text, repaired: String::new() })
 }
@@ -145,6 +145,19 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),
     })
+}
+
+/// Adds what inference finds. The reference follows no elements there.
+fn inferred(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<(), Failure> {
+    let source = loaded.source()?;
+    let mut options = onnx_shape_infer::Options::default().with_data(&source);
+    options.check_types = true;
+    options.values = args.profile == RuleProfile::Spec;
+    let inference = onnx_shape_infer::infer(&mut loaded.model, &options);
+    for found in inference.findings().diagnostics() {
+        sink.report(found.clone());
+    }
+    Ok(())
 }
 
 /// The files beside the model; digests take reading them, so they are compared only when all elements are.

@@ -5,7 +5,7 @@
 mod facts;
 mod gather;
 mod text;
-mod types;
+pub(crate) mod types;
 mod weights;
 
 use crate::args::InfoArgs;

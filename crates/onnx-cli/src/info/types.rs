@@ -29,7 +29,7 @@ pub(super) fn dims(model: &Model, ty: &Type) -> Option<Vec<DimFact>> {
 }
 
 /// A type: `float[batch, 3, 224, 224]`, `seq(int64[?])`. Names are escaped.
-pub(super) fn text(model: &Model, ty: &Type) -> String {
+pub(crate) fn text(model: &Model, ty: &Type) -> String {
     let mut text = String::new();
     let mut closing = String::new();
     let mut inner = Some(ty);

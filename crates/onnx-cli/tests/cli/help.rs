@@ -3,8 +3,8 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 9] =
-    ["check", "info", "convert", "print", "parse", "fmt", "verify", "explain", "completions"];
+const SUBCOMMANDS: [&str; 10] =
+    ["check", "info", "infer", "convert", "print", "parse", "fmt", "verify", "explain", "completions"];
 
 #[test]
 fn every_help_has_an_example() {

@@ -10,6 +10,7 @@
 mod check;
 mod convert;
 mod help;
+mod infer;
 mod info;
 mod models;
 mod ops;

@@ -1,0 +1,103 @@
+//! `onnx infer`.
+
+use crate::run::{Folder, onnx, onnx_with};
+
+const DOUBLED: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N, 2] x) => (float[K, 2] z) {
+   y = Concat <axis = 0> (x, x)
+   z = Relu (y)
+}
+"#;
+
+/// Two inputs of one size, declared with different ones.
+const CONTRADICTION: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[2] x, float[3] w) => (float[A] y, float[B] z) {
+   y = Add (x, w)
+   z = Add (w, x)
+}
+"#;
+
+/// A shape that only a run knows.
+const OPEN: &str = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[2, 3] x, int64[2] s) => (z) {
+   y = Reshape (x, s)
+   z = Relu (y)
+}
+"#;
+
+fn text_of(folder: &Folder, name: &str) -> String {
+    String::from_utf8(folder.get(name)).unwrap()
+}
+
+#[test]
+fn types_are_written() {
+    let folder = Folder::with("in.onnxtxt", DOUBLED);
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("2*N"), "{text}");
+    assert!(text.contains("float[K,2] z"), "{text}");
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --set N=3").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("float[3,2] x") && text.contains("float[6,2] z"), "{text}");
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --set N=3 --merge keep").exits(0);
+    assert!(text_of(&folder, "out.onnxtxt").contains("float[K,2] z"));
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --merge override").exits(0);
+    assert!(!text_of(&folder, "out.onnxtxt").contains("K"));
+    // The binary form through streams, and back.
+    onnx(&folder, "convert in.onnxtxt in.onnx").exits(0);
+    let run = onnx_with(&folder, "infer - -o -", &folder.get("in.onnx")).exits(0);
+    onnx(&folder, "infer in.onnx -o out.onnx").exits(0);
+    assert!(run.bytes == folder.get("out.onnx"));
+    onnx(&folder, "check --full out.onnx").exits(0);
+}
+
+#[test]
+fn identifiers_stand_for_expressions() {
+    let folder = Folder::with("in.onnxtxt", DOUBLED);
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --symbols identifiers").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains("dim_2_N") && text.contains(r#""onnx.infer.dim.dim_2_N": "2*N""#), "{text}");
+}
+
+#[test]
+fn contradictions_are_listed() {
+    let folder = Folder::with("in.onnxtxt", CONTRADICTION);
+    let run = onnx(&folder, "infer in.onnxtxt -o out.onnx --strict").exits(1);
+    assert_eq!(run.err.matches("ONNX3008").count(), 2, "{}", run.err);
+    assert_eq!(folder.list(), ["in.onnxtxt"]);
+    onnx(&folder, "infer in.onnxtxt -o out.onnx").exits(0).says("ONNX3008");
+    assert_eq!(folder.list(), ["in.onnxtxt", "out.onnx"]);
+    onnx(&folder, "check in.onnxtxt").exits(0);
+    onnx(&folder, "check --full in.onnxtxt").exits(1).says("ONNX3008");
+    onnx(&folder, "explain ONNX3008").exits(0).says("broadcast");
+}
+
+#[test]
+fn what_is_unknown_is_explained() {
+    let folder = Folder::with("in.onnxtxt", OPEN);
+    onnx(&folder, "infer in.onnxtxt --report")
+        .exits(0)
+        .says("`z`: the size of axis 1: the size of axis 1 of `y` = Reshape")
+        .says("2 of 4 values not known completely");
+    onnx(&folder, "infer in.onnxtxt --explain z")
+        .exits(0)
+        .says("`y` = Reshape  (lost here)")
+        .says("declare `y` as float[SIZE, ?]");
+    onnx(&folder, "infer in.onnxtxt --explain x").exits(0).says("everything is known");
+    onnx(&folder, "infer in.onnxtxt --explain nothing").exits(2).says("there is no value `nothing`");
+}
+
+#[test]
+fn what_cannot_be_done_exits_with_two() {
+    let folder = Folder::with("in.onnxtxt", DOUBLED);
+    folder.put("bad.onnx", [255, 255, 255]);
+    folder.put("bad.onnxtxt", "g (");
+    onnx(&folder, "infer in.onnxtxt").exits(2).says("--output-file");
+    onnx(&folder, "infer bad.onnx -o out.onnx").exits(2);
+    onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(2);
+    onnx(&folder, "infer none.onnx -o out.onnx").exits(2);
+    onnx(&folder, "infer in.onnxtxt -o out.onnx --set M=3").exits(2).says("there are `N`");
+    onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("no size");
+    onnx(&folder, "infer in.onnxtxt -o nowhere/out.onnx").exits(2);
+    assert_eq!(folder.list(), ["bad.onnx", "bad.onnxtxt", "in.onnxtxt"]);
+}
