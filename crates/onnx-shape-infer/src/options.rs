@@ -76,12 +76,12 @@ pub struct InferLimits {
     /// How many nodes are visited for each node of the model, bodies of loops and functions counted each time. Nodes
     /// beyond `visits` times their number plus 100,000 are left unknown. 64 by default.
     pub visits: usize,
-    /// How deep graphs and calls may be nested in each other. 4096 by default.
+    /// How deep graphs and calls may be nested in each other. 16,384 by default.
     pub nesting: usize,
 }
 
 impl Default for InferLimits {
     fn default() -> Self {
-        Self { content: 256, rank: 1024, visits: 64, nesting: 4096 }
+        Self { content: 256, rank: 1024, visits: 64, nesting: 16_384 }
     }
 }

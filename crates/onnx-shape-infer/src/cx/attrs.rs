@@ -159,8 +159,12 @@ impl<'m> Cx<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Cx::int`], and [`Stop::Unknown`] when the node has none.
+    /// As for [`Cx::int`], and [`Stop::Unknown`] when the node has none, or has that of a call: such a graph stands in
+    /// another scope, and what attribute references mean there is not known here.
     pub fn graph_attr(&mut self, name: Symbol) -> Outcome<GraphId> {
+        if matches!(self.node.attribute(name).map(Attribute::value), Some(AttrValue::Ref(_))) {
+            return Err(Stop::Unknown);
+        }
         match self.attr(name).map(Attribute::value) {
             Some(&AttrValue::Graph(graph)) => Ok(graph),
             Some(_) => self.wrong_kind(name),

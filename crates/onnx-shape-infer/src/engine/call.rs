@@ -1,44 +1,110 @@
 //! Calls of model-local functions: visited once for each combination of what is known about the arguments.
+//!
+//! What a visit finds about the values in a function holds for that call alone, so none of it is in the results of a run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, Hash as _, Hasher};
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{AttrValue, Attribute, FunctionId};
+use onnx_ir::{AttrValue, Attribute, FunctionId, GraphId, NodeId};
+use onnx_schema::lookup;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
 use super::Engine;
 use super::control::{Control, Known, Step};
-use super::frame::{Args, Frame, Opsets};
+use super::frame::{Frame, Scope};
+use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BODY_ARITY, RECURSION};
+use crate::ty::Ty;
 
 /// A call whose function is being visited.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) function: FunctionId,
-    /// Where its results are remembered.
-    slot: usize,
+    /// Where its results are remembered, if they are.
+    slot: Option<usize>,
 }
 
-/// What decides the results of a call: arguments (none for an absent one) and attributes.
-struct Entry {
+/// What decides the results of a call: the function, arguments (none for an absent one) and attributes.
+#[derive(PartialEq)]
+struct Key {
+    function: FunctionId,
     arguments: Vec<Option<Known>>,
     attributes: Vec<(Symbol, AttrValue)>,
+}
+
+struct Entry {
+    key: Key,
     /// What the outputs of the body were, with the symbols of the body; none until the visit has ended.
     results: Option<Vec<Known>>,
 }
 
-/// The calls of each function that were visited.
+/// The calls that were visited.
 #[derive(Default)]
 pub(super) struct Memo {
     entries: Vec<Entry>,
-    by_function: HashMap<FunctionId, Vec<usize>, RandomState>,
+    by_hash: HashMap<u64, Vec<usize>, RandomState>,
 }
 
-/// More different calls of one function than this are not remembered: comparing would cost more than visiting.
-const MAX_REMEMBERED: usize = 64;
+/// More calls than this are not remembered: a bound on memory, far above what models have.
+const MAX_REMEMBERED: usize = 1 << 16;
+
+impl Memo {
+    fn hash(&self, key: &Key) -> u64 {
+        let mut hasher = self.by_hash.hasher().build_hasher();
+        key.function.hash(&mut hasher);
+        for argument in &key.arguments {
+            match argument {
+                Some(known) => hash_known(known, &mut hasher),
+                None => 0_u8.hash(&mut hasher),
+            }
+        }
+        for (name, value) in &key.attributes {
+            name.hash(&mut hasher);
+            match value {
+                AttrValue::Int(value) => value.hash(&mut hasher),
+                AttrValue::Ints(values) => values.hash(&mut hasher),
+                AttrValue::Float(value) => value.to_bits().hash(&mut hasher),
+                AttrValue::String(value) => value.hash(&mut hasher),
+                _ => {}
+            }
+        }
+        hasher.finish()
+    }
+
+    /// The place of a call that is remembered: a new one where it was not.
+    fn slot(&mut self, key: Key) -> Option<usize> {
+        let hash = self.hash(&key);
+        let slots = self.by_hash.entry(hash).or_default();
+        let known =
+            slots.iter().copied().find(|&at| self.entries.get(at).is_some_and(|entry| entry.key == key));
+        if known.is_some() || self.entries.len() >= MAX_REMEMBERED {
+            return known;
+        }
+        slots.push(self.entries.len());
+        self.entries.push(Entry { key, results: None });
+        self.entries.len().checked_sub(1)
+    }
+}
+
+/// Feeds what usually tells arguments apart.
+fn hash_known(known: &Known, hasher: &mut impl Hasher) {
+    match &known.ty {
+        Ty::Unknown => 1_u8.hash(hasher),
+        Ty::Tensor(elem, dims) => (2_u8, elem, dims).hash(hasher),
+        Ty::Other(_) => 3_u8.hash(hasher),
+    }
+    for elem in known.content.iter().flat_map(|content| content.iter()) {
+        match elem {
+            Elem::Int(dim) | Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) => dim.hash(hasher),
+            Elem::Float(value) => value.to_bits().hash(hasher),
+            Elem::Unknown => 4_u8.hash(hasher),
+        }
+    }
+}
 
 /// The rule of a call.
 pub(super) fn step(
@@ -52,13 +118,14 @@ pub(super) fn step(
     if let Some(call) = control.call.take() {
         active.remove(function);
         let raw = cx.raw_results(body);
-        if let Some(entry) = memo.entries.get_mut(call.slot) {
+        if let Some(entry) = call.slot.and_then(|slot| memo.entries.get_mut(slot)) {
             entry.results = Some(raw.clone());
         }
-        return give(cx, raw, body);
+        return Ok(give(cx, raw, body));
     }
     if active.contains_key(function) {
-        return Err(cx.fail(&RECURSION, "the function calls itself"));
+        // It was reported before the first visit.
+        return Err(Stop::Failed);
     }
     let inputs = cx.model().graph(body).inputs();
     if cx.input_count() > inputs.len() || cx.output_count() > cx.model().graph(body).outputs().len() {
@@ -67,25 +134,13 @@ pub(super) fn step(
     let arguments: Vec<Option<Known>> =
         (0..inputs.len()).map(|index| cx.has_input(index).then(|| cx.known(index))).collect();
     let attributes = attributes(cx, function);
-    let slots = memo.by_function.entry(function).or_default();
-    let known = |&&slot: &&usize| {
-        memo.entries
-            .get(slot)
-            .is_some_and(|entry| entry.arguments == arguments && entry.attributes == attributes)
-    };
-    if let Some(entry) = slots.iter().find(known).and_then(|&slot| memo.entries.get(slot))
-        && let Some(raw) = entry.results.clone()
-    {
-        return give(cx, raw, body);
+    let slot = memo.slot(Key { function, arguments: arguments.clone(), attributes });
+    if let Some(raw) = slot.and_then(|slot| memo.entries.get(slot)).and_then(|entry| entry.results.clone()) {
+        return Ok(give(cx, raw, body));
     }
-    for (&value, argument) in inputs.iter().zip(&arguments) {
+    for (&value, argument) in inputs.iter().zip(arguments) {
         cx.state.set_absent(value, argument.is_none());
-        cx.state.bind(value, argument.clone().unwrap_or_default());
-    }
-    let slot = memo.entries.len();
-    if slots.len() < MAX_REMEMBERED {
-        slots.push(slot);
-        memo.entries.push(Entry { arguments, attributes, results: None });
+        cx.state.bind(value, argument.unwrap_or_default());
     }
     active.insert(function, ());
     control.call = Some(Call { function, slot });
@@ -93,12 +148,11 @@ pub(super) fn step(
 }
 
 /// Gives the outputs of a call what the body gave, with symbols of the call's own.
-fn give(cx: &mut Cx<'_, '_>, raw: Vec<Known>, body: onnx_ir::GraphId) -> Outcome<Step> {
-    let Some(owner) = cx.node.outputs().iter().flatten().copied().next() else { return Err(Stop::Unknown) };
-    for (index, known) in cx.state.export_all(raw, body, owner, 0).into_iter().enumerate() {
+fn give(cx: &mut Cx<'_, '_>, raw: Vec<Known>, body: GraphId) -> Step {
+    for (index, known) in cx.export(raw, body).into_iter().enumerate() {
         cx.set_known(index, known);
     }
-    Ok(Step::Done)
+    Step::Done
 }
 
 /// The attributes of a call, with references resolved; those that it leaves out have the function's defaults.
@@ -111,11 +165,14 @@ fn attributes(cx: &Cx<'_, '_>, function: FunctionId) -> Vec<(Symbol, AttrValue)>
 
 impl<'m> Engine<'m> {
     /// The imports of a function and what its attribute references mean.
-    pub(super) fn callee_scope(&self, caller: &Frame<'m>, call: &Call) -> (Opsets, Args<'m>) {
+    pub(super) fn callee_scope(&self, caller: &Frame<'m>, call: &Call) -> Scope<'m> {
         let model = self.state.model;
         let record = model.function(call.function);
         let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
-        let Some(node) = caller.current().map(|node| model.node(node)) else { return (opsets, Rc::from([])) };
+        let number = self.calls;
+        let Some(node) = caller.current().map(|node| model.node(node)) else {
+            return Scope { opsets, args: Rc::from([]), call: number };
+        };
         let actual = |name: Symbol| {
             let attribute = node.attribute(name)?;
             match attribute.value() {
@@ -128,6 +185,79 @@ impl<'m> Engine<'m> {
         let formal = record.attributes.iter().filter_map(|&name| Some((name, actual(name)?)));
         let defaulted =
             record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
-        (opsets, formal.chain(defaulted).collect())
+        Scope { opsets, args: formal.chain(defaulted).collect(), call: number }
     }
+
+    /// Reports the functions that call themselves, directly or through others, each once.
+    pub(super) fn report_recursion(&mut self) {
+        let mut search = Search::default();
+        for &function in self.state.model.functions() {
+            self.search(&mut search, function);
+        }
+        for (node, _) in search.found {
+            self.state.fail(&RECURSION, node, "the function calls itself");
+        }
+    }
+
+    /// Follows calls in depth, without recursion.
+    fn search(&self, search: &mut Search, from: FunctionId) {
+        if search.seen.contains_key(from) {
+            return;
+        }
+        let mut open = vec![(from, self.calls_of(from).into_iter())];
+        search.seen.insert(from, true);
+        while let Some((function, calls)) = open.last_mut() {
+            let Some((node, callee)) = calls.next() else {
+                search.seen.insert(*function, false);
+                open.pop();
+                continue;
+            };
+            match search.seen.get(callee) {
+                None => {
+                    search.seen.insert(callee, true);
+                    open.push((callee, self.calls_of(callee).into_iter()));
+                }
+                Some(true) if search.reported.insert(callee) => search.found.push((node, callee)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The nodes of a function that call functions, those in nested graphs included.
+    fn calls_of(&self, function: FunctionId) -> Vec<(NodeId, FunctionId)> {
+        let model = self.state.model;
+        let record = model.function(function);
+        let version = |domain| {
+            let of = |import: &&onnx_ir::OpsetImport| import.domain() == domain;
+            record.opset_imports.iter().rev().find(of).map(onnx_ir::OpsetImport::version)
+        };
+        let mut calls = Vec::new();
+        for node in model.graphs_in(record.body()).flat_map(|graph| model.nodes(graph)) {
+            let callee = model.node(node);
+            let is_standard =
+                version(callee.domain()).is_some_and(|v| lookup(callee.domain(), callee.op(), v).is_some());
+            if !is_standard
+                && let Some(found) = model.find_function(callee.domain(), callee.op(), callee.overload())
+            {
+                calls.push((node, found));
+            }
+        }
+        calls
+    }
+
+    /// Forgets what was found about the values in functions: it holds for one call alone.
+    pub(super) fn forget_functions(&mut self) {
+        for &function in self.state.model.functions() {
+            self.state.forget_graph(self.state.model.function(function).body());
+        }
+    }
+}
+
+/// How far the search for functions that call themselves has come.
+#[derive(Default)]
+struct Search {
+    /// The functions that were reached, and whether they are on the path.
+    seen: SecondaryMap<FunctionId, bool>,
+    reported: HashSet<FunctionId, RandomState>,
+    found: Vec<(NodeId, FunctionId)>,
 }

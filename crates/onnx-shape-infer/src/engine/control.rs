@@ -2,13 +2,20 @@
 //!
 //! The rule of such an operator is called with an empty [`Control`]. It gives the inputs of a graph their types with
 //! [`Cx::bind`] and answers [`Step::Enter`]; the engine then visits the graph, without recursion, and calls the rule again
-//! with [`Control::round`] one higher. The rule reads what came out with [`Cx::results`], and either enters a graph again
+//! with [`Control::round`] one higher. The rule reads what came out with [`Cx::raw_results`], and either enters a graph again
 //! or sets the outputs of the node and answers [`Step::Done`].
+//!
+//! A size that is not known inside a graph has a symbol of that visit. It never gets out: [`Cx::export`] replaces it by a
+//! symbol of the node. What is in the side table about the values of a body must hold in every run of it, so a rule that
+//! gives up before it has seen that everything stays the same forgets the graph with
+//! [`State::forget_graph`](super::state::State::forget_graph).
 
 use onnx_ir::{GraphId, ValueId};
+use onnx_types::{Dim, ElemType};
 
-use crate::content::Content;
-use crate::cx::Cx;
+use crate::content::{Content, Elem};
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::{BODY_ARITY, DECLARED_DIFFERS};
 use crate::ty::{Ty, with_shapes};
 
 /// What an operator with graphs does next.
@@ -44,23 +51,79 @@ impl Cx<'_, '_> {
         Known { ty: self.ty(index), content: self.content(index) }
     }
 
-    /// Says what an input of a nested graph is, before the graph is entered. Unknown sizes become symbols of the input.
-    pub(crate) fn bind(&mut self, graph: GraphId, index: usize, known: Known) {
-        if let Some(&value) = self.state.model.graph(graph).inputs().get(index) {
-            self.state.bind(value, known);
+    /// Says what an input of a nested graph is, before the graph is entered. Unknown sizes become symbols of the input. The
+    /// type that the graph declares for its input completes what is not known at all.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when the declared type is another one. Sizes are compared only where `sizes` says so.
+    pub(crate) fn bind(&mut self, graph: GraphId, index: usize, mut known: Known, sizes: bool) -> Outcome {
+        let model = self.state.model;
+        let Some(&value) = model.graph(graph).inputs().get(index) else { return Ok(()) };
+        if let Some(ty) = model.value(value).ty() {
+            let declared = self.state.declared_inside(ty);
+            let fits = if sizes {
+                self.state.compatible(&known.ty, &declared)
+            } else {
+                self.state.compatible(&known.ty.without_shape(), &declared.without_shape())
+            };
+            if !fits {
+                let message = format_args!("input {index} of the graph is of another type than it declares");
+                self.state.failure(&DECLARED_DIFFERS, Some(self.id), Some(value), message);
+                return Err(Stop::Failed);
+            }
+            if self.state.options.declared {
+                complete(&mut known.ty, declared);
+            }
         }
+        self.state.bind(value, known);
+        Ok(())
     }
 
-    /// What is known about the outputs of a nested graph after it was visited. Symbols that were made inside it have been
-    /// replaced by symbols of this node.
-    pub(crate) fn results(&mut self, graph: GraphId, round: u32) -> Vec<Known> {
-        let owner = self.node.outputs().iter().flatten().copied().next();
-        self.state.results(graph, owner, round)
+    /// Checks that a nested graph takes and gives as many values as its node asks for.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it does not.
+    pub(crate) fn body_arity(&mut self, graph: GraphId, inputs: usize, outputs: usize) -> Outcome {
+        let model = self.state.model;
+        let formal = model.graph(graph).inputs();
+        // Before version 4 of the format every initializer had to be an input, too.
+        let legacy = model.info().ir_version < 4;
+        let rest = formal.get(inputs..).unwrap_or_default();
+        let fits = formal.len() == inputs
+            || (legacy
+                && formal.len() > inputs
+                && rest.iter().all(|&value| model.value(value).initializer().is_some()));
+        if !fits {
+            let found = formal.len();
+            return Err(
+                self.fail(&BODY_ARITY, format_args!("the graph has {found} inputs where {inputs} are given"))
+            );
+        }
+        let found = model.graph(graph).outputs().len();
+        if found != outputs {
+            return Err(self.fail(
+                &BODY_ARITY,
+                format_args!("the graph has {found} outputs where {outputs} are needed"),
+            ));
+        }
+        Ok(())
     }
 
     /// What is known about the outputs of a graph after it was visited, with the symbols of the graph.
     pub(crate) fn raw_results(&mut self, graph: GraphId) -> Vec<Known> {
         self.state.raw_results(graph)
+    }
+
+    /// Replaces the symbols that were made inside a graph by symbols of this node.
+    pub(crate) fn export(&mut self, raw: Vec<Known>, graph: GraphId) -> Vec<Known> {
+        match self.node.outputs().iter().flatten().copied().next() {
+            Some(owner) => {
+                raw.into_iter().map(|known| self.state.export_known(known, graph, owner)).collect()
+            }
+            None => Vec::new(),
+        }
     }
 
     /// Says what an output of the node is.
@@ -74,6 +137,22 @@ impl Cx<'_, '_> {
     }
 }
 
+/// Takes a declared type where nothing is known, and a declared shape where that is not known.
+fn complete(known: &mut Ty, declared: Ty) {
+    match (known, declared) {
+        (known @ Ty::Unknown, declared) => *known = declared,
+        (Ty::Tensor(elem, dims), Ty::Tensor(other, shape)) => {
+            if *elem == ElemType::Undefined {
+                *elem = other;
+            }
+            if dims.is_none() {
+                *dims = shape;
+            }
+        }
+        _ => {}
+    }
+}
+
 impl super::state::State<'_> {
     pub(crate) fn bind(&mut self, value: ValueId, mut known: Known) {
         if let Ty::Tensor(_, Some(dims)) = &mut known.ty {
@@ -81,14 +160,6 @@ impl super::state::State<'_> {
         }
         self.table.set(value, &known.ty);
         self.table.set_content(value, known.content);
-    }
-
-    pub(crate) fn results(&mut self, graph: GraphId, owner: Option<ValueId>, round: u32) -> Vec<Known> {
-        let raw = self.raw_results(graph);
-        match owner {
-            Some(owner) => self.export_all(raw, graph, owner, round),
-            None => Vec::new(),
-        }
     }
 
     /// What is known about the outputs of a graph, with the symbols of the graph.
@@ -99,60 +170,34 @@ impl super::state::State<'_> {
             .collect()
     }
 
-    /// Replaces the symbols of a graph by symbols of a value outside of it.
-    pub(crate) fn export_all(
-        &mut self,
-        mut raw: Vec<Known>,
-        graph: GraphId,
-        owner: ValueId,
-        round: u32,
-    ) -> Vec<Known> {
-        let mut map = Vec::new();
-        for known in &mut raw {
-            match &mut known.ty {
-                Ty::Unknown | Ty::Tensor(_, None) => {}
-                Ty::Tensor(_, Some(dims)) => self.export(dims, graph, owner, round, &mut map),
-                Ty::Other(ty) => {
-                    known.ty = with_shapes(ty, &mut |shape| {
-                        let mut shape = shape.clone();
-                        self.export(shape.dims_mut(), graph, owner, round, &mut map);
-                        Some(shape)
-                    })
-                    .into();
-                }
+    /// Replaces the symbols that were made inside a graph by symbols of a value outside of it.
+    pub(crate) fn export_known(&mut self, known: Known, graph: GraphId, owner: ValueId) -> Known {
+        let ty = match known.ty {
+            Ty::Tensor(elem, Some(mut dims)) => {
+                dims.iter_mut().for_each(|dim| *dim = self.export(*dim, graph, owner));
+                Ty::Tensor(elem, Some(dims))
             }
-            known.content = known.content.take().map(|content| {
-                content.iter().map(|&elem| self.export_elem(elem, graph, owner, round, &mut map)).collect()
-            });
-        }
-        raw
-    }
-
-    fn export_elem(
-        &mut self,
-        elem: crate::content::Elem,
-        graph: GraphId,
-        owner: ValueId,
-        round: u32,
-        map: &mut Vec<(onnx_types::Symbol, onnx_types::Symbol)>,
-    ) -> crate::content::Elem {
-        use crate::content::Elem;
-        let mut export = |dim| {
-            let mut dims = [dim];
-            self.export(&mut dims, graph, owner, round, map);
-            dims[0]
+            Ty::Other(ty) => with_shapes(&ty, &mut |shape| {
+                let mut shape = shape.clone();
+                shape.dims_mut().iter_mut().for_each(|dim| *dim = self.export(*dim, graph, owner));
+                Some(shape)
+            })
+            .into(),
+            ty => ty,
         };
-        match elem {
-            Elem::Int(dim) => Elem::int(export(dim)),
-            Elem::Dyadic(dim, shift) => match export(dim) {
-                onnx_types::Dim::Unknown => Elem::Unknown,
+        let export = |elem: &Elem| match *elem {
+            Elem::Int(dim) => Elem::int(self.export(dim, graph, owner)),
+            Elem::Dyadic(dim, shift) => match self.export(dim, graph, owner) {
+                Dim::Unknown => Elem::Unknown,
                 dim => Elem::Dyadic(dim, shift),
             },
-            Elem::Quotient(dim, by) => match export(dim) {
-                onnx_types::Dim::Unknown => Elem::Unknown,
+            Elem::Quotient(dim, by) => match self.export(dim, graph, owner) {
+                Dim::Unknown => Elem::Unknown,
                 dim => Elem::Quotient(dim, by),
             },
-            Elem::Unknown | Elem::Float(_) => elem,
-        }
+            elem => elem,
+        };
+        let content = known.content.map(|content| content.iter().map(export).collect());
+        Known { ty, content }
     }
 }

@@ -13,6 +13,13 @@ pub(super) type Opsets = Rc<[(Symbol, i64)]>;
 /// What attribute references mean in the body of a function.
 pub(super) type Args<'m> = Rc<[(Symbol, &'m Attribute)]>;
 
+/// What holds in a graph because of where it stands.
+pub(super) struct Scope<'m> {
+    pub(super) opsets: Opsets,
+    pub(super) args: Args<'m>,
+    pub(super) call: u32,
+}
+
 enum Order {
     /// The graph is sorted: along its links.
     Linked(Option<NodeId>),
@@ -26,24 +33,27 @@ pub(super) struct Frame<'m> {
     current: Option<NodeId>,
     pub(super) opsets: Opsets,
     pub(super) args: Args<'m>,
+    /// The visit of a function that this is part of, by its number; 0 outside of functions.
+    pub(super) call: u32,
     /// The state of the current node's rule, if it has entered a graph.
     pub(super) control: Option<Box<Control>>,
 }
 
 impl<'m> Frame<'m> {
-    pub(super) fn new(model: &Model, graph: GraphId, opsets: Opsets, args: Args<'m>) -> Self {
+    pub(super) fn new(model: &Model, graph: GraphId, scope: Scope<'m>) -> Self {
         // Nodes in a circle can be visited in no order that has all inputs; the order of the file serves.
         let order = match if model.is_sorted(graph) { None } else { model.sorted_nodes(graph).ok() } {
             Some(nodes) => Order::Listed(nodes.into_iter()),
             None => Order::Linked(model.graph(graph).first()),
         };
-        Self { graph, order, current: None, opsets, args, control: None }
+        let Scope { opsets, args, call } = scope;
+        Self { graph, order, current: None, opsets, args, call, control: None }
     }
 
     /// One node of a graph alone.
     pub(super) fn single(graph: GraphId, node: NodeId, opsets: Opsets) -> Self {
         let order = Order::Listed(vec![node].into_iter());
-        Self { graph, order, current: None, opsets, args: Rc::from([]), control: None }
+        Self { graph, order, current: None, opsets, args: Rc::from([]), call: 0, control: None }
     }
 
     pub(super) fn next(&mut self, model: &Model) -> Option<NodeId> {

@@ -22,7 +22,7 @@ use crate::options::Options;
 use crate::registry::Custom;
 use crate::ty::Ty;
 use call::Memo;
-use frame::{Args, Frame};
+use frame::{Args, Frame, Scope};
 use state::State;
 pub use update::Changed;
 
@@ -36,6 +36,8 @@ pub(crate) struct Engine<'m> {
     active: SecondaryMap<FunctionId, ()>,
     /// What rules say about outputs, kept for its memory.
     outs: Vec<Out>,
+    /// How many visits of functions have begun.
+    calls: u32,
     /// How many more nodes may be visited.
     left: usize,
     /// Symbols that the inputs of the main graph declare.
@@ -60,6 +62,7 @@ impl<'m> Engine<'m> {
             memo: Memo::default(),
             active: SecondaryMap::new(),
             outs: Vec::new(),
+            calls: 0,
             left,
             input_symbols: HashMap::default(),
         }
@@ -69,9 +72,11 @@ impl<'m> Engine<'m> {
     pub(crate) fn run(&mut self) {
         let graph = self.state.model.main_graph();
         self.state.table.reserve(self.state.model.value_count());
+        self.report_recursion();
         self.declare_inputs(graph);
         self.enter_main(graph);
         self.drive(0);
+        self.forget_functions();
     }
 
     /// Infers one node alone.
@@ -81,6 +86,7 @@ impl<'m> Engine<'m> {
         for value in record.inputs().flatten() {
             self.declare_value(value);
         }
+        self.report_recursion();
         self.frames.push(Frame::single(record.graph(), node, self.imports()));
         self.drive(0);
     }
@@ -100,7 +106,8 @@ impl<'m> Engine<'m> {
         let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
         self.active.insert(function, ());
         self.declare_initializers(body);
-        self.frames.push(Frame::new(model, body, opsets, args));
+        self.report_recursion();
+        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 0 }));
         self.drive(0);
     }
 
@@ -114,19 +121,25 @@ impl<'m> Engine<'m> {
                     self.left -= 1;
                     self.visit(node);
                 }
-                Some(_) => {
-                    let node = self.frames.first().and_then(|frame| frame.current());
-                    self.state.failure(
-                        &LIMIT,
-                        node,
-                        None,
-                        "nested graphs and functions need more visits than the limit allows",
-                    );
-                    self.frames.clear();
-                }
+                Some(_) => self.give_up(depth),
                 None => self.leave(),
             }
         }
+    }
+
+    /// Ends the visit of the node of the outermost graph, whose nested graphs and functions need too long. What was found
+    /// in them need not hold in every run.
+    fn give_up(&mut self, depth: usize) {
+        let node = self.frames.first().and_then(Frame::current);
+        let message = "nested graphs and functions need more visits than the limit allows";
+        self.state.failure(&LIMIT, node, None, message);
+        if let Some(node) = node {
+            let record = self.state.model.node(node);
+            record.nested_graphs().for_each(|graph| self.state.forget_graph(graph));
+            record.outputs().iter().flatten().for_each(|&value| self.state.table.clear(value));
+        }
+        self.active.clear();
+        self.frames.truncate(depth);
     }
 
     /// Closes the innermost graph and lets the rule that entered it go on.
@@ -140,8 +153,8 @@ impl<'m> Engine<'m> {
     }
 
     fn enter_main(&mut self, graph: GraphId) {
-        let opsets = self.imports();
-        self.frames.push(Frame::new(self.state.model, graph, opsets, std::rc::Rc::from([])));
+        let scope = Scope { opsets: self.imports(), args: std::rc::Rc::from([]), call: 0 };
+        self.frames.push(Frame::new(self.state.model, graph, scope));
     }
 
     /// The versions of domains that the model imports.

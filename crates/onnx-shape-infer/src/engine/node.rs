@@ -7,7 +7,7 @@ use onnx_schema::{Schema, lookup};
 
 use super::Engine;
 use super::control::{Control, Step};
-use super::frame::Frame;
+use super::frame::{Frame, Scope};
 use crate::cx::{Cx, Out, Outcome, Stop};
 use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
@@ -38,6 +38,7 @@ impl<'m> Engine<'m> {
         let Some(frame) = self.frames.last() else { return };
         let opset = frame.opset(node.domain());
         let args = Rc::clone(&frame.args);
+        self.state.call = frame.call;
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
         let mut outs = std::mem::take(&mut self.outs);
@@ -123,21 +124,27 @@ impl<'m> Engine<'m> {
     /// Opens a graph for the current node. Says no when too many are open.
     fn enter(&mut self, graph: onnx_ir::GraphId, control: Box<Control>) -> bool {
         let Some(frame) = self.frames.last() else { return false };
-        let (opsets, args) = match &control.call {
-            Some(call) => self.callee_scope(frame, call),
-            None => (Rc::clone(&frame.opsets), Rc::clone(&frame.args)),
+        let scope = match &control.call {
+            Some(call) => {
+                self.calls = self.calls.wrapping_add(1);
+                self.callee_scope(frame, call)
+            }
+            None => {
+                Scope { opsets: Rc::clone(&frame.opsets), args: Rc::clone(&frame.args), call: frame.call }
+            }
         };
         if self.frames.len() >= self.state.options.limits.nesting {
             let node = self.caller();
             let message = "graphs and calls are nested deeper than the limit allows";
             self.state.failure(&crate::fault::LIMIT, node, None, message);
-            if let Some(call) = &control.call {
-                self.active.remove(call.function);
+            match &control.call {
+                Some(call) => drop(self.active.remove(call.function)),
+                None => self.state.forget_graph(graph),
             }
             return false;
         }
         self.clear(graph);
-        let opened = Frame::new(self.state.model, graph, opsets, args);
+        let opened = Frame::new(self.state.model, graph, scope);
         if let Some(frame) = self.frames.last_mut() {
             frame.control = Some(control);
         }

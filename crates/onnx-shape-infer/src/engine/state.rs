@@ -1,7 +1,8 @@
 //! What a run knows, apart from where it stands.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
 use onnx_diag::Rule;
@@ -10,6 +11,7 @@ use onnx_types::expr::{ExprTable, SymbolBounds};
 use onnx_types::{Dim, Interner, Symbol};
 use slotmap::SecondaryMap;
 
+use super::control::Known;
 use crate::facts::Facts;
 use crate::options::Options;
 use crate::table::Table;
@@ -36,6 +38,9 @@ pub(crate) struct Fresh {
     places: HashMap<(ValueId, u32, u32), Symbol, RandomState>,
     origins: HashMap<Symbol, (ValueId, u32), RandomState>,
     visits: SecondaryMap<GraphId, u32>,
+    /// What stands outside of a graph for the symbols made inside of it: by the value outside, the visit of that value's
+    /// graph, and the symbol inside.
+    exported: HashMap<(ValueId, u32, Symbol), Symbol, RandomState>,
 }
 
 impl Fresh {
@@ -57,6 +62,13 @@ pub(crate) struct State<'m> {
     pub(crate) earlier: Option<(Facts, Vec<Failure>)>,
     /// The formal inputs of functions that the current call leaves out.
     absent: SecondaryMap<ValueId, ()>,
+    /// The visit of a function that is under way, by its number; 0 outside of functions.
+    pub(crate) call: u32,
+    /// How loops were widened when they were last visited, and in which visit of a function.
+    pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
+    /// The contradictions that were reported, as hashes: bodies are visited more than once.
+    reported: HashSet<u64, RandomState>,
+    hasher: RandomState,
 }
 
 impl<'m> State<'m> {
@@ -72,6 +84,10 @@ impl<'m> State<'m> {
             failures: Vec::new(),
             earlier: None,
             absent: SecondaryMap::new(),
+            call: 0,
+            widened: HashMap::default(),
+            reported: HashSet::default(),
+            hasher: RandomState::default(),
         }
     }
 
@@ -86,8 +102,12 @@ impl<'m> State<'m> {
         value: Option<ValueId>,
         message: impl fmt::Display,
     ) {
-        if self.failures.len() < MAX_FAILURES {
-            self.failures.push(Failure { rule, node, value, message: message.to_string() });
+        if self.failures.len() >= MAX_FAILURES {
+            return;
+        }
+        let message = message.to_string();
+        if self.reported.insert(self.hasher.hash_one((node, value, rule.code, &message))) {
+            self.failures.push(Failure { rule, node, value, message });
         }
     }
 
@@ -105,7 +125,7 @@ impl<'m> State<'m> {
 
     /// The symbol for the unknown size at a place.
     pub(crate) fn fresh(&mut self, value: ValueId, axis: u32) -> Symbol {
-        let visit = self.fresh.visits.get(self.model.graph_of(value)).copied().unwrap_or(0);
+        let visit = self.visit_of(value);
         let (names, origins) = (&mut self.names, &mut self.fresh.origins);
         *self.fresh.places.entry((value, axis, visit)).or_insert_with(|| {
             let symbol = names.fresh("unk_");
@@ -142,41 +162,58 @@ impl<'m> State<'m> {
     }
 
     /// Replaces the symbols that were made inside a graph by symbols of `owner`, a value outside of it: what a run of the
-    /// graph does not determine may be another number in the next run. `round` tells the runs of one node apart.
-    pub(crate) fn export(
-        &mut self,
-        dims: &mut [Dim],
-        inside: GraphId,
-        owner: ValueId,
-        round: u32,
-        map: &mut Vec<(Symbol, Symbol)>,
-    ) {
-        for dim in dims {
-            let local: Vec<Symbol> = match *dim {
-                Dim::Known(_) | Dim::Unknown => continue,
-                Dim::Var(symbol) => vec![symbol],
-                Dim::Expr(_) => self.exprs.symbols(*dim),
-            };
-            let mut is_local = false;
-            for symbol in local {
-                let Some((value, _)) = self.origin(symbol) else { continue };
-                if !self.model.is_inside(self.model.graph_of(value), inside) {
-                    continue;
-                }
-                is_local = true;
-                if !map.iter().any(|&(from, _)| from == symbol) {
-                    let number = u32::try_from(map.len()).unwrap_or(u32::MAX >> 17);
-                    let outer =
-                        self.fresh(owner, 0x1_0000_u32.wrapping_add(round << 10).wrapping_add(number));
-                    let bounds = SymbolBounds::bounds(&self.facts, symbol);
-                    self.facts.bound(outer, bounds.lo, bounds.hi);
-                    map.push((symbol, outer));
-                }
+    /// graph does not determine may be another number in the next run.
+    pub(crate) fn export(&mut self, dim: Dim, inside: GraphId, owner: ValueId) -> Dim {
+        let local: Vec<Symbol> =
+            self.symbols(dim).into_iter().filter(|&symbol| self.is_local(symbol, inside)).collect();
+        if local.is_empty() {
+            return dim;
+        }
+        let outer: Vec<Symbol> = local.iter().map(|&symbol| self.outside(symbol, owner)).collect();
+        let binding = |symbol| {
+            local
+                .iter()
+                .position(|&other| other == symbol)
+                .and_then(|at| outer.get(at))
+                .map(|&to| Dim::Var(to))
+        };
+        self.exprs.substitute(dim, &binding)
+    }
+
+    /// Whether a symbol was made in a graph or in one nested in it.
+    pub(crate) fn is_local(&self, symbol: Symbol, inside: GraphId) -> bool {
+        self.origin(symbol).is_some_and(|(value, _)| self.model.is_inside(self.model.graph_of(value), inside))
+    }
+
+    /// The symbol of `owner` for a symbol made in a graph that `owner` is outside of; the same one for the same symbol.
+    fn outside(&mut self, symbol: Symbol, owner: ValueId) -> Symbol {
+        let key = (owner, self.visit_of(owner), symbol);
+        if let Some(&known) = self.fresh.exported.get(&key) {
+            return known;
+        }
+        let outer = self.names.fresh("unk_");
+        self.fresh.exported.insert(key, outer);
+        self.fresh.origins.insert(outer, (owner, u32::MAX));
+        let bounds = SymbolBounds::bounds(&self.facts, symbol);
+        self.facts.bound(outer, bounds.lo, bounds.hi);
+        outer
+    }
+
+    fn visit_of(&self, value: ValueId) -> u32 {
+        self.fresh.visits.get(self.model.graph_of(value)).copied().unwrap_or(0)
+    }
+
+    /// Forgets what is known about the values of a graph and of those nested in it, where it may not hold in every run.
+    pub(crate) fn forget_graph(&mut self, graph: GraphId) {
+        let model = self.model;
+        for graph in model.graphs_in(graph) {
+            for &value in model.graph(graph).inputs() {
+                self.table.clear(value);
             }
-            if is_local {
-                let binding =
-                    |symbol| map.iter().find(|&&(from, _)| from == symbol).map(|&(_, to)| Dim::Var(to));
-                *dim = self.exprs.substitute(*dim, &binding);
+            for node in model.nodes(graph) {
+                for &value in model.node(node).outputs().iter().flatten() {
+                    self.table.clear(value);
+                }
             }
         }
     }

@@ -52,6 +52,7 @@ impl Engine<'_> {
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();
+        self.forget_functions();
         self.forget(&queue, main);
         true
     }

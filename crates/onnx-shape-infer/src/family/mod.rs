@@ -3,4 +3,5 @@
 pub(crate) mod arithmetic;
 pub(crate) mod broadcast;
 pub(crate) mod elementwise;
+pub(crate) mod join;
 pub(crate) mod window;

@@ -1,5 +1,11 @@
 //! Operators with graphs.
 
+mod conditional;
+mod loops;
+mod scan;
+mod sequence_map;
+
 use crate::registry::OpRules;
 
-pub(in crate::ops) const RULES: &[OpRules] = &[];
+pub(in crate::ops) const RULES: &[OpRules] =
+    &[conditional::RULES, loops::RULES, scan::RULES, sequence_map::RULES];

@@ -1,0 +1,111 @@
+//! `If`: one of two graphs, which have no inputs and see the values around them.
+//!
+//! Both graphs are visited, so that the values in them have types. Where the condition is known, the outputs are those of
+//! the graph that runs, which the reference does not conclude. Otherwise an output is what both graphs give: a size that
+//! is the same in both stays, another one is a new symbol within the bounds of both, and ranks that differ leave no shape.
+//! Graphs that give different kinds of values or element types are a fault even if the condition is known, as in the
+//! reference.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+use onnx_types::expr::Bounds;
+
+use crate::cx::{Cx, Outcome};
+use crate::engine::control::{Control, Known, Step};
+use crate::family::join::join;
+use crate::fault::{BRANCHES_DIFFER, MISSING};
+use crate::registry::{OpRules, infer, since_control};
+use crate::ty::Ty;
+
+pub(super) const RULES: OpRules = infer(op::IF, &[since_control(1, rule)]);
+
+fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
+    for (name, text) in [(attr::THEN_BRANCH, "then_branch"), (attr::ELSE_BRANCH, "else_branch")] {
+        if cx.attr(name).is_none() && cx.node().attribute(name).is_none() {
+            return Err(cx.fail(&MISSING, format_args!("attribute `{text}` is missing")));
+        }
+    }
+    let (then, otherwise) = (cx.graph_attr(attr::THEN_BRANCH)?, cx.graph_attr(attr::ELSE_BRANCH)?);
+    match control.round {
+        0 => {
+            let outputs = cx.output_count();
+            cx.body_arity(then, 0, outputs)?;
+            cx.body_arity(otherwise, 0, outputs)?;
+            Ok(Step::Enter(then))
+        }
+        1 => {
+            control.saved.push(cx.raw_results(then));
+            Ok(Step::Enter(otherwise))
+        }
+        _ => {
+            let left = control.saved.pop().unwrap_or_default();
+            let right = cx.raw_results(otherwise);
+            let joined = join_all(cx, &left, &right)?;
+            let taken = cx.scalar(0).ok().and_then(Dim::known);
+            let known = match taken {
+                Some(0) => cx.export(right, otherwise),
+                Some(_) => cx.export(left, then),
+                None => joined,
+            };
+            for (index, known) in known.into_iter().enumerate() {
+                cx.set_known(index, known);
+            }
+            Ok(Step::Done)
+        }
+    }
+}
+
+/// What the outputs are whichever graph runs.
+fn join_all(cx: &mut Cx<'_, '_>, left: &[Known], right: &[Known]) -> Outcome<Vec<Known>> {
+    let mut joined = Vec::with_capacity(left.len());
+    // Sizes that are the same two in several places are the same one there.
+    let mut pairs: Vec<((Dim, Dim), Dim)> = Vec::new();
+    for (index, (a, b)) in left.iter().zip(right).enumerate() {
+        let Ok(mut known) = join(cx, a, b) else {
+            return Err(cx.fail(
+                &BRANCHES_DIFFER,
+                format_args!("the branches give output {index} different kinds of values or element types"),
+            ));
+        };
+        if let (Ty::Tensor(_, Some(dims)), Some(a), Some(b)) = (&mut known.ty, a.ty.dims(), b.ty.dims()) {
+            for (axis, (dim, (&a, &b))) in dims.iter_mut().zip(a.iter().zip(b)).enumerate() {
+                if dim.is_unknown() {
+                    *dim = either(cx, &mut pairs, (a, b), index, axis)?;
+                }
+            }
+        }
+        joined.push(known);
+    }
+    Ok(joined)
+}
+
+/// A size that is one of two.
+fn either(
+    cx: &mut Cx<'_, '_>,
+    pairs: &mut Vec<((Dim, Dim), Dim)>,
+    pair: (Dim, Dim),
+    index: usize,
+    axis: usize,
+) -> Outcome<Dim> {
+    if let Some(&(_, dim)) = pairs.iter().find(|&&(known, _)| known == pair) {
+        return Ok(dim);
+    }
+    let (Some(owner), Ok(place)) = (cx.node().output(index), u32::try_from(axis)) else {
+        return Ok(Dim::Unknown);
+    };
+    let symbol = cx.state.fresh(owner, place);
+    let (a, b): (Bounds, Bounds) = {
+        let (facts, exprs) = (&cx.state.facts, &cx.state.exprs);
+        (facts.bounds(exprs, pair.0), facts.bounds(exprs, pair.1))
+    };
+    let lo = a.lo.zip(b.lo).map(|(a, b)| a.min(b));
+    let hi = a.hi.zip(b.hi).map(|(a, b)| a.max(b));
+    cx.state.facts.bound(symbol, lo, hi);
+    if pairs.len() < MAX_PAIRS {
+        pairs.push((pair, Dim::Var(symbol)));
+    }
+    Ok(Dim::Var(symbol))
+}
+
+/// More different sizes than this are not compared: each is searched for among them.
+const MAX_PAIRS: usize = 64;

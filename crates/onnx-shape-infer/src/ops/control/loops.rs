@@ -1,0 +1,235 @@
+//! `Loop`: a graph that is run again and again, and hands values on from run to run.
+//!
+//! The body is visited with the types of the initial values. What it hands on may be of another shape, so sizes that
+//! differ become unknown, and the body is visited again until nothing changes any more; then the types hold in every run
+//! of the body. A value that the body never runs for is the initial one, so the outputs are what both have in common. The
+//! reference takes the shapes of all such values away.
+//!
+//! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
+//! the loop earlier. The other sizes are those of the body's value. When there is no run at all, the specification does
+//! not say what they are; they are taken to be the same then, as in the reference.
+//!
+//! An element type or kind that changes from run to run is a fault, as is a collected value that is no tensor.
+
+use onnx_ir::{Def, GraphId, ValueId};
+use onnx_schema::{attr, op};
+use onnx_types::{Dim, ElemType};
+
+use crate::content::Elem;
+use crate::cx::{Cx, Outcome};
+use crate::engine::control::{Control, Known, Step};
+use crate::facts::Relation;
+use crate::family::join::join;
+use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
+use crate::registry::{OpRules, infer, since_control};
+use crate::ty::{Dims, Ty};
+
+pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]);
+
+/// After so many visits, the shapes of all values that still change are dropped.
+const MAX_ROUNDS: u32 = 8;
+
+fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
+    let body = cx.graph_attr(attr::BODY)?;
+    let carried = cx.input_count().saturating_sub(2);
+    if control.round == 0 {
+        let outputs = cx.output_count().saturating_add(1);
+        cx.body_arity(body, carried.saturating_add(2), outputs)?;
+        if outputs <= carried {
+            return Err(cx.fail(
+                &BODY_ARITY,
+                format_args!("the node has too few outputs for {carried} carried values"),
+            ));
+        }
+        let initial: Vec<Known> = (0..carried).map(|index| cx.known(index.saturating_add(2))).collect();
+        let start = widened(cx, initial);
+        return enter(cx, control, body, start);
+    }
+    let results = cx.raw_results(body);
+    let current = control.saved.pop().unwrap_or_default();
+    let last = control.round >= MAX_ROUNDS;
+    let mut next = Vec::with_capacity(carried);
+    for (index, (before, after)) in current.iter().zip(results.iter().skip(1)).enumerate() {
+        let Ok(mut joined) = join(cx, before, after) else {
+            cx.state.forget_graph(body);
+            return Err(cx.fail(
+                &TYPES_DIFFER,
+                format_args!("carried value {index} changes its type from run to run"),
+            ));
+        };
+        if last && joined != *before {
+            joined = Known { ty: joined.ty.without_shape(), content: None };
+        }
+        next.push(joined);
+    }
+    if next != current {
+        if control.round >= MAX_ROUNDS.saturating_add(1) {
+            // Dropping shapes can make others change once more; now all are dropped.
+            next.iter_mut().for_each(|known| *known = Known { ty: known.ty.without_shape(), content: None });
+        }
+        return enter(cx, control, body, next);
+    }
+    cx.state.widened.insert(cx.node_id(), (cx.state.call, next.clone()));
+    finish(cx, body, next, results)
+}
+
+/// The initial types as far as they were the same in all runs when the loop was last visited: what changed then mostly
+/// changes again, and loops in loops need not find that out each time.
+fn widened(cx: &Cx<'_, '_>, mut initial: Vec<Known>) -> Vec<Known> {
+    let Some((call, before)) = cx.state.widened.get(&cx.node_id()) else { return initial };
+    if *call != cx.state.call {
+        return initial;
+    }
+    for (known, before) in initial.iter_mut().zip(before) {
+        match (&mut known.ty, &before.ty) {
+            (Ty::Tensor(_, Some(dims)), Ty::Tensor(_, Some(other))) if dims.len() == other.len() => {
+                for (dim, other) in dims.iter_mut().zip(other) {
+                    if other.is_unknown() {
+                        *dim = Dim::Unknown;
+                        known.content = None;
+                    }
+                }
+            }
+            (Ty::Tensor(_, dims), Ty::Tensor(_, None)) => *dims = None,
+            _ => {}
+        }
+        known.content = match (known.content.take(), &before.content) {
+            (Some(content), Some(other)) if content.len() == other.len() => {
+                let keep = |(&elem, other): (&Elem, &Elem)| {
+                    if *other == Elem::Unknown { Elem::Unknown } else { elem }
+                };
+                Some(content.iter().zip(other.iter()).map(keep).collect())
+            }
+            _ => None,
+        };
+    }
+    initial
+}
+
+/// Gives the inputs of the body their types and visits it.
+fn enter(cx: &mut Cx<'_, '_>, control: &mut Control, body: GraphId, carried: Vec<Known>) -> Outcome<Step> {
+    let bound = bind_all(cx, body, &carried);
+    if bound.is_err() {
+        cx.state.forget_graph(body);
+    }
+    bound?;
+    control.saved.push(carried);
+    Ok(Step::Enter(body))
+}
+
+fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
+    // Runtimes give both as scalars, or as vectors of one element where the body declares those.
+    let scalar = |cx: &Cx<'_, '_>, index: usize, elem| {
+        let value = cx.model().graph(body).inputs().get(index).copied();
+        let declared = value.and_then(|value| cx.model().value(value).ty()).and_then(onnx_types::Type::shape);
+        let is_scalar = declared.is_none_or(|shape| shape.dims().is_empty());
+        Ty::Tensor(elem, is_scalar.then(Dims::new))
+    };
+    let number = Known { ty: scalar(cx, 0, ElemType::Int64), content: None };
+    cx.bind(body, 0, number, false)?;
+    let mut condition = Known { ty: scalar(cx, 1, ElemType::Bool), content: None };
+    match cx.rank(1) {
+        _ if !cx.has_input(1) => {}
+        // A run of the body takes place only while the condition is true.
+        Ok(0) if condition.ty.dims().is_some() => condition.content = Some([Elem::bool(true)].into()),
+        Ok(0) => {}
+        _ => condition.ty = condition.ty.without_shape(),
+    }
+    cx.bind(body, 1, condition, false)?;
+    for (index, known) in carried.iter().enumerate() {
+        cx.bind(body, index.saturating_add(2), known.clone(), false)?;
+    }
+    Ok(())
+}
+
+fn finish(
+    cx: &mut Cx<'_, '_>,
+    body: GraphId,
+    mut carried: Vec<Known>,
+    mut results: Vec<Known>,
+) -> Outcome<Step> {
+    let collected = results.split_off(carried.len().saturating_add(1).min(results.len()));
+    let goes_on = matches!(
+        results.first().and_then(|known| known.content.as_deref()),
+        Some([Elem::Int(Dim::Known(1))])
+    ) || hands_on(cx, body);
+    let length = length(cx, carried.len(), !collected.is_empty(), goes_on)?;
+    if length == Dim::Known(0) {
+        for (index, known) in carried.iter_mut().enumerate() {
+            *known = cx.known(index.saturating_add(2));
+        }
+    }
+    let first = carried.len();
+    for (index, known) in carried.into_iter().enumerate() {
+        cx.set_known(index, known);
+    }
+    for (at, known) in cx.export(collected, body).into_iter().enumerate() {
+        let index = first.saturating_add(at);
+        match known.ty {
+            Ty::Unknown => {}
+            Ty::Tensor(elem, dims) => {
+                let dims = dims.map(|dims| std::iter::once(length).chain(dims).collect());
+                cx.set_ty(index, Ty::Tensor(elem, dims));
+            }
+            Ty::Other(_) => {
+                return Err(cx.fail(&WRONG_KIND, format_args!("collected value {at} is no tensor")));
+            }
+        }
+    }
+    Ok(Step::Done)
+}
+
+/// How often the body runs: the first size of what is collected.
+fn length(cx: &mut Cx<'_, '_>, carried: usize, needed: bool, goes_on: bool) -> Outcome<Dim> {
+    let trips = match cx.scalar(0) {
+        Ok(Dim::Known(trips)) => Some(Dim::Known(trips.max(0))),
+        Ok(trips) => Some(cx.max(Dim::Known(0), trips)),
+        Err(_) => None,
+    };
+    let begins = if cx.has_input(1) {
+        cx.scalar(1).ok().and_then(Dim::known).map(|value| value != 0)
+    } else {
+        Some(true)
+    };
+    if trips == Some(Dim::Known(0)) || begins == Some(false) {
+        return Ok(Dim::Known(0));
+    }
+    if let (Some(trips), Some(true), true) = (trips, begins, goes_on) {
+        return Ok(trips);
+    }
+    // What is collected has the same length everywhere.
+    let owner = (carried..cx.output_count()).find_map(|index| cx.node().output(index));
+    let Some(owner) = owner.filter(|_| needed) else { return Ok(Dim::Unknown) };
+    let symbol = cx.state.fresh(owner, 0);
+    if let Some(trips) = trips {
+        let hi = cx.state.facts.bounds(&cx.state.exprs, trips).hi;
+        cx.state.facts.bound(symbol, Some(0), hi);
+        cx.prove(Relation::AtMost(Dim::Var(symbol), trips));
+    }
+    Ok(Dim::Var(symbol))
+}
+
+/// Whether the body hands on the condition that it is given.
+fn hands_on(cx: &Cx<'_, '_>, body: GraphId) -> bool {
+    let graph = cx.model().graph(body);
+    let (Some(output), Some(&input)) = (graph.outputs().first(), graph.inputs().get(1)) else { return false };
+    let mut value: ValueId = output.value();
+    // As many steps as a body has at most; a circle ends, too.
+    for _ in 0..MAX_COPIES {
+        if value == input {
+            return true;
+        }
+        let Def::Output { node, .. } = cx.model().value(value).def() else { return false };
+        let node = cx.model().node(node);
+        match node.input(0) {
+            Some(from) if node.op() == op::IDENTITY && node.domain() == onnx_schema::domain::ONNX => {
+                value = from
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// How many copies of the condition are looked through.
+const MAX_COPIES: usize = 16;
