@@ -144,7 +144,7 @@ fn values_that_move_on_from_run_to_run() {
 #[test]
 fn a_limit_leaves_no_claims_about_bodies() {
     let mut model =
-        parse_model(&loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
+        parse_model(loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
     let mut options = Options::default();
     options.limits.nesting = 20;
     let inference = infer(&mut model, &options);
