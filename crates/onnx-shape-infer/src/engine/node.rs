@@ -62,7 +62,12 @@ impl<'m> Engine<'m> {
                 Target::Nothing => Ok(Next::Done),
                 Target::Control(rule) => {
                     let mut control = control.unwrap_or_default();
-                    rule(&mut cx, &mut control).map(|step| Next::of(step, control))
+                    let step = rule(&mut cx, &mut control);
+                    if step.is_err() && control.round == 0 {
+                        // An earlier visit of this node may have found something that does not hold now.
+                        node.nested_graphs().for_each(|graph| cx.state.forget_graph(graph));
+                    }
+                    step.map(|step| Next::of(step, control))
                 }
                 Target::Call(function) => {
                     let mut control = control.unwrap_or_default();
