@@ -108,6 +108,17 @@ impl Cx<'_, '_> {
         Ok(chosen)
     }
 
+    /// The same for sizes that only the running node compares: where they can never be the same, it is no finding, and the
+    /// first is taken.
+    ///
+    /// # Errors
+    ///
+    /// Never with a finding.
+    pub fn same_if_fitting(&mut self, a: Dim, b: Dim, what: &str) -> Outcome<Dim> {
+        let apart = self.dims_eq(a, b) == Some(false);
+        if apart { Ok(a) } else { self.same(a, b, what) }
+    }
+
     /// The dimensions that two shapes have together by multidirectional broadcasting.
     ///
     /// # Errors

@@ -6,8 +6,7 @@
 //! empty result. Padding that is computed (`SAME_UPPER`, `SAME_LOWER`) gives `ceil(H / s)`, which is 0 for 0.
 //!
 //! What is not guessed: padding that is both given and computed, where the two give different sizes, as runtimes disagree
-//! on which counts; a dilated window with computed padding in a pool, as onnxruntime pads for the window without dilation;
-//! and the last window of a pool that rounds up, as long as the version leaves it open (see [`Rounding`]).
+//! on which counts; and the last window of a pool that rounds up, as long as the version leaves it open (see [`Rounding`]).
 
 use onnx_schema::attr;
 use onnx_types::{Dim, Symbol};
@@ -169,7 +168,7 @@ impl Windows {
     ///
     /// With a finding when one would be negative.
     pub(crate) fn convolve(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim]) -> Outcome<Dims> {
-        self.slide(cx, sizes, Rounding::Down, true)
+        self.pool(cx, sizes, Rounding::Down)
     }
 
     /// The sizes of the result of a pool along the spatial axes `sizes`.
@@ -178,19 +177,13 @@ impl Windows {
     ///
     /// With a finding when one would be negative.
     pub(crate) fn pool(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], rounding: Rounding) -> Outcome<Dims> {
-        self.slide(cx, sizes, rounding, false)
-    }
-
-    fn slide(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], rounding: Rounding, dilated: bool) -> Outcome<Dims> {
         let mut dims = Dims::with_capacity(sizes.len());
         for (&size, window) in sizes.iter().zip(&self.axes) {
             let computed = match self.padding {
                 Padding::Given => window.count(cx, size, rounding),
                 Padding::Valid => window.bare().count(cx, size, rounding),
-                Padding::Same if dilated || window.dilation == 1 => {
-                    cx.dims().ceil_div(size, Dim::Known(window.stride))
-                }
-                Padding::Same | Padding::Undefined => Dim::Unknown,
+                Padding::Same => cx.dims().ceil_div(size, Dim::Known(window.stride)),
+                Padding::Undefined => Dim::Unknown,
             };
             let size = if self.pads_twice() {
                 let given = window.count(cx, size, rounding);

@@ -5,18 +5,18 @@
 //! `P + S`. Lengths that are not numbers are added as expressions; the reference gives no shape for the present then, and a
 //! length of 0 for the scores, which is wrong. Without a past the present is what the keys and values are, of which the
 //! reference says nothing. Sizes that do not fit are a fault that the reference accepts. Inputs of different ranks are left
-//! open.
+//! open. Version 25 says which inputs, outputs and attributes go together.
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, Symbol};
 
 use super::heads::{count, grouped, share};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::WRONG_RANK;
+use crate::fault::{BAD_ATTRIBUTE, BAD_VALUE, MISSING, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::at;
 
-pub(super) const RULES: OpRules = infer(op::ATTENTION, &[since(23, attend)]);
+pub(super) const RULES: OpRules = infer(op::ATTENTION, &[since(23, attend), since(25, attend_checked)]);
 
 /// What is known of a query, key or value.
 #[derive(Clone, Copy, Default)]
@@ -41,6 +41,33 @@ fn part(cx: &mut Cx<'_, '_>, input: usize, heads: Symbol) -> Outcome<Part> {
         }
         _ => Err(cx.fail(&WRONG_RANK, format_args!("input {input} has rank {rank} where 3 or 4 is needed"))),
     }
+}
+
+fn attend_checked(cx: &mut Cx<'_, '_>) -> Outcome {
+    for name in [attr::LEFT_WINDOW_SIZE, attr::RIGHT_WINDOW_SIZE] {
+        let size = cx.int_or(name, -1)?;
+        if size < -1 {
+            return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("a window has the size {size}")));
+        }
+    }
+    let past = [cx.has_input(4), cx.has_input(5)];
+    let present = [cx.has_output(1), cx.has_output(2)];
+    if past[0] != past[1] {
+        return Err(cx.fail(&MISSING, "past keys and past values go together"));
+    }
+    if present[0] != present[1] {
+        return Err(cx.fail(&MISSING, "present keys and present values go together"));
+    }
+    if cx.has_input(6) && (past[0] || present[0]) {
+        return Err(cx.fail(&BAD_VALUE, "`nonpad_kv_seqlen` takes no past and gives no present"));
+    }
+    let heads = cx.attr(attr::Q_NUM_HEADS).is_some() || cx.attr(attr::KV_NUM_HEADS).is_some();
+    if heads && cx.rank(0) == Ok(4) {
+        return Err(
+            cx.fail(&BAD_ATTRIBUTE, "inputs with an axis of heads have no numbers of heads as attributes")
+        );
+    }
+    attend(cx)
 }
 
 fn attend(cx: &mut Cx<'_, '_>) -> Outcome {

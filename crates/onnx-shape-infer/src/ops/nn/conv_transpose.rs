@@ -26,6 +26,9 @@ fn transpose(cx: &mut Cx<'_, '_>) -> Outcome {
     let group = group(cx)?;
     cx.same(at(&input, 1), at(&weights, 0), "the channels of the input and of the weights")?;
     let channels = cx.dims().mul(at(&weights, 1), group);
+    if channels.is_unknown() && at(&weights, 1).known().is_some() {
+        return Err(cx.fail(&BAD_ATTRIBUTE, "all groups have more output channels than can be counted"));
+    }
     let channels = with_bias(cx, 2, channels)?;
     let added = ints_of(cx, attr::OUTPUT_PADDING, kernel.len(), 0, 0)?;
     let spatial: Dims = if cx.ints(attr::OUTPUT_SHAPE)?.is_some() {

@@ -27,19 +27,21 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     let state = cx.dims_of_rank(3, 4)?;
     let (decay, beta) = (cx.dims_of_rank(4, 3)?, cx.dims_of_rank(5, 3)?);
 
-    let (mut batch, mut steps) = (at(&state, 0), Dim::Unknown);
-    for of in [&query, &key, &value, &decay, &beta] {
+    let (mut batch, mut steps) = (at(&query, 0), at(&query, 1));
+    batch = cx.same(batch, at(&state, 0), "the batch sizes of the inputs")?;
+    for of in [&key, &value, &decay, &beta] {
         batch = cx.same(batch, at(of, 0), "the batch sizes of the inputs")?;
         steps = cx.same(steps, at(of, 1), "the lengths of the inputs")?;
     }
     cx.same(at(&state, 1), Dim::Known(shared), "the numbers of heads of the keys and of the state")?;
-    let mut key_size = share(cx, at(&query, 2), heads)?;
+    let mut key_size = at(&state, 2);
+    let of_query = share(cx, at(&query, 2), heads)?;
     let of_key = share(cx, at(&key, 2), shared)?;
-    for of in [of_key, at(&state, 2)] {
+    for of in [of_query, of_key] {
         key_size = cx.same(key_size, of, "the sizes of a query and of a key")?;
     }
-    let value_size = share(cx, at(&value, 2), shared)?;
-    let value_size = cx.same(value_size, at(&state, 3), "the sizes of a value")?;
+    let of_value = share(cx, at(&value, 2), shared)?;
+    let value_size = cx.same(at(&state, 3), of_value, "the sizes of a value")?;
     let packed = cx.dims().mul(Dim::Known(shared), key_size);
     one_of(cx, &decay, [Dim::Known(shared), packed], "decay")?;
     one_of(cx, &beta, [Dim::Known(shared), Dim::Known(1)], "beta")?;
@@ -50,7 +52,7 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// The inputs that the update rule needs are there.
+/// The inputs that the update rule needs are there, and no others.
 fn needed(cx: &mut Cx<'_, '_>) -> Outcome {
     let rule = cx.text(attr::UPDATE_RULE)?.unwrap_or("gated_delta");
     let (decay, beta) = match rule {
@@ -66,6 +68,9 @@ fn needed(cx: &mut Cx<'_, '_>) -> Outcome {
     for (needed, input, name) in [(decay, 4, "decay"), (beta, 5, "beta")] {
         if needed && !cx.has_input(input) {
             return Err(cx.fail(&MISSING, format_args!("the update rule needs the input `{name}`")));
+        }
+        if !needed && cx.has_input(input) {
+            return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("the update rule takes no input `{name}`")));
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! `NegativeLogLikelihoodLoss` and `SoftmaxCrossEntropyLoss`: scores `[N, C, d…]` and classes `[N, d…]` give a loss for each
 //! class, or one number of them all.
 //!
-//! Scores and classes that do not fit are a fault; the reference compares them for the first of the two alone, and weights
-//! from its version 22 on.
+//! Scores and classes that do not fit are a fault of the first of the two, as in the reference; its weights are looked at
+//! there from version 22 on, and here always. The second has a loss for each class, whatever the scores are.
 
 use onnx_schema::{attr, op};
 
@@ -12,7 +12,7 @@ use crate::registry::{OpRules, infer, since};
 use crate::ty::{Dims, at};
 
 pub(super) const NEGATIVE_LOG_LIKELIHOOD_LOSS: OpRules =
-    infer(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, &[since(12, loss)]);
+    infer(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, &[since(12, negative_log)]);
 pub(super) const SOFTMAX_CROSS_ENTROPY_LOSS: OpRules =
     infer(op::SOFTMAX_CROSS_ENTROPY_LOSS, &[since(12, with_probabilities)]);
 
@@ -20,11 +20,21 @@ fn with_probabilities(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Ok(dims) = cx.shape(0) {
         cx.set_shape(1, dims);
     }
-    loss(cx)
+    let each = cx.shape(1).ok().or_else(|| {
+        let mut scores = cx.shape(0).ok()?;
+        (scores.len() >= 2).then(|| scores.remove(1))?;
+        Some(scores)
+    });
+    reduce(cx, each)
 }
 
-fn loss(cx: &mut Cx<'_, '_>) -> Outcome {
+fn negative_log(cx: &mut Cx<'_, '_>) -> Outcome {
     let each = classes(cx)?;
+    reduce(cx, each)
+}
+
+/// The result, of a loss for each class of that shape.
+fn reduce(cx: &mut Cx<'_, '_>, each: Option<Dims>) -> Outcome {
     if cx.text(attr::REDUCTION)? == Some("none") {
         cx.set_shape(0, each.ok_or(Stop::Unknown)?);
     } else {
@@ -53,7 +63,7 @@ fn classes(cx: &mut Cx<'_, '_>) -> Outcome<Option<Dims>> {
         return Err(cx.fail(&WRONG_RANK, message));
     }
     for (size, &other) in scores.iter_mut().zip(&target) {
-        *size = cx.same(*size, other, "a size of the scores and of the classes")?;
+        *size = cx.same(other, *size, "a size of the classes and of the scores")?;
     }
     Ok(Some(scores))
 }

@@ -63,10 +63,17 @@ fn asked(cx: &mut Cx<'_, '_>) -> Outcome<Option<ElemType>> {
         return Ok(None);
     }
     let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
-    if elem.is_none() {
-        return Err(
-            cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `output_dtype` is {code}, which is no type"))
-        );
+    let allowed = match (elem, cx.schema()) {
+        (Some(elem), Some(schema)) => {
+            schema.output_for(0).is_none_or(|formal| schema.types_of(formal).contains_tensor(elem))
+        }
+        (elem, _) => elem.is_some(),
+    };
+    if !allowed {
+        return Err(cx.fail(
+            &BAD_ATTRIBUTE,
+            format_args!("attribute `output_dtype` is {code}, which is no type of the result"),
+        ));
     }
     Ok(elem)
 }
