@@ -1,9 +1,10 @@
 //! Arithmetic on elements that are followed.
 //!
 //! It respects the type: an integer that leaves the range of its type is not known, as the type wraps around there; for
-//! a symbolic integer in 32 bits it is assumed, with a guard, that it does not. Floats are followed as long as they are
-//! exact. `f32` has all integers up to 2²⁴, and fractions by a power of two where they fit; that symbolic sizes stay below
-//! is assumed with a guard, too.
+//! a symbolic integer in 32 bits it is assumed, with a guard, that it does not. Numbers in `f32` and `f64` are computed in
+//! the type, rounded as IEEE 754 says, and in narrower floats as long as they are exact. What depends on symbols is
+//! followed as long as it is exact: `f32` has all integers up to 2²⁴, and fractions by a power of two where they fit; that
+//! symbolic sizes stay below is assumed with a guard, too.
 
 use onnx_types::{Dim, ElemType};
 
@@ -21,6 +22,10 @@ pub(crate) enum Op {
     Div,
     Min,
     Max,
+    /// The remainder of a division that is rounded down: it has the sign of the divisor.
+    Mod,
+    /// The remainder of a division towards zero: it has the sign of what is divided.
+    Rem,
 }
 
 /// The greatest denominator, as a power of two, that is followed.
@@ -66,8 +71,82 @@ pub(crate) fn fold(cx: &mut Cx<'_, '_>, op: Op) -> Outcome {
 
 /// One operation on elements of a type.
 pub(crate) fn join(cx: &mut Cx<'_, '_>, elem: ElemType, op: Op, a: Elem, b: Elem) -> Elem {
-    let joined = if exact_up_to(elem).is_some() { floats(cx, op, a, b) } else { integers(cx, op, a, b) };
+    if exact_up_to(elem).is_none() {
+        let joined = integers(cx, op, a, b);
+        return fit(cx, elem, joined);
+    }
+    if let (Some(left), Some(right)) = (a.to_f64(), b.to_f64()) {
+        return rounded(elem, op, left, right).map_or(Elem::Unknown, Elem::number);
+    }
+    let joined = floats(cx, op, a, b);
     fit(cx, elem, joined)
+}
+
+/// What two numbers of a float type give in it: as IEEE 754 rounds it in the wide types, in narrow ones only where nothing
+/// is rounded. Nothing for what is no finite number, and for numbers so small that not all machines keep them.
+fn rounded(elem: ElemType, op: Op, a: f64, b: f64) -> Option<f64> {
+    let value = match elem {
+        ElemType::Float => {
+            let (a, b) = (a as f32, b as f32);
+            let value = match op {
+                Op::Add => a + b,
+                Op::Sub => a - b,
+                Op::Mul => a * b,
+                Op::Div => a / b,
+                _ => return exact(op, f64::from(a), f64::from(b)),
+            };
+            f64::from(value)
+        }
+        _ => match op {
+            Op::Add => a + b,
+            Op::Sub => a - b,
+            Op::Mul => a * b,
+            Op::Div => a / b,
+            _ => return exact(op, a, b),
+        },
+    };
+    (is_plain(value) && holds(elem, value)).then_some(value)
+}
+
+/// The operations that round nothing in any float type.
+fn exact(op: Op, a: f64, b: f64) -> Option<f64> {
+    if !a.is_finite() || !b.is_finite() {
+        return None;
+    }
+    match op {
+        Op::Min => Some(a.min(b)),
+        Op::Max => Some(a.max(b)),
+        Op::Rem if b != 0.0 => Some(a % b),
+        // Only where the remainder of the division towards zero has the right sign already.
+        Op::Mod if b != 0.0 => {
+            let rest = a % b;
+            (rest == 0.0 || (rest < 0.0) == (b < 0.0)).then_some(rest)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a result is a finite number that is not so near to zero that machines may drop it.
+fn is_plain(value: f64) -> bool {
+    value == 0.0 || (value.is_finite() && value.abs() >= f64::from(f32::MIN_POSITIVE))
+}
+
+/// Whether a float type has a number exactly.
+fn holds(elem: ElemType, value: f64) -> bool {
+    match elem {
+        ElemType::Double => true,
+        ElemType::Float => f64::from(value as f32) == value,
+        // Ten bits behind the point, and no numbers below the normal ones.
+        ElemType::Float16 => {
+            let normal = (6.103_515_625e-5..=65_504.0).contains(&value.abs());
+            value == 0.0 || (normal && value.to_bits().trailing_zeros() >= 42)
+        }
+        ElemType::Bfloat16 => {
+            let value32 = value as f32;
+            f64::from(value32) == value && value32.to_bits().trailing_zeros() >= 16
+        }
+        _ => false,
+    }
 }
 
 /// The element, if it stays in the range of its type; for symbolic ones that is assumed where the type is wide enough.
@@ -82,19 +161,30 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
         };
     };
     match value {
-        Elem::Int(Dim::Known(number)) if number.unsigned_abs() <= limit.unsigned_abs() => value,
-        Elem::Int(Dim::Known(_)) | Elem::Unknown => Elem::Unknown,
+        Elem::Int(Dim::Known(number)) => {
+            const EXACT: u64 = 1 << 53;
+            let fits = number.unsigned_abs() <= EXACT && holds(elem, number as f64);
+            if fits { value } else { Elem::Unknown }
+        }
+        Elem::Float(number) => {
+            if holds(elem, number) {
+                value
+            } else {
+                Elem::Unknown
+            }
+        }
+        Elem::Unknown => Elem::Unknown,
         Elem::Int(dim) => in_range(cx, dim, -limit, limit).map_or(Elem::Unknown, Elem::Int),
         Elem::Dyadic(dim, shift) => match in_range(cx, dim, -limit, limit) {
             Some(dim) => Elem::Dyadic(dim, shift),
             None => Elem::Unknown,
         },
-        // Half of the exact range, so that no quotient is rounded across an integer.
-        Elem::Quotient(dim, by) => match in_range(cx, dim, -limit / 4, limit / 4) {
-            Some(dim) if by <= limit / 4 => Elem::Quotient(dim, by),
-            _ => Elem::Unknown,
+        // A quarter of the exact range, so that no quotient is rounded to an integer that it is not.
+        Elem::Quotient(dim, by) if by <= limit / 4 => match in_range(cx, dim, -limit / 4, limit / 4) {
+            Some(dim) => Elem::Quotient(dim, by),
+            None => Elem::Unknown,
         },
-        Elem::Float(_) => value,
+        Elem::Quotient(..) => Elem::Unknown,
     }
 }
 
@@ -102,21 +192,19 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
 /// them.
 fn in_range(cx: &mut Cx<'_, '_>, dim: Dim, lo: i64, hi: i64) -> Option<Dim> {
     const NARROW: i64 = 1 << 16;
-    let (lo, hi) = (Dim::Known(lo), Dim::Known(hi));
-    if cx.dims_le(lo, dim) != Some(true) {
-        // What is subtracted from a size can be more than it.
-        if lo == Dim::Known(0) {
-            return None;
-        }
-        if hi != Dim::Known(i64::MAX) {
-            cx.assume(Relation::AtMost(lo, dim));
-        }
+    let (low, high) = (Dim::Known(lo), Dim::Known(hi));
+    // 64 bits are never left by sizes that fit into memory; beyond the rest is not thought of.
+    let is_above = lo == i64::MIN || cx.dims_le(low, dim) == Some(true);
+    let is_below = hi == i64::MAX || cx.dims_le(dim, high) == Some(true);
+    // What is subtracted from a size can be more than it.
+    if (!is_above && lo == 0) || (!(is_above && is_below) && hi < NARROW) {
+        return None;
     }
-    if cx.dims_le(dim, hi) != Some(true) && hi != Dim::Known(i64::MAX) {
-        if hi.known()? < NARROW {
-            return None;
-        }
-        cx.assume(Relation::AtMost(dim, hi));
+    if !is_above {
+        cx.assume(Relation::AtMost(low, dim));
+    }
+    if !is_below {
+        cx.assume(Relation::AtMost(dim, high));
     }
     Some(dim)
 }
@@ -134,6 +222,8 @@ fn integers(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
         Op::Min => cx.min(a, b),
         Op::Max => cx.max(a, b),
         Op::Div => truncated(cx, a, b),
+        Op::Mod => cx.dims().modulo(a, b),
+        Op::Rem => remainder(cx, a, b),
     })
 }
 
@@ -144,8 +234,29 @@ fn truncated(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
         return a.checked_div(b).map_or(Dim::Unknown, Dim::Known);
     }
     // A divisor of 0 is a fault at run time, so it need not be thought of.
-    let (left, right) = (cx.dims_le(zero, a) == Some(true), cx.dims_le(zero, b) == Some(true));
-    if left && right { cx.dims().floor_div(a, b) } else { Dim::Unknown }
+    if cx.dims_le(zero, b) != Some(true) {
+        return Dim::Unknown;
+    }
+    if cx.dims_le(zero, a) == Some(true) {
+        return cx.dims().floor_div(a, b);
+    }
+    // What is nearer to zero than the divisor becomes 0, as 0 does: `N - 1` by 2 at `N = 0`.
+    let least = cx.dims().sub(Dim::Known(1), b);
+    if cx.dims_le(least, a) == Some(true) {
+        let a = cx.max(zero, a);
+        return cx.dims().floor_div(a, b);
+    }
+    Dim::Unknown
+}
+
+/// The remainder of the division towards zero. Where nothing is negative it is that of the division that rounds down.
+fn remainder(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
+    let zero = Dim::Known(0);
+    if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
+        return a.checked_rem(b).map_or(Dim::Unknown, Dim::Known);
+    }
+    let positive = cx.dims_le(zero, a) == Some(true) && cx.dims_le(zero, b) == Some(true);
+    if positive { cx.dims().modulo(a, b) } else { Dim::Unknown }
 }
 
 /// A float as an integer over a power of two.
@@ -179,8 +290,10 @@ pub(crate) fn over(cx: &mut Cx<'_, '_>, dim: Dim, shift: u32) -> Elem {
 }
 
 fn floats(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
-    if op == Op::Div {
-        return divide(cx, a, b);
+    match op {
+        Op::Div => return divide(cx, a, b),
+        Op::Mod | Op::Rem => return integers(cx, op, a, b),
+        _ => {}
     }
     let (Some((left, p)), Some((right, q))) = (dyadic(a), dyadic(b)) else { return Elem::Unknown };
     if op == Op::Mul {
@@ -212,9 +325,6 @@ fn divide(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
     if odd == 1 {
         return over(cx, scaled, shift);
     }
-    if let (Some(a), Some(b)) = (a.to_f64(), b.to_f64()) {
-        return if a % b == 0.0 { Elem::number(a / b) } else { Elem::Unknown };
-    }
     if cx.dims().divides(odd, scaled) {
         let quotient = cx.dims().floor_div(scaled, Dim::Known(odd));
         return over(cx, quotient, shift);
@@ -240,29 +350,75 @@ pub(crate) fn round(cx: &mut Cx<'_, '_>, value: Elem, up: bool) -> Elem {
 
 /// What casting an element to another type gives.
 pub(crate) fn cast(cx: &mut Cx<'_, '_>, value: Elem, from: ElemType, to: ElemType) -> Elem {
-    let value = if exact_up_to(from).is_some() && exact_up_to(to).is_none() {
-        // Towards zero: the floor of what is not negative.
-        match value {
-            Elem::Float(number) => Elem::number(number.trunc()),
-            Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) if cx.dims_le(Dim::Known(0), dim) == Some(true) => {
-                round(cx, value, false)
-            }
-            Elem::Dyadic(..) | Elem::Quotient(..) => Elem::Unknown,
-            _ => value,
+    if from == to {
+        return value;
+    }
+    if to == ElemType::Bool {
+        return truth(cx, value);
+    }
+    let (from_float, to_float) = (exact_up_to(from).is_some(), exact_up_to(to).is_some());
+    match value {
+        // Only these two round as every machine does; a narrow float must have the number exactly.
+        Elem::Int(Dim::Known(number)) if to == ElemType::Float => Elem::number(f64::from(number as f32)),
+        Elem::Int(Dim::Known(number)) if to == ElemType::Double => Elem::number(number as f64),
+        Elem::Float(number) if to == ElemType::Float && from == ElemType::Double => {
+            let number = f64::from(number as f32);
+            if is_plain(number) { Elem::number(number) } else { Elem::Unknown }
         }
-    } else {
-        value
+        // Between integers the lowest bits stay.
+        Elem::Int(Dim::Known(number)) if from.is_integer() => wrapped(number, to),
+        // Towards zero: the floor of what is not negative.
+        Elem::Float(number) if from_float && !to_float => {
+            let whole = Elem::number(number.trunc());
+            fit(cx, to, whole)
+        }
+        Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) if from_float && !to_float => {
+            if cx.dims_le(Dim::Known(0), dim) != Some(true) {
+                return Elem::Unknown;
+            }
+            let whole = round(cx, value, false);
+            fit(cx, to, whole)
+        }
+        // A quotient that was rounded once must not be rounded again.
+        Elem::Quotient(..) => Elem::Unknown,
+        Elem::Float(_) if !from_float => Elem::Unknown,
+        _ => fit(cx, to, value),
+    }
+}
+
+/// The integer in a type that wraps around.
+fn wrapped(number: i64, to: ElemType) -> Elem {
+    let number = match to {
+        ElemType::Int64 => number,
+        ElemType::Int32 => i64::from(number as i32),
+        ElemType::Int16 => i64::from(number as i16),
+        ElemType::Int8 => i64::from(number as i8),
+        ElemType::Uint32 => i64::from(number as u32),
+        ElemType::Uint16 => i64::from(number as u16),
+        ElemType::Uint8 => i64::from(number as u8),
+        ElemType::Uint64 if number >= 0 => number,
+        ElemType::Float16 | ElemType::Bfloat16 if number.unsigned_abs() <= 1 << 53 => {
+            return if holds(to, number as f64) { Elem::Int(Dim::Known(number)) } else { Elem::Unknown };
+        }
+        _ => return Elem::Unknown,
     };
-    if to == ElemType::Bool && from != ElemType::Bool {
-        return match value {
-            Elem::Int(Dim::Known(number)) => Elem::bool(number != 0),
-            Elem::Int(dim) if cx.dims_le(Dim::Known(1), dim) == Some(true) => Elem::bool(true),
-            _ => Elem::Unknown,
-        };
+    Elem::Int(Dim::Known(number))
+}
+
+/// Whether an element is not zero. A fraction is zero where its numerator is.
+fn truth(cx: &Cx<'_, '_>, value: Elem) -> Elem {
+    match value {
+        Elem::Int(dim) | Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) => {
+            let below = cx.dims_le(dim, Dim::Known(-1)) == Some(true);
+            if below || cx.dims_le(Dim::Known(1), dim) == Some(true) {
+                Elem::bool(true)
+            } else if cx.dims_eq(dim, Dim::Known(0)) == Some(true) {
+                Elem::bool(false)
+            } else {
+                Elem::Unknown
+            }
+        }
+        Elem::Float(_) => Elem::bool(true),
+        Elem::Unknown => Elem::Unknown,
     }
-    // A quotient that was rounded once must not be rounded again.
-    if matches!(value, Elem::Quotient(..) | Elem::Float(_)) && from != to {
-        return Elem::Unknown;
-    }
-    fit(cx, to, value)
 }

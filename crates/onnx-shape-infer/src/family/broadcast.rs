@@ -2,7 +2,12 @@
 
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome, Stop};
+use crate::registry::{Row, since};
 use crate::ty::Dims;
+
+/// The rows of an operator of two inputs whose second is laid along given axes of the first until version 6, and which
+/// broadcasts from version 7 on.
+pub(crate) const LAID: &[Row] = &[since(1, super::elementwise::like_first), since(7, all)];
 
 /// The first output has the shape that all inputs broadcast to.
 pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -15,6 +20,14 @@ pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
+/// Goes on only if the second of two inputs is laid along the first in the same way by old and new rules: it has one
+/// element, or the same shape.
+pub(crate) fn aligned(cx: &Cx<'_, '_>) -> Outcome {
+    let (first, second) = (cx.shape(0)?, cx.shape(1)?);
+    let is_single = second.iter().all(|&dim| dim == onnx_types::Dim::Known(1));
+    if is_single || first == second { Ok(()) } else { Err(Stop::Unknown) }
+}
+
 /// The elements of the inputs that stand together in each element of the first output, whose shape is known. Nothing when
 /// nothing is known about the elements of an input that is needed.
 pub(crate) fn zip(
@@ -25,8 +38,12 @@ pub(crate) fn zip(
     let out: Dims = cx.output_ty(0).dims().map(Dims::from_slice).ok_or(Stop::Unknown)?;
     let mut sources: Vec<(Option<Content>, Vec<usize>)> = Vec::with_capacity(inputs.len());
     for &index in inputs {
-        let strides = strides(&cx.shape(index)?, out.len()).ok_or(Stop::Unknown)?;
-        sources.push((cx.content(index), strides));
+        let content = cx.content(index);
+        let strides = match &content {
+            Some(_) => strides(&cx.shape(index)?, out.len()).ok_or(Stop::Unknown)?,
+            None => vec![0; out.len()],
+        };
+        sources.push((content, strides));
     }
     if sources.iter().all(|(content, _)| content.is_none()) {
         return Err(Stop::Unknown);

@@ -2,6 +2,9 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod broadcast;
+pub(crate) mod comparison;
+pub(crate) mod element;
+pub(crate) mod element_type;
 pub(crate) mod elementwise;
 pub(crate) mod join;
 pub(crate) mod window;

@@ -1,5 +1,10 @@
 //! Products of matrices, and what is made of them.
 
+mod det;
+mod einsum;
+mod gemm;
+pub(super) mod matmul;
+
 use crate::registry::OpRules;
 
-pub(in crate::ops) const RULES: &[OpRules] = &[];
+pub(in crate::ops) const RULES: &[OpRules] = &[det::RULES, einsum::RULES, gemm::RULES];

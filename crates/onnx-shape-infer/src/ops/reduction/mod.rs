@@ -1,5 +1,4 @@
 //! Reductions along axes.
 
-use crate::registry::OpRules;
-
-pub(in crate::ops) const RULES: &[OpRules] = &[];
+pub(super) mod arg;
+pub(super) mod reduce;

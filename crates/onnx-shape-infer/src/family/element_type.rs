@@ -1,0 +1,20 @@
+//! Element types that an attribute names.
+
+use onnx_types::{ElemType, Symbol};
+
+use crate::cx::{Cx, Outcome};
+use crate::fault::BAD_ATTRIBUTE;
+
+/// The element type that an integer attribute (or its default) names; nothing when it is absent, [`ElemType::Undefined`]
+/// when it is 0.
+pub(crate) fn attribute(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<Option<ElemType>> {
+    let Some(code) = cx.int(name)? else { return Ok(None) };
+    match i32::try_from(code).ok().and_then(ElemType::from_code) {
+        Some(elem) => Ok(Some(elem)),
+        None => {
+            let name = cx.names().resolve(name).to_owned();
+            Err(cx
+                .fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is {code}, which is no element type")))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `Constant`: a tensor that an attribute gives, from version 11 on also a sparse one, from version 12 on also numbers and
+//! texts. There must be one of these attributes, from version 12 on not more than one; version 1 is not held to that, as in
+//! the reference.
+
+use onnx_ir::{AttrValue, Attribute};
+use onnx_schema::{attr, op};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
+
+use crate::content::{Elem, of_tensor};
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::{BAD_ATTRIBUTE, MISSING};
+use crate::registry::{OpRules, infer, since};
+
+pub(super) const RULES: OpRules = infer(
+    op::CONSTANT,
+    &[
+        since(1, |cx| constant(cx, DENSE, true)),
+        since(9, |cx| constant(cx, DENSE, false)),
+        since(11, |cx| constant(cx, SPARSE, false)),
+        since(12, |cx| constant(cx, ALL, false)),
+    ],
+)
+.values(&[since(1, values)]);
+
+const DENSE: &[Symbol] = &[attr::VALUE];
+const SPARSE: &[Symbol] = &[attr::VALUE, attr::SPARSE_VALUE];
+const ALL: &[Symbol] = &[
+    attr::VALUE,
+    attr::SPARSE_VALUE,
+    attr::VALUE_FLOAT,
+    attr::VALUE_FLOATS,
+    attr::VALUE_INT,
+    attr::VALUE_INTS,
+    attr::VALUE_STRING,
+    attr::VALUE_STRINGS,
+];
+
+fn constant(cx: &mut Cx<'_, '_>, names: &[Symbol], may_be_missing: bool) -> Outcome {
+    let mut given = names.iter().filter(|&&name| cx.attr(name).is_some());
+    let (first, second) = (given.next().copied(), given.next());
+    let Some(name) = first else {
+        if may_be_missing {
+            return Err(Stop::Unknown);
+        }
+        return Err(cx.fail(&MISSING, "the value is missing"));
+    };
+    if second.is_some() {
+        return Err(cx.fail(&BAD_ATTRIBUTE, "more than one attribute gives a value"));
+    }
+    if name == attr::VALUE {
+        let tensor = cx.tensor_attr(name)?.ok_or(Stop::Unknown)?;
+        cx.set_elem(0, tensor.elem());
+        cx.set_shape(0, tensor.dims().iter().map(|&size| Dim::Known(size)));
+        return Ok(());
+    }
+    if name == attr::SPARSE_VALUE {
+        return sparse(cx);
+    }
+    let (elem, count) = if name == attr::VALUE_FLOAT {
+        cx.float(name)?;
+        (ElemType::Float, None)
+    } else if name == attr::VALUE_FLOATS {
+        (ElemType::Float, cx.floats(name)?.map(<[f32]>::len))
+    } else if name == attr::VALUE_INT {
+        cx.int(name)?;
+        (ElemType::Int64, None)
+    } else if name == attr::VALUE_INTS {
+        (ElemType::Int64, cx.ints(name)?.map(<[i64]>::len))
+    } else if name == attr::VALUE_STRING {
+        string(cx, name)?;
+        (ElemType::String, None)
+    } else {
+        (ElemType::String, cx.texts(name)?)
+    };
+    cx.set_elem(0, elem);
+    let size = count.map(|count| i64::try_from(count).map_or(Dim::Unknown, Dim::Known));
+    cx.set_shape(0, size);
+    Ok(())
+}
+
+/// A text need not be UTF-8 here.
+fn string(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome {
+    match cx.attr(name).map(Attribute::value) {
+        Some(AttrValue::String(_)) => Ok(()),
+        _ => cx.text(name).map(|_| ()),
+    }
+}
+
+fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
+    let Some(AttrValue::SparseTensor(tensor)) = cx.attr(attr::SPARSE_VALUE).map(Attribute::value) else {
+        return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `sparse_value` is no sparse tensor"));
+    };
+    let elem = tensor.values.as_ref().map_or(ElemType::Undefined, onnx_types::tensor::Tensor::elem);
+    let shape = Shape::new(tensor.dims.iter().map(|&size| Dim::Known(size)));
+    cx.set_ty(0, Type::sparse_tensor(elem, Some(shape)));
+    Ok(())
+}
+
+fn values(cx: &mut Cx<'_, '_>) -> Outcome {
+    let limit = cx.state.options.limits.content;
+    if cx.attr(attr::VALUE).is_some() {
+        let tensor = cx.tensor_attr(attr::VALUE)?.ok_or(Stop::Unknown)?;
+        let content = of_tensor(tensor, cx.state.options.data, limit).ok_or(Stop::Unknown)?;
+        cx.set_content(0, content.iter().copied());
+    } else if cx.attr(attr::VALUE_INT).is_some() {
+        let value = cx.int(attr::VALUE_INT)?;
+        cx.set_content(0, value.map(|value| Elem::Int(Dim::Known(value))));
+    } else if cx.attr(attr::VALUE_INTS).is_some() {
+        let values = cx.ints(attr::VALUE_INTS)?.unwrap_or_default();
+        cx.set_content(0, values.iter().map(|&value| Elem::Int(Dim::Known(value))));
+    } else if cx.attr(attr::VALUE_FLOAT).is_some() {
+        let value = cx.float(attr::VALUE_FLOAT)?;
+        cx.set_content(0, value.map(|value| Elem::number(f64::from(value))));
+    } else if cx.attr(attr::VALUE_FLOATS).is_some() {
+        let values = cx.floats(attr::VALUE_FLOATS)?.unwrap_or_default();
+        cx.set_content(0, values.iter().map(|&value| Elem::number(f64::from(value))));
+    }
+    Ok(())
+}

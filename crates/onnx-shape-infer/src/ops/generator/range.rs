@@ -1,0 +1,82 @@
+//! `Range`: numbers from a start to a limit in equal steps.
+//!
+//! There are `max(ceil((limit - start)/delta), 0)` of them. Integers may depend on symbols. Floats that are no integers are
+//! counted only where the formula gives the same in single and double precision, as runtimes differ in that. A step of 0 is
+//! no number of elements: the reference gives 0, and no run succeeds.
+
+use onnx_schema::op;
+use onnx_types::{Dim, ElemType};
+
+use crate::content::Elem;
+use crate::cx::{Cx, Outcome, Stop};
+use crate::family::arithmetic::fit;
+use crate::fault::TYPES_DIFFER;
+use crate::registry::{OpRules, infer, since};
+
+pub(super) const RULES: OpRules = infer(op::RANGE, &[since(11, range)]).values(&[since(11, values)]);
+
+fn range(cx: &mut Cx<'_, '_>) -> Outcome {
+    cx.set_shape(0, [Dim::Unknown]);
+    let [start, limit, delta] = [0, 1, 2].map(|index| single(cx, index));
+    let (start, limit, delta) = (start?, limit?, delta?);
+    let elem = cx.elem(0)?;
+    if [1, 2].iter().any(|&index| cx.elem(index).is_ok_and(|other| other != elem)) {
+        return Err(cx.fail(&TYPES_DIFFER, "start, limit and step must have the same type"));
+    }
+    let count = match (start, limit, delta) {
+        (Elem::Int(_), Elem::Int(_), Elem::Int(Dim::Known(0))) => Dim::Unknown,
+        (Elem::Int(start), Elem::Int(limit), Elem::Int(delta)) => {
+            let distance = cx.dims().sub(limit, start);
+            let steps = cx.dims().ceil_div(distance, delta);
+            cx.max(steps, Dim::Known(0))
+        }
+        _ => count_floats(elem, start, limit, delta).map_or(Dim::Unknown, Dim::Known),
+    };
+    cx.set_shape(0, [count]);
+    Ok(())
+}
+
+/// The one element of an input.
+fn single(cx: &mut Cx<'_, '_>, index: usize) -> Outcome<Elem> {
+    match cx.content(index).as_deref() {
+        Some(&[Elem::Unknown]) => Err(Stop::Unknown),
+        Some(&[elem]) => Ok(elem),
+        _ => Err(Stop::Unknown),
+    }
+}
+
+/// How many steps fit, if all ways to compute that agree.
+fn count_floats(elem: ElemType, start: Elem, limit: Elem, delta: Elem) -> Option<i64> {
+    let (start, limit, delta) = (start.to_f64()?, limit.to_f64()?, delta.to_f64()?);
+    let double = ((limit - start) / delta).ceil();
+    let agree = match elem {
+        ElemType::Double => true,
+        ElemType::Float => {
+            let distance = limit as f32 - start as f32;
+            let single = (distance / delta as f32).ceil();
+            [(f64::from(distance) / delta).ceil(), f64::from(single)].iter().all(|&other| other == double)
+        }
+        _ => false,
+    };
+    let count = double.max(0.0);
+    (agree && delta != 0.0 && double.is_finite() && count < 1e15).then_some(count as i64)
+}
+
+/// Integers are followed; floats that are none are left out, as runtimes differ in adding them up.
+fn values(cx: &mut Cx<'_, '_>) -> Outcome {
+    let Some(&[Dim::Known(count)]) = cx.output_ty(0).dims() else { return Err(Stop::Unknown) };
+    let (start, delta) = (single(cx, 0)?.dim(), single(cx, 2)?.dim());
+    let elem = cx.elem(0)?;
+    if count > i64::try_from(cx.state.options.limits.content).unwrap_or(i64::MAX) {
+        return Err(Stop::Unknown);
+    }
+    let elems: Vec<Elem> = (0..count)
+        .map(|step| {
+            let distance = cx.dims().mul(delta, Dim::Known(step));
+            let value = cx.dims().add(start, distance);
+            fit(cx, elem, Elem::int(value))
+        })
+        .collect();
+    cx.set_content(0, elems);
+    Ok(())
+}

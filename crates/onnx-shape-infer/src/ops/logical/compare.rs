@@ -1,0 +1,62 @@
+//! Comparison and logic of two tensors that broadcast, and `Not`.
+//!
+//! Until version 6 the second input is laid along given axes of the first one, which alone decides the shape. Elements are
+//! followed in three values: what holds for all sizes, what for none, and what is not known.
+
+use onnx_schema::op;
+
+use crate::content::Elem;
+use crate::cx::{Cx, Outcome};
+use crate::family::broadcast::{LAID, aligned, all, zip};
+use crate::family::comparison::{and, at_most, equal, less, or, pairs, truth, xor};
+use crate::family::elementwise::like_first;
+use crate::registry::{OpRules, infer, since};
+
+pub(in crate::ops) const RULES: &[OpRules] = &[
+    infer(op::AND, LAID).values(&[since(1, |cx| laid(cx, logic_and)), since(7, logic_and)]),
+    infer(op::EQUAL, LAID).values(&[since(1, |cx| laid(cx, same)), since(7, same)]),
+    infer(op::GREATER, LAID).values(&[since(1, |cx| laid(cx, greater)), since(7, greater)]),
+    infer(op::GREATER_OR_EQUAL, &[since(12, all)])
+        .values(&[since(12, |cx| pairs(cx, |cx, a, b| at_most(cx, b, a)))]),
+    infer(op::LESS, LAID).values(&[since(1, |cx| laid(cx, smaller)), since(7, smaller)]),
+    infer(op::LESS_OR_EQUAL, &[since(12, all)]).values(&[since(12, |cx| pairs(cx, at_most))]),
+    infer(op::NOT, &[since(1, like_first)]).values(&[since(1, not)]),
+    infer(op::OR, LAID).values(&[since(1, |cx| laid(cx, logic_or)), since(7, logic_or)]),
+    infer(op::XOR, LAID).values(&[since(1, |cx| laid(cx, logic_xor)), since(7, logic_xor)]),
+];
+
+fn laid(cx: &mut Cx<'_, '_>, values: fn(&mut Cx<'_, '_>) -> Outcome) -> Outcome {
+    aligned(cx)?;
+    values(cx)
+}
+
+fn same(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, equal)
+}
+
+fn smaller(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, less)
+}
+
+fn greater(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, |cx, a, b| less(cx, b, a))
+}
+
+fn logic_and(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, |_, a, b| and(truth(a), truth(b)))
+}
+
+fn logic_or(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, |_, a, b| or(truth(a), truth(b)))
+}
+
+fn logic_xor(cx: &mut Cx<'_, '_>) -> Outcome {
+    pairs(cx, |_, a, b| xor(truth(a), truth(b)))
+}
+
+fn not(cx: &mut Cx<'_, '_>) -> Outcome {
+    zip(cx, &[0], |_, elems| match elems.first().copied().and_then(truth) {
+        Some(value) => Elem::bool(!value),
+        None => Elem::Unknown,
+    })
+}

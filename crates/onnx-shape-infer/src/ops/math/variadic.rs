@@ -1,0 +1,29 @@
+//! `Max`, `Mean`, `Min`, `Sum`: any number of tensors, element by element.
+//!
+//! Until version 7 all have the same shape, from version 8 on they broadcast. As in the reference, the older versions take
+//! the shape of the first input without a look at the others. Elements are followed but for the mean.
+
+use onnx_schema::op;
+
+use crate::cx::{Cx, Outcome};
+use crate::family::arithmetic::{Op, fold};
+use crate::family::broadcast;
+use crate::family::elementwise::like_first;
+use crate::fault::MISSING;
+use crate::registry::{OpRules, Row, infer, since};
+
+const ROWS: &[Row] = &[since(1, like_first), since(8, all)];
+
+pub(in crate::ops) const RULES: &[OpRules] = &[
+    infer(op::MAX, ROWS).values(&[since(1, |cx| fold(cx, Op::Max))]),
+    infer(op::MEAN, ROWS),
+    infer(op::MIN, ROWS).values(&[since(1, |cx| fold(cx, Op::Min))]),
+    infer(op::SUM, ROWS).values(&[since(1, |cx| fold(cx, Op::Add))]),
+];
+
+fn all(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.input_count() == 0 {
+        return Err(cx.fail(&MISSING, "at least one input is needed"));
+    }
+    broadcast::all(cx)
+}
