@@ -72,6 +72,12 @@ impl Cx<'_, '_> {
         self.state.facts.le_by_algebra(&self.state.exprs, a, b)
     }
 
+    /// Whether a dimension is known to be at least 0, as a size must be.
+    #[must_use]
+    pub fn is_size(&self, dim: Dim) -> bool {
+        self.dims_le(Dim::Known(0), dim) == Some(true)
+    }
+
     /// The smaller of two dimensions, by all that is known about symbols.
     pub fn min(&mut self, a: Dim, b: Dim) -> Dim {
         self.state.exprs.min_in(a, b, &self.state.facts)
@@ -161,6 +167,23 @@ impl Cx<'_, '_> {
                 Ok(self.dims().bcast(a, b))
             }
         }
+    }
+
+    /// A new symbol for a size of an output that is not known, of which is known that it is at most `most`. The same call
+    /// gives the same symbol, so that outputs can share it.
+    pub fn size_at_most(&mut self, output: usize, axis: usize, most: Dim) -> Dim {
+        if most == Dim::Known(0) {
+            return most;
+        }
+        let Some(value) = self.node.output(output) else { return Dim::Unknown };
+        let symbol = self.state.fresh(value, u32::try_from(axis).unwrap_or(u32::MAX));
+        if let Some(hi) = self.state.facts.bounds(&self.state.exprs, most).hi {
+            self.state.facts.bound(symbol, None, Some(hi));
+        }
+        if most.known().is_none() && !most.is_unknown() {
+            self.prove(Relation::AtMost(Dim::Var(symbol), most));
+        }
+        Dim::Var(symbol)
     }
 
     /// The number of elements of a shape.

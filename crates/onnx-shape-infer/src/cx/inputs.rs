@@ -158,6 +158,12 @@ impl<'m> Cx<'_, 'm> {
         content.iter().map(|elem| elem.known()).collect::<Option<_>>().ok_or(Stop::Unknown)
     }
 
+    /// The greatest number of elements of a tensor that is followed.
+    #[must_use]
+    pub const fn content_limit(&self) -> usize {
+        self.state.options.limits.content
+    }
+
     /// The tensor that an input always is, of any size and type: an initializer that no caller can override. Nothing of it
     /// has been read.
     #[must_use]

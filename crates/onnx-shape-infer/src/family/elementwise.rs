@@ -1,6 +1,8 @@
 //! Operators that treat each element by itself.
 
+use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
+use crate::family::layout::{Sizes, Small, fill};
 
 /// The first output has the shape of the first input; its element type follows from the schema.
 pub(crate) fn like_first(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -19,4 +21,15 @@ pub(crate) fn keep_elements(cx: &mut Cx<'_, '_>) -> Outcome {
         cx.set_content(0, content.iter().copied());
     }
     Ok(())
+}
+
+/// The first output, whose shape has been set, holds the elements of the first input again and again along its axes; input
+/// axes that it has more of are repeated from the front.
+pub(crate) fn repeat_first(cx: &mut Cx<'_, '_>) -> Outcome {
+    let data = Small::of(cx, 0)?;
+    fill(cx, 0, |at| {
+        let inner = at.iter().skip(at.len().saturating_sub(data.sizes.len()));
+        let from: Option<Sizes> = inner.zip(&data.sizes).map(|(&at, &size)| at.checked_rem(size)).collect();
+        from.map_or(Elem::Unknown, |from| data.at(&from))
+    })
 }

@@ -7,4 +7,5 @@ pub(crate) mod element;
 pub(crate) mod element_type;
 pub(crate) mod elementwise;
 pub(crate) mod join;
+pub(crate) mod layout;
 pub(crate) mod window;

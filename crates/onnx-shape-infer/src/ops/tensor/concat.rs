@@ -3,10 +3,10 @@
 //! Until version 3 the axis may be left out and is 1 then.
 
 use onnx_schema::{attr, op};
-use onnx_types::Dim;
 
 use crate::content::Elem;
-use crate::cx::{Cx, Outcome, Stop};
+use crate::cx::{Cx, Outcome};
+use crate::family::layout::{Sizes, Small, fill};
 use crate::fault::{MISSING, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
@@ -41,25 +41,24 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
     Ok(())
 }
 
-/// Vectors are joined; tensors of higher rank are not followed.
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {
-    let mut elems = Vec::new();
+    let axis = cx.int(attr::AXIS)?.unwrap_or(1);
+    let rank = cx.rank(0)?;
+    let axis = cx.axis(axis, rank)?;
+    let mut parts = Vec::with_capacity(cx.input_count());
     for index in 0..cx.input_count() {
-        if cx.rank(index)? != 1 {
-            return Err(Stop::Unknown);
-        }
-        match (cx.content(index), cx.shape(index)?.first()) {
-            (Some(content), _) => elems.extend(content.iter().copied()),
-            (None, Some(&Dim::Known(count))) => {
-                let count = usize::try_from(count).map_err(|_| Stop::Unknown)?;
-                if count > cx.state.options.limits.content {
-                    return Err(Stop::Unknown);
-                }
-                elems.extend(std::iter::repeat_n(Elem::Unknown, count));
-            }
-            (None, _) => return Err(Stop::Unknown),
-        }
+        parts.push(Small::any(cx, index)?);
     }
-    cx.set_content(0, elems);
-    Ok(())
+    fill(cx, 0, |at| {
+        let mut from = Sizes::from_slice(at);
+        let Some(left) = from.get_mut(axis) else { return Elem::Unknown };
+        for (nth, part) in parts.iter().enumerate() {
+            let size = part.sizes.get(axis).copied().unwrap_or(0);
+            match left.checked_sub(size) {
+                Some(rest) => *left = rest,
+                None => return parts.get(nth).map_or(Elem::Unknown, |part| part.at(&from)),
+            }
+        }
+        Elem::Unknown
+    })
 }

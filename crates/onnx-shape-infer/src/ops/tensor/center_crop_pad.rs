@@ -1,0 +1,41 @@
+//! `CenterCropPad`: axes cut or padded to given sizes, all of them or the named ones.
+//!
+//! A negative size is not known to be anything: runtimes disagree, and the reference writes it down as it is.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+
+use crate::cx::{Cx, Ints, Outcome, Param};
+use crate::family::layout::Sizes;
+use crate::fault::{BAD_VALUE, WRONG_RANK};
+use crate::registry::{OpRules, infer, since};
+use crate::ty::Dims;
+
+pub(super) const RULES: OpRules = infer(op::CENTER_CROP_PAD, &[since(18, center)]);
+
+fn center(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.rank(1).is_ok_and(|rank| rank != 1) {
+        return Err(cx.fail(&WRONG_RANK, "the given sizes must be a vector"));
+    }
+    let mut dims = cx.shape(0)?;
+    let rank = dims.len();
+    let axes: Sizes = match cx.param(Param::Attr(attr::AXES))? {
+        Ints::Known(axes) => {
+            cx.axes(&axes, rank)?;
+            axes.iter().map(|&axis| cx.axis(axis, rank)).collect::<Outcome<_>>()?
+        }
+        _ => (0..rank).collect(),
+    };
+    let sizes = cx.elements(1).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len()));
+    if sizes.len() != axes.len() {
+        let (count, axes) = (sizes.len(), axes.len());
+        return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} sizes for {axes} axes")));
+    }
+    for (&axis, &size) in axes.iter().zip(&sizes) {
+        if let Some(slot) = dims.get_mut(axis) {
+            *slot = if cx.is_size(size) { size } else { Dim::Unknown };
+        }
+    }
+    cx.set_shape(0, dims);
+    Ok(())
+}

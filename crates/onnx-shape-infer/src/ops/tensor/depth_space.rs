@@ -1,0 +1,48 @@
+//! `DepthToSpace` and `SpaceToDepth`: blocks of the two spatial axes as channels, and back.
+//!
+//! What is divided must be divisible, which is proved by the node's being valid. The reference rounds numbers that are not;
+//! here nothing is said about them.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+
+use crate::cx::{Cx, Outcome};
+use crate::facts::Relation;
+use crate::fault::{BAD_ATTRIBUTE, WRONG_RANK};
+use crate::registry::{OpRules, infer, since};
+
+pub(super) const DEPTH_TO_SPACE: OpRules = infer(op::DEPTH_TO_SPACE, &[since(1, |cx| blocks(cx, true))]);
+
+pub(super) const SPACE_TO_DEPTH: OpRules = infer(op::SPACE_TO_DEPTH, &[since(1, |cx| blocks(cx, false))]);
+
+fn blocks(cx: &mut Cx<'_, '_>, to_space: bool) -> Outcome {
+    let block = cx.int_or(attr::BLOCKSIZE, 0)?;
+    if block <= 0 {
+        return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("the size of blocks is {block}")));
+    }
+    let dims = cx.shape(0)?;
+    let &[batch, channels, height, width] = dims.as_slice() else {
+        let rank = dims.len();
+        return Err(cx.fail(&WRONG_RANK, format_args!("the input has rank {rank} where 4 is needed")));
+    };
+    let block = Dim::Known(block);
+    let area = cx.dims().mul(block, block);
+    let dims = if to_space {
+        let channels = divided(cx, channels, area);
+        [batch, channels, cx.dims().mul(height, block), cx.dims().mul(width, block)]
+    } else {
+        let channels = cx.dims().mul(channels, area);
+        [batch, channels, divided(cx, height, block), divided(cx, width, block)]
+    };
+    cx.set_shape(0, dims);
+    Ok(())
+}
+
+/// The quotient of a size that is divisible in every valid run.
+pub(super) fn divided(cx: &mut Cx<'_, '_>, dim: Dim, by: Dim) -> Dim {
+    let quotient = cx.dims().exact_div(dim, by);
+    if dim.known().is_none() && !quotient.is_unknown() {
+        cx.prove(Relation::Divides(by, dim));
+    }
+    quotient
+}

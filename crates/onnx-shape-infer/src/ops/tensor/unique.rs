@@ -1,0 +1,89 @@
+//! `Unique`: the different elements, or the different slices along an axis, where each stood first, which of them each
+//! element is, and how often each occurs.
+//!
+//! How many there are is one new symbol for all outputs, where the reference makes one for each: at most as many as there
+//! are elements or slices. Elements that are all known integers are counted.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+
+use crate::content::Elem;
+use crate::cx::{Cx, Outcome, Stop};
+use crate::registry::{OpRules, infer, since};
+use crate::ty::Dims;
+
+pub(super) const RULES: OpRules = infer(op::UNIQUE, &[since(11, unique)]).values(&[since(11, values)]);
+
+fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
+    for output in 1..cx.output_count() {
+        cx.set_shape(output, [Dim::Unknown]);
+    }
+    let axis = cx.int(attr::AXIS)?;
+    let (mut dims, at, all) = match (axis, cx.shape(0)) {
+        (None, dims) => {
+            let all = dims.map_or(Dim::Unknown, |dims| cx.product(&dims));
+            (Dims::from_slice(&[all]), 0, all)
+        }
+        (Some(axis), dims) => {
+            let dims = dims?;
+            let at = cx.axis(axis, dims.len())?;
+            let all = dims.get(at).copied().unwrap_or_default();
+            (dims, at, all)
+        }
+    };
+    let count = match distinct(cx) {
+        Ok(distinct) => i64::try_from(distinct.list.len()).map_or(Dim::Unknown, Dim::Known),
+        // One place for the symbol that all outputs share.
+        Err(_) => match (0..cx.output_count()).find(|&output| cx.has_output(output)) {
+            Some(output) => cx.size_at_most(output, at, all),
+            None => Dim::Unknown,
+        },
+    };
+    if let Some(slot) = dims.get_mut(at) {
+        *slot = count;
+    }
+    cx.set_shape(0, dims);
+    for (output, size) in [(1, count), (2, all), (3, count)] {
+        cx.set_shape(output, [size]);
+    }
+    Ok(())
+}
+
+/// The different integers of the input.
+struct Distinct {
+    /// Each with the place where it stood first and how often it occurs, in the order of the output.
+    list: Vec<(i64, usize, usize)>,
+    all: Vec<i64>,
+}
+
+fn distinct(cx: &mut Cx<'_, '_>) -> Outcome<Distinct> {
+    if cx.int(attr::AXIS)?.is_some() {
+        return Err(Stop::Unknown);
+    }
+    let all = cx.numbers(0)?.into_vec();
+    let mut list: Vec<(i64, usize, usize)> = Vec::new();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&at| (all.get(at).copied(), at));
+    for at in order {
+        let Some(&value) = all.get(at) else { continue };
+        match list.last_mut() {
+            Some((last, _, count)) if *last == value => *count += 1,
+            _ => list.push((value, at, 1)),
+        }
+    }
+    if cx.int_or(attr::SORTED, 1)? == 0 {
+        list.sort_by_key(|&(_, first, _)| first);
+    }
+    Ok(Distinct { list, all })
+}
+
+fn values(cx: &mut Cx<'_, '_>) -> Outcome {
+    let Distinct { list, all } = distinct(cx)?;
+    let place = |at: usize| i64::try_from(at).map_or(Elem::Unknown, |at| Elem::Int(Dim::Known(at)));
+    cx.set_content(0, list.iter().map(|&(value, _, _)| Elem::Int(Dim::Known(value))));
+    cx.set_content(1, list.iter().map(|&(_, first, _)| place(first)));
+    let found = |value: &i64| list.iter().position(|(other, _, _)| other == value);
+    cx.set_content(2, all.iter().map(|value| found(value).map_or(Elem::Unknown, place)));
+    cx.set_content(3, list.iter().map(|&(_, _, count)| place(count)));
+    Ok(())
+}
