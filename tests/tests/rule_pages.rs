@@ -80,7 +80,8 @@ const TOO_LONG: &[&str] = &["function-calls-too-deep", "too-many-functions"];
 
 #[test]
 fn every_rule_of_the_checker_has_both_examples() {
-    for rule in onnx_check::RULES {
+    // Operator set documents are no models; their pages are proved beside the other tests of such documents.
+    for rule in onnx_check::RULES.into_iter().filter(|rule| !rule.explain.contains("```textproto")) {
         let examples = examples(rule.explain);
         let has = |wanted: &str| examples.iter().any(|(heading, _)| *heading == wanted);
         assert_eq!(has("Wrong") && has("Right"), !TOO_LONG.contains(&rule.slug), "{}", rule.slug);

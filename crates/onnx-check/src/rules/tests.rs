@@ -49,9 +49,16 @@ fn pages_have_the_five_headings_and_mark_the_defect() {
         let headings: Vec<_> = lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(headings, ["What", "Why", "Wrong", "Right", "Spec"], "{}", rule.slug);
         assert_eq!(lines().next(), Some(format!("# {}", rule.slug).as_str()));
-        let marks: Vec<_> = lines().filter_map(|line| line.split_once("# error: ")).collect();
-        let id = rule.id().to_string();
-        assert!(!marks.is_empty() && marks.iter().all(|&(_, code)| code == id), "{}", rule.slug);
+        // A mark may say where else the finding is, and end in a part of the message: `# note@file: ONNX2007 "text"`. A
+        // line may have several, because what one rule finds wrong may be wrong for another as well.
+        let code = |mark: &'static str| {
+            let (severity, finding) = mark.split_once(": ")?;
+            let severity = severity.split('@').next()?;
+            let is_mark = ["error", "warning", "note"].contains(&severity);
+            is_mark.then(|| finding.split_whitespace().next()).flatten()
+        };
+        let marks: Vec<_> = lines().flat_map(|line| line.split("# ").skip(1)).filter_map(code).collect();
+        assert!(marks.contains(&rule.id().to_string().as_str()), "{}: {marks:?}", rule.slug);
         // `onnx` is read as ONNX text, `textproto` as an operator set document; `text` shows what that text cannot say.
         let fences: Vec<_> = lines().filter(|line| line.starts_with("```")).collect();
         let kind = fences.first().copied();
