@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 use onnx_check::{CheckOptions, ExternalFiles, check};
-use onnx_diag::Rule;
+use onnx_diag::{Rule, Sink};
+use onnx_ir::Model;
+use onnx_shape_infer::{Options, infer};
 use onnx_tests::filetests::expect::{Finding, Strictness, compare, expectations};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::MemoryData;
@@ -23,11 +25,20 @@ fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
         recommendations: RECOMMENDATIONS.contains(&rule.slug),
         ..CheckOptions::default()
     };
+    let is_of_inference = onnx_shape_infer::fault::RULES.iter().any(|other| other.code == rule.code);
     let sink = match parse_model(text, &ParseOptions::default()) {
+        Ok(model) if is_of_inference => inferred(model),
         Ok(model) => check(&model, &options),
         Err(error) => error.into_findings(),
     };
     sink.diagnostics().iter().map(Finding::new).collect()
+}
+
+/// What inference finds, with everything it can be asked for.
+fn inferred(mut model: Model) -> Sink {
+    let mut options = Options::default();
+    options.check_types = true;
+    infer(&mut model, &options).findings().clone()
 }
 
 /// The ONNX texts on a page, each with the heading it stands under.
@@ -71,6 +82,7 @@ fn faults(rule: &Rule) -> String {
 #[test]
 fn examples_hold() {
     let rules = onnx_text::rules::ALL.iter().chain(onnx_codec::rules::ALL).copied().chain(onnx_check::RULES);
+    let rules = rules.chain(onnx_shape_infer::fault::RULES.iter().copied());
     let faults: String = rules.map(faults).collect();
     assert!(faults.is_empty(), "\n{faults}");
 }
