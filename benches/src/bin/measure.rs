@@ -238,7 +238,7 @@ fn status(key: &str) -> Result<u64> {
 
 /// Reads a model by a map and writes it elsewhere.
 fn copy(from: &str, to: &str, fsync: bool) -> Result {
-    let segments = encode(&decode(read(from, ReadMode::Map)?));
+    let segments = encode(&decode(read(from, ReadMode::MapAll)?));
     if fsync { Ok(write_segments(to, &segments)?) } else { Ok(write_plain(to, &segments)?) }
 }
 

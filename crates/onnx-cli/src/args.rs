@@ -94,6 +94,11 @@ impl InputArgs {
     pub(crate) const fn mode(&self) -> ReadMode {
         if self.no_map { ReadMode::Memory } else { ReadMode::Map }
     }
+
+    /// How to read a file that will be written elsewhere as a whole.
+    pub(crate) const fn mode_of_copy(&self) -> ReadMode {
+        if self.no_map { ReadMode::Memory } else { ReadMode::MapAll }
+    }
 }
 
 const CHECK_EXAMPLES: &str = "\

@@ -6,7 +6,7 @@ use onnx_types::tensor::NoData;
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format;
-use crate::input::{Loaded, display_name, is_stdin, load};
+use crate::input::{Loaded, display_name, is_stdin, load_to_copy};
 use crate::output::Out;
 use crate::progress::Progress;
 use crate::{size, store};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     store::refuse_terminal(&args.output_file, format)?;
     let progress = Progress::start("converting", 1);
     progress.begin(&display_name(&args.input_file));
-    let mut loaded = load(&args.input_file, &args.input)?;
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(out));
     let files = move_weights(&mut loaded, args, out)?;
     store::write(&loaded.model, &args.output_file, format, &files, progress, out)?;

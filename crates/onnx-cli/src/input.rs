@@ -56,7 +56,7 @@ impl Loaded {
 
     /// Whether files are mapped, so that taking weights from them takes no memory.
     pub(crate) fn is_mapped(&self) -> bool {
-        self.mode == ReadMode::Map
+        self.mode.is_mapped()
     }
 }
 
@@ -74,10 +74,18 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
     load_as(path, args, Part::Model)
 }
 
+/// Reads a model that will be written elsewhere as a whole.
+pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
+    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model)
+}
+
 /// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    let format = args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx);
-    load_part(path, format, args.mode(), part)
+    load_part(path, format_of(path, args), args.mode(), part)
+}
+
+fn format_of(path: &Path, args: &InputArgs) -> Format {
+    args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx)
 }
 
 /// Reads a model, or a part of one that stands alone.

@@ -24,21 +24,25 @@ use std::io;
 use bytes::Bytes;
 use memmap2::MmapOptions;
 
-/// Maps the first `len` bytes of a file, which must be its size.
+/// Maps the first `len` bytes of a file, which must be its size; with `whole`, the system reads all of them beforehand.
 ///
 /// # Errors
 ///
 /// When the operating system refuses, or the file is shorter than `len` once it is mapped.
-pub(crate) fn map(file: &File, len: u64) -> io::Result<Bytes> {
+pub(crate) fn map(file: &File, len: u64, whole: bool) -> io::Result<Bytes> {
     // An empty map is an error for the operating system.
     if len == 0 {
         return Ok(Bytes::new());
     }
     let size = usize::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut options = MmapOptions::new();
+    if whole {
+        options.populate();
+    }
     // SAFETY: the map is read-only and private, and lives as long as the `Bytes` that own it, so the memory is valid for
     // their lifetime. What remains is the contract of `ReadMode::Map`, by which the caller vouches that nobody truncates
     // or changes the file meanwhile; the module says what happens otherwise.
-    let map = unsafe { MmapOptions::new().len(size).map_copy_read_only(file)? };
+    let map = unsafe { options.len(size).map_copy_read_only(file)? };
     if file.metadata()?.len() < len {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file shrank while it was opened"));
     }
@@ -54,9 +58,10 @@ mod tests {
     #[test]
     fn maps_and_checks_the_size() {
         let mut file = tempfile::tempfile().unwrap();
-        assert_eq!(map(&file, 0).unwrap(), Bytes::new());
+        assert_eq!(map(&file, 0, false).unwrap(), Bytes::new());
         file.write_all(b"0123456789").unwrap();
-        let bytes = map(&file, 10).unwrap();
+        let bytes = map(&file, 10, false).unwrap();
+        assert_eq!(map(&file, 10, true).unwrap(), bytes);
         let slice = bytes.slice(2..5);
         drop(bytes);
         drop(file);
@@ -67,7 +72,7 @@ mod tests {
     fn a_shorter_file_is_an_error() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0123456789").unwrap();
-        assert_eq!(map(&file, 11).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-        assert!(map(&file, u64::MAX).is_err());
+        assert_eq!(map(&file, 11, false).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert!(map(&file, u64::MAX, true).is_err());
     }
 }

@@ -38,6 +38,17 @@ pub enum ReadMode {
     /// use: truncation ends the process when a missing page is touched, overwriting changes bytes that were checked.
     /// Replacing the file by a rename does no harm. What is no regular file, such as a pipe, is copied.
     Map,
+    /// As [`Map`](Self::Map), and the system brings in the whole file at once, where it can. For who will look at all of
+    /// it: writing a model elsewhere then waits for no page. It still takes no memory of the process itself.
+    MapAll,
+}
+
+impl ReadMode {
+    /// Whether the contents are mapped, not copied.
+    #[must_use]
+    pub const fn is_mapped(self) -> bool {
+        matches!(self, Self::Map | Self::MapAll)
+    }
 }
 
 /// A file that cannot be read or written: what was tried, where, and what the system says.
@@ -84,8 +95,8 @@ fn read_from(path: &Path, mode: ReadMode) -> io::Result<Bytes> {
     if !metadata.is_file() {
         return read_stream(&mut file);
     }
-    if mode == ReadMode::Map {
-        return crate::mmap::map(&file, metadata.len());
+    if mode.is_mapped() {
+        return crate::mmap::map(&file, metadata.len(), mode == ReadMode::MapAll);
     }
     let mut contents = reserve(metadata.len())?;
     file.take(metadata.len()).read_to_end(&mut contents)?;

@@ -55,7 +55,7 @@ impl Handle {
 
     /// The whole file, mapped.
     pub(super) fn map(&self) -> Result<Bytes, DataErrorReason> {
-        crate::mmap::map(&self.file, self.identity.len).map_err(reason)
+        crate::mmap::map(&self.file, self.identity.len, false).map_err(reason)
     }
 
     /// A range of the file, which must be inside its size, copied.

@@ -245,7 +245,7 @@ impl FileSource {
         }
         let len = identity.len;
         let contents = match self.mode {
-            ReadMode::Map => Contents::Mapped(handle.map()?),
+            ReadMode::Map | ReadMode::MapAll => Contents::Mapped(handle.map()?),
             ReadMode::Memory => {
                 files.keep_open(&key);
                 Contents::Open(Arc::new(handle))
