@@ -1,9 +1,11 @@
 //! Windows that slide along the spatial axes of a tensor: convolution, pooling, and the transposes of both.
 //!
 //! With padding `p` before and `q` behind, a stride `s`, and an extent `e = d*(k-1) + 1` of a kernel of `k` elements that
-//! stand `d` apart, an axis of size `H` has room for `(H + p + q - e)//s + 1` windows. That is right for every size for
-//! which the node runs: where the division is of a negative number, no window fits, and the node has no valid run or an
-//! empty result. Padding that is computed (`SAME_UPPER`, `SAME_LOWER`) gives `ceil(H / s)`, which is 0 for 0.
+//! stand `d` apart, an axis of size `H` has room for `(H + p + q - e)//s + 1` windows. Where the division is of a negative
+//! number, no window fits. A convolution has no run then; onnxruntime pools nevertheless, and divides towards zero, as the
+//! reference does. So a number is claimed only where both roundings give it, and a symbolic result of a pool with a stride
+//! rests on a guard that a window fits. Padding that is computed (`SAME_UPPER`, `SAME_LOWER`) gives `ceil(H / s)`, which is 0
+//! for 0; that is what the specification says of dilated windows, too, for which onnxruntime pads a pool less.
 //!
 //! What is not guessed: padding that is both given and computed, where the two give different sizes, as runtimes disagree
 //! on which counts; and the last window of a pool that rounds up, as long as the version leaves it open (see [`Rounding`]).
@@ -168,7 +170,7 @@ impl Windows {
     ///
     /// With a finding when one would be negative.
     pub(crate) fn convolve(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim]) -> Outcome<Dims> {
-        self.pool(cx, sizes, Rounding::Down)
+        self.slide(cx, sizes, Rounding::Down, false)
     }
 
     /// The sizes of the result of a pool along the spatial axes `sizes`.
@@ -177,16 +179,21 @@ impl Windows {
     ///
     /// With a finding when one would be negative.
     pub(crate) fn pool(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], rounding: Rounding) -> Outcome<Dims> {
+        self.slide(cx, sizes, rounding, true)
+    }
+
+    /// `guarded`: the node may run although no window fits.
+    fn slide(&self, cx: &mut Cx<'_, '_>, sizes: &[Dim], rounding: Rounding, guarded: bool) -> Outcome<Dims> {
         let mut dims = Dims::with_capacity(sizes.len());
         for (&size, window) in sizes.iter().zip(&self.axes) {
             let computed = match self.padding {
-                Padding::Given => window.count(cx, size, rounding),
-                Padding::Valid => window.bare().count(cx, size, rounding),
+                Padding::Given => window.count(cx, size, rounding, guarded),
+                Padding::Valid => window.bare().count(cx, size, rounding, guarded),
                 Padding::Same => cx.dims().ceil_div(size, Dim::Known(window.stride)),
                 Padding::Undefined => Dim::Unknown,
             };
             let size = if self.pads_twice() {
-                let given = window.count(cx, size, rounding);
+                let given = window.count(cx, size, rounding, guarded);
                 agreed(computed, given)
             } else {
                 computed
@@ -235,7 +242,7 @@ impl Window {
     }
 
     /// How many windows an axis has.
-    fn count(self, cx: &mut Cx<'_, '_>, size: Dim, rounding: Rounding) -> Dim {
+    fn count(self, cx: &mut Cx<'_, '_>, size: Dim, rounding: Rounding, guarded: bool) -> Dim {
         let extent = self.extent(cx);
         let stride = Dim::Known(self.stride);
         let (before, after) = (Dim::Known(self.before), Dim::Known(self.after));
@@ -243,7 +250,15 @@ impl Window {
         let padded = cx.dims().add(inner, after);
         let room = cx.dims().sub(padded, extent);
         if rounding == Rounding::Down {
-            let steps = cx.dims().floor_div(room, stride);
+            let steps = match room {
+                Dim::Known(room) => self.steps(room),
+                _ => {
+                    if guarded && self.stride > 1 && cx.dims_le(extent, padded).is_none() {
+                        cx.assume(Relation::AtMost(extent, padded));
+                    }
+                    cx.dims().floor_div(room, stride)
+                }
+            };
             return cx.dims().add(steps, Dim::Known(1));
         }
         let steps = cx.dims().ceil_div(room, stride);
@@ -258,6 +273,16 @@ impl Window {
                 if rounding == Rounding::UpInside { inside } else { agreed(all, inside) }
             }
             None => Dim::Unknown,
+        }
+    }
+
+    /// The strides in a number of elements: where it is negative, only if rounding down and towards zero give the same, or
+    /// both give a negative number of windows.
+    fn steps(self, room: i64) -> Dim {
+        let (down, to_zero) = (room.checked_div_euclid(self.stride), room.checked_div(self.stride));
+        match (down, to_zero) {
+            (Some(down), Some(to_zero)) if down == to_zero || to_zero < -1 => Dim::Known(down),
+            _ => Dim::Unknown,
         }
     }
 
