@@ -20,6 +20,7 @@ pub mod data;
 pub mod generate;
 pub mod html;
 pub mod manifest;
+pub mod reference;
 pub mod report;
 pub mod rewrite;
 pub mod runner;

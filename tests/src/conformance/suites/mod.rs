@@ -1,6 +1,7 @@
 //! The suites, one file each.
 
 pub mod check;
+mod compat;
 pub mod infer;
 pub mod models;
 pub mod roundtrip;

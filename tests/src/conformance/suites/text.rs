@@ -5,6 +5,8 @@
 //! * the full text of its model parses, and the parsed model is written as the same bytes;
 //! * the text that is printed for people parses, unless tensors are elided, and so does the reference's subset.
 //!
+//! With the reference at hand, it reads what is printed for it: see [`compat`].
+//!
 //! For every recorded call of the reference's parser the verdict is the same, and the message, too, but for fields that
 //! hold their default.
 
@@ -22,9 +24,11 @@ use onnx_text::{
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, Kind, ReflectMessage as _, Value};
 
+use super::compat;
 use crate::conformance::data::{Case, Data, Feed, Group};
 use crate::conformance::generate::{self, Choices, Style};
 use crate::conformance::manifest::{self, Record};
+use crate::conformance::reference::Reference;
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::rewrite::Rewrite;
 use crate::conformance::runner::{Outcome, Suite};
@@ -48,6 +52,7 @@ pub struct TextSuite {
     model: MessageId,
     pool: DescriptorPool,
     recorded: Mutex<BTreeMap<String, Recorded>>,
+    reference: Reference,
 }
 
 impl TextSuite {
@@ -60,7 +65,7 @@ impl TextSuite {
         let schema = Schema::load()?;
         let model = schema.find("ModelProto").ok_or("the descriptors have no `ModelProto`")?;
         let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).map_err(|error| error.to_string())?;
-        Ok(Self { schema, model, pool, recorded: Mutex::default() })
+        Ok(Self { schema, model, pool, recorded: Mutex::default(), reference: Reference::default() })
     }
 
     /// Prints and parses the model in a file.
@@ -212,7 +217,7 @@ fn inside(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
     }
 }
 
-fn refused(kind: &str, error: &ParseError, text: &str) -> Failure {
+pub(super) fn refused(kind: &str, error: &ParseError, text: &str) -> Failure {
     let line = error.findings().diagnostics().first().and_then(|finding| match finding.locus.position() {
         Some(onnx_diag::Position::Text { line, .. }) => text.lines().nth(line as usize - 1),
         _ => None,
@@ -226,7 +231,7 @@ fn print(model: &Model, options: &PrintOptions<'_>) -> Result<String, Failure> {
         .map_err(|error| Failure::new("not-printed", error.to_string()))
 }
 
-fn write(model: &Model) -> Result<Bytes, Failure> {
+pub(super) fn write(model: &Model) -> Result<Bytes, Failure> {
     encode(model, &EncodeOptions::default())
         .map(|segments| segments.into_bytes())
         .map_err(|error| Failure::new("not-written", error.to_string()))
@@ -280,6 +285,10 @@ impl Suite for TextSuite {
             Ok(false) => outcome.counts.push(format!("{} unreadable", case.group.plural())),
             Err(failure) => outcome.failures.push(failure),
         }
+        let message = |bytes: &[u8]| self.message("onnx.ModelProto", bytes);
+        if let Err(failure) = compat::check(&self.reference, &case.bytes, message, &mut outcome) {
+            outcome.failures.push(failure);
+        }
         if case.bytes.len() > LARGE {
             return outcome;
         }
@@ -316,6 +325,9 @@ impl Suite for TextSuite {
             "generated equal",
             "generated unreadable",
             "rewritten equal",
+            "compat equal",
+            "compat with losses",
+            "compat too large",
         ];
         counts.map(|count| format!("text: {} {count}", report.count(count))).join("\n")
     }

@@ -1,0 +1,31 @@
+"""Parses texts with the reference implementation, one after the other, for the suite `text`.
+
+Each text comes with its length before it, as does each answer: a byte that says whether the text was accepted, then the
+message or the complaint. The first answer is the version.
+"""
+
+import struct
+import sys
+
+import onnx
+import onnx.parser
+
+
+def answer(accepted, content):
+    sys.stdout.buffer.write(struct.pack("<QB", len(content), accepted) + content)
+    sys.stdout.buffer.flush()
+
+
+def main():
+    answer(True, onnx.__version__.encode())
+    while header := sys.stdin.buffer.read(8):
+        text = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
+        try:
+            message = onnx.parser.parse_model(text.decode()).SerializeToString(deterministic=True)
+        except Exception as error:  # Whatever is raised is the answer.
+            answer(False, str(error).encode())
+        else:
+            answer(True, message)
+
+
+main()
