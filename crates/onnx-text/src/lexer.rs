@@ -223,6 +223,25 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Goes behind a string, whose opening quote comes next, whatever its escapes are; says whether it has an end.
+    pub(crate) fn skip_string(&mut self) -> bool {
+        self.bump();
+        loop {
+            let rest = self.rest();
+            let end = quote_or_escape(rest);
+            self.mark.at += end;
+            match rest.get(end) {
+                Some(b'"') => {
+                    self.bump();
+                    return true;
+                }
+                // An escape is two bytes at least; the second one may be a quote.
+                Some(_) => self.mark.at = self.mark.at.saturating_add(2).min(self.text.len()),
+                None => return false,
+            }
+        }
+    }
+
     /// The rest of a string from its first escape on.
     fn escaped(&mut self, start: usize) -> Result<Vec<u8>, LexError> {
         let mut content = self.slice(start, self.mark.at).to_vec();

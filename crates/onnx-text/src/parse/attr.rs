@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
             let attribute = self.name("the name of an attribute").and_then(|name| self.attribute(name));
             match attribute {
                 Ok(attribute) => attributes.push(attribute),
-                Err(error) => self.recover(start, Next::Attribute, error)?,
+                Err(error) => self.recover(start, Next::Item(b'>'), error)?,
             }
             if !self.lex.eat(b',') {
                 return self.expect(b'>');

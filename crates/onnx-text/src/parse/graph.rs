@@ -5,7 +5,8 @@ use onnx_types::{FieldMask, Symbol};
 
 use super::info::{Definition, Info, Initializer};
 use super::meta::Form;
-use super::{Parser, Result};
+use super::recover::Next;
+use super::{Parser, Result, Step};
 
 /// What must wait: a text says it before the nodes, but it refers to values that they define.
 #[derive(Default)]
@@ -60,10 +61,14 @@ impl<'a> Parser<'a> {
 
     /// Takes a graph in whose scope the parser is.
     pub(super) fn graph_inside(&mut self, graph: GraphId) -> Result {
-        let waiting = self.graph_head(graph)?;
-        self.nodes(graph)?;
-        self.references(graph, *waiting);
-        Ok(())
+        self.steps.push(Step::Graph(graph));
+        let result = self.graph_head(graph).and_then(|waiting| {
+            self.nodes(graph)?;
+            self.references(graph, *waiting);
+            Ok(())
+        });
+        self.steps.pop();
+        result
     }
 
     /// Takes everything before the nodes, and defines inputs and initializers.
@@ -132,7 +137,11 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
-            item(self)?;
+            self.lex.peek();
+            let start = self.lex.mark();
+            if let Err(error) = item(self) {
+                self.recover(start, Next::Item(b')'), error)?;
+            }
             if !self.lex.eat(b',') {
                 return self.expect(b')');
             }
@@ -146,11 +155,14 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
-            match self.definition(false)? {
-                Definition::Info(info) => waiting.value_info.push(info),
-                Definition::Initializer(initializer) | Definition::Both(_, initializer) => {
+            self.lex.peek();
+            let start = self.lex.mark();
+            match self.definition(false) {
+                Ok(Definition::Info(info)) => waiting.value_info.push(info),
+                Ok(Definition::Initializer(initializer) | Definition::Both(_, initializer)) => {
                     waiting.initializer(initializer);
                 }
+                Err(error) => self.recover(start, Next::Item(b'>'), error)?,
             }
             if !self.lex.eat(b',') {
                 return self.expect(b'>');

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
-use onnx_ir::{FunctionId, Loader, Model, NameSlot, NodeId, Origin, RecentNames};
+use onnx_ir::{FunctionId, GraphId, Loader, Model, NameSlot, NodeId, Origin, RecentNames};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{Symbol, Type};
 
@@ -110,6 +110,7 @@ fn parse<'a, T>(
         recent: RecentNames::new(),
         loader,
         findings: Sink::with(Policy::new(), Caps::NONE),
+        steps: Vec::new(),
         limits: options.limits,
         no_positions: options.no_positions,
         positions: Positions::default(),
@@ -136,6 +137,23 @@ fn parse<'a, T>(
 /// The result of parsing something; an error has been reported already.
 type Result<T = (), E = Reported> = std::result::Result<T, E>;
 
+/// Where the parser is.
+#[derive(Clone, Copy)]
+enum Step {
+    Graph(GraphId),
+    Function {
+        domain: Symbol,
+        name: Symbol,
+        overload: Symbol,
+    },
+    /// The next node of a graph, with what is known of it.
+    Node {
+        graph: GraphId,
+        op: Symbol,
+        name: Symbol,
+    },
+}
+
 struct Parser<'a> {
     lex: Lexer<'a>,
     /// The whole text, if all of it is text and needs no other form in the model.
@@ -146,6 +164,8 @@ struct Parser<'a> {
     /// Types by their spelling.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
+    /// What is open, the outermost first, for diagnostics.
+    steps: Vec<Step>,
     limits: Limits,
     no_positions: bool,
     positions: Positions,
@@ -168,7 +188,22 @@ impl<'a> Parser<'a> {
     fn error_at(&mut self, rule: &'static Rule, mark: Mark, length: usize, message: String) -> Reported {
         let (line, column) = self.position(mark);
         let length = u32::try_from(length).unwrap_or(u32::MAX).max(1);
-        self.findings.report(Diagnostic::new(rule, Locus::model().at_text(line, column, length), message))
+        let locus = self.locus().at_text(line, column, length);
+        self.findings.report(Diagnostic::new(rule, locus, message))
+    }
+
+    /// The graphs, functions and nodes that are open.
+    fn locus(&self) -> Locus {
+        let name = |symbol| self.model.str(symbol);
+        self.steps.iter().fold(Locus::model(), |locus, step| match *step {
+            Step::Graph(graph) => locus.graph(name(self.model.graph(graph).name())),
+            Step::Function { domain, name: function, overload } => {
+                locus.function(name(domain), name(function), name(overload))
+            }
+            Step::Node { graph, op, name: node } => {
+                locus.node(self.model.graph(graph).node_count(), name(op), name(node))
+            }
+        })
     }
 
     /// Reports an error about what was taken since `mark`.

@@ -7,7 +7,7 @@ use super::graph::Parameter;
 use super::info::{Definition, Info};
 use super::meta::Form;
 use super::recover::Next;
-use super::{Parser, Result};
+use super::{Parser, Result, Step};
 
 /// What stands before a function.
 #[derive(Default)]
@@ -225,7 +225,9 @@ impl<'a> Parser<'a> {
         record.mask = header.mask;
         let body = record.body();
         let outer = self.loader.enter(body, true);
+        self.steps.push(Step::Function { domain: header.domain, name, overload: header.overload });
         let result = self.function_inside(function, body);
+        self.steps.pop();
         self.leave(outer);
         self.model.own_default_graphs(function);
         self.depth = 0;

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::meta::Form;
 use super::recover::Next;
-use super::{Parser, Result};
+use super::{Parser, Result, Step};
 
 impl<'a> Parser<'a> {
     /// Takes the nodes of a graph, with the braces.
@@ -30,6 +30,14 @@ impl<'a> Parser<'a> {
 
     /// Takes a node and adds it to a graph.
     pub(super) fn node(&mut self, graph: GraphId) -> Result<NodeId> {
+        self.steps.push(Step::Node { graph, op: Symbol::EMPTY, name: Symbol::EMPTY });
+        let node = self.node_inside(graph);
+        self.steps.pop();
+        node
+    }
+
+    #[inline]
+    fn node_inside(&mut self, graph: GraphId) -> Result<NodeId> {
         self.lex.peek();
         let mark = self.lex.mark();
         let mut node = LoadedNode::default();
@@ -41,6 +49,9 @@ impl<'a> Parser<'a> {
         self.operands(&mut |_, name| outputs.push(name))?;
         self.expect(b'=')?;
         self.operator(&mut node)?;
+        if let Some(step) = self.steps.last_mut() {
+            *step = Step::Node { graph, op: node.op, name: node.name };
+        }
         if self.lex.eat(b'<') {
             self.attributes(&mut node.attributes)?;
         }

@@ -8,8 +8,8 @@ use crate::lexer::Mark;
 pub(super) enum Next {
     /// The beginning of a line inside a list of nodes, or the end of the list.
     Node,
-    /// The comma after an attribute, or the end of the list.
-    Attribute,
+    /// The comma after an item of a list, or the byte that ends the list.
+    Item(u8),
     /// The place after the body of a graph or function.
     Body,
 }
@@ -26,38 +26,28 @@ impl Parser<'_> {
         }
         let wrong = self.lex.mark().at.max(start.at);
         self.lex.rewind(start);
-        let mut depth = 0_usize;
+        let mut open = Open::default();
         let mut end = start.at;
         while let Some(byte) = self.lex.peek() {
             let mark = self.lex.mark();
             // What stands at the very place of the error may be the culprit, but also what comes next.
             let past = mark.at >= wrong && mark.at > start.at;
-            if depth == 0 && past {
-                let begins_line = self.lex.slice(end, mark.at).contains(&b'\n');
-                let begins_node =
-                    begins_line && (byte == b'[' || byte == b'"' || self.lex.peek_word().is_some());
-                let found = match next {
-                    Next::Node => byte == b'}' || begins_node,
-                    Next::Attribute => matches!(byte, b',' | b'>'),
-                    Next::Body => false,
-                };
-                if found {
-                    return Ok(());
-                }
+            if past && self.is_next(byte, end, next, &open) {
+                return Ok(());
             }
             match byte {
                 b'"' => {
-                    if self.lex.string().is_err() {
+                    if !self.lex.skip_string() {
                         return Err(error);
                     }
                     end = self.lex.mark().at;
                     continue;
                 }
-                b'(' | b'[' | b'{' | b'<' => depth += 1,
-                b'}' if depth == 0 => return if next == Next::Node { Ok(()) } else { Err(error) },
+                b'(' | b'[' | b'{' | b'<' => open.push(byte),
+                b'}' if !open.has(b'{') => return if next == Next::Node { Ok(()) } else { Err(error) },
                 b')' | b']' | b'}' | b'>' => {
-                    depth = depth.saturating_sub(1);
-                    if byte == b'}' && depth == 0 && next == Next::Body && past {
+                    open.close(byte);
+                    if byte == b'}' && open.is_empty() && next == Next::Body && past {
                         self.lex.bump();
                         return Ok(());
                     }
@@ -72,5 +62,93 @@ impl Parser<'_> {
             end = self.lex.mark().at;
         }
         Err(error)
+    }
+
+    /// Whether parsing can go on with the token that begins with `byte`; the one before it ends at `end`.
+    fn is_next(&mut self, byte: u8, end: usize, next: Next, open: &Open) -> bool {
+        match next {
+            Next::Item(last) if byte == last => !open.has(opening(last)),
+            Next::Item(_) => open.is_empty() && byte == b',',
+            Next::Body => false,
+            Next::Node if open.is_empty() && byte == b'}' => true,
+            Next::Node => {
+                let begins_line = self.lex.slice(end, self.lex.mark().at).contains(&b'\n');
+                let begins_node = byte == b'[' || byte == b'"' || self.lex.peek_word().is_some();
+                // A list of inputs that was not closed ends where a line looks like a node: nothing in it is set.
+                begins_line && begins_node && (open.is_empty() || (open.stack == b"(" && self.sets_name()))
+            }
+        }
+    }
+
+    /// Whether a name and an equals sign come next.
+    fn sets_name(&mut self) -> bool {
+        let mark = self.lex.mark();
+        let has_name = self.lex.word().is_some() || (self.lex.peek() == Some(b'"') && self.lex.skip_string());
+        let sets = has_name && self.lex.peek() == Some(b'=') && self.lex.second() != Some(b'>');
+        self.lex.rewind(mark);
+        sets
+    }
+}
+
+/// The brackets that are open, as far as the thing that is read over opened them.
+#[derive(Default)]
+struct Open {
+    stack: Vec<u8>,
+    /// How many of each kind, in the order `(`, `[`, `{`, `<`.
+    counts: [usize; 4],
+}
+
+impl Open {
+    const fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    fn count(&mut self, bracket: u8) -> &mut usize {
+        &mut self.counts[kind(bracket)]
+    }
+
+    const fn has(&self, bracket: u8) -> bool {
+        self.counts[kind(bracket)] > 0
+    }
+
+    fn push(&mut self, bracket: u8) {
+        self.stack.push(bracket);
+        *self.count(bracket) += 1;
+    }
+
+    fn pop(&mut self) -> Option<u8> {
+        let bracket = self.stack.pop()?;
+        *self.count(bracket) -= 1;
+        Some(bracket)
+    }
+
+    /// Takes a closing bracket. Only a brace is sure enough to close what was forgotten inside.
+    fn close(&mut self, closing: u8) {
+        let bracket = opening(closing);
+        if closing == b'}' {
+            while self.pop().is_some_and(|other| other != bracket) {}
+        } else if self.stack.last() == Some(&bracket) {
+            self.pop();
+        }
+    }
+}
+
+/// The number of a kind of brackets.
+const fn kind(opening: u8) -> usize {
+    match opening {
+        b'(' => 0,
+        b'[' => 1,
+        b'{' => 2,
+        _ => 3,
+    }
+}
+
+/// The bracket that another one closes.
+const fn opening(closing: u8) -> u8 {
+    match closing {
+        b')' => b'(',
+        b']' => b'[',
+        b'}' => b'{',
+        _ => b'<',
     }
 }

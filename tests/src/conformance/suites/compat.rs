@@ -9,7 +9,7 @@
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
-use prost_reflect::{DynamicMessage, ReflectMessage as _, prost::Message as _};
+use prost_reflect::{DynamicMessage, prost::Message as _};
 
 use super::text::{refused, write};
 use crate::conformance::reference::{Answer, Reference};
