@@ -99,3 +99,14 @@ fn every_rule_of_the_checker_has_both_examples() {
         assert_eq!(has("Wrong") && has("Right"), !TOO_LONG.contains(&rule.slug), "{}", rule.slug);
     }
 }
+
+#[test]
+fn every_rule_has_a_page() {
+    let rules = onnx_text::rules::ALL.iter().chain(onnx_codec::rules::ALL).copied().chain(onnx_check::RULES);
+    for rule in rules {
+        assert!(rule.explain.starts_with(&format!("# {}\n", rule.slug)), "{}", rule.slug);
+        for heading in ["What", "Why", "Wrong", "Right", "Spec"] {
+            assert!(rule.explain.contains(&format!("\n## {heading}\n")), "{}: {heading}", rule.slug);
+        }
+    }
+}

@@ -16,7 +16,7 @@ macro_rules! rules {
                 summary: $summary,
                 spec: "Protocol Buffers: Encoding",
                 reference: Reference::$reference,
-                explain: "",
+                explain: include_str!(concat!("rules/", $slug, ".md")),
             };
         )*
         /// All rules of this crate, by ascending code.

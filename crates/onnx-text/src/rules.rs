@@ -13,7 +13,7 @@ macro_rules! rules {
                 summary: $summary,
                 spec: "Textual Syntax",
                 reference: Reference::$reference,
-                explain: "",
+                explain: include_str!(concat!("rules/", $slug, ".md")),
             };
         )*
         /// All rules of this crate, by ascending code.
