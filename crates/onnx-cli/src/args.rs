@@ -415,6 +415,9 @@ pub(crate) struct ParseArgs {
     /// What the text holds.
     #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
     pub(crate) part: Part,
+    /// The model that the text was printed from, which has the data of the tensors that are elided in the text.
+    #[arg(long, value_name = "ORIGINAL", value_hint = ValueHint::FilePath)]
+    pub(crate) weights_from: Option<PathBuf>,
 }
 
 const FMT_EXAMPLES: &str = "\

@@ -10,6 +10,7 @@ use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, formats};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::Model;
+use onnx_text::ParseOptions;
 
 use crate::args::InputArgs;
 use crate::exit::Failure;
@@ -90,6 +91,21 @@ fn format_of(path: &Path, args: &InputArgs) -> Format {
 
 /// Reads a model, or a part of one that stands alone.
 pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part) -> Result<Loaded, Failure> {
+    load_with(path, format, mode, part, &ParseOptions::default())
+}
+
+/// Reads a text in which tensors may be elided, if `options` has the model that it was printed from.
+pub(crate) fn load_text(path: &Path, part: Part, options: &ParseOptions<'_>) -> Result<Loaded, Failure> {
+    load_with(path, Format::Onnxtxt, ReadMode::Memory, part, options)
+}
+
+fn load_with(
+    path: &Path,
+    format: Format,
+    mode: ReadMode,
+    part: Part,
+    options: &ParseOptions<'_>,
+) -> Result<Loaded, Failure> {
     let name = display_name(path);
     if format == Format::Onnxtxt && !part.has_text() {
         return Err(Failure::new(format_args!("{name}: ONNX text holds no such part alone"))
@@ -99,9 +115,9 @@ pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part)
     let len = bytes.len() as u64;
     let text = (format == Format::Onnxtxt).then(|| bytes.clone());
     let (Decoded { model, findings }, piece) = match format {
-        Format::Onnxtxt => {
-            part.parse(&bytes).map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?
-        }
+        Format::Onnxtxt => part
+            .parse(&bytes, options)
+            .map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?,
         _ => decode_as(&bytes, format, part).map_err(|failure| failure.about(&name))?,
     };
     let path = (!is_stdin(path)).then(|| path.to_owned());

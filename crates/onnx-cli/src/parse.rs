@@ -4,12 +4,14 @@ use std::io::{self, IsTerminal as _};
 
 use onnx_codec::ReadMode;
 use onnx_codec::file::write_segments;
+use onnx_text::{Originals, ParseOptions};
 
 use crate::args::ParseArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format::Format;
-use crate::input::{display_name, is_stdin, load_part};
+use crate::input::{display_name, is_stdin, load_part, load_text};
 use crate::output::Out;
+use crate::print::digest;
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -21,7 +23,14 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let progress = Progress::start("parsing", 1);
     progress.begin(&display_name(&args.input_file));
-    let loaded = load_part(&args.input_file, Format::Onnxtxt, ReadMode::Memory, args.part)?;
+    let original = args.weights_from.as_deref().map(|path| {
+        let format = Format::of(path).unwrap_or(Format::Onnx);
+        load_part(path, format, ReadMode::Map, args.part)
+    });
+    let original = original.transpose()?;
+    let originals = original.as_ref().map(|original| Originals::new(&original.model, Some(&digest)));
+    let options = ParseOptions { originals: originals.as_ref(), ..ParseOptions::default() };
+    let loaded = load_text(&args.input_file, args.part, &options)?;
     let encoded = loaded.piece.encode(&loaded.model)?;
     drop(progress);
     if to_stdout {

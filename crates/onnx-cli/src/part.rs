@@ -98,17 +98,20 @@ impl Part {
     }
 
     /// Reads a text. What [has none](Self::has_text) is read as a node.
-    pub(crate) fn parse(self, text: &[u8]) -> Result<(Decoded, Piece), ParseError> {
-        let options = ParseOptions::default();
+    pub(crate) fn parse(
+        self,
+        text: &[u8],
+        options: &ParseOptions<'_>,
+    ) -> Result<(Decoded, Piece), ParseError> {
         let (model, piece) = match self {
-            Self::Model => (parse_model(text, &options)?, Piece::Model),
-            Self::Graph => (parse_graph(text, &options)?, Piece::Graph),
+            Self::Model => (parse_model(text, options)?, Piece::Model),
+            Self::Graph => (parse_graph(text, options)?, Piece::Graph),
             Self::Function => {
-                let (model, function) = parse_function(text, &options)?;
+                let (model, function) = parse_function(text, options)?;
                 (model, Piece::Function(function))
             }
             _ => {
-                let (model, node) = parse_node(text, &options)?;
+                let (model, node) = parse_node(text, options)?;
                 (model, Piece::Node(node))
             }
         };

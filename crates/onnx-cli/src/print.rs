@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 /// The digest of a tensor's elements, whichever field holds them. Strings and invalid tensors have none.
-fn digest(tensor: &Tensor) -> Option<String> {
+pub(crate) fn digest(tensor: &Tensor) -> Option<String> {
     let mut digest = Sha256::new();
     tensor.chunks(&NoData).ok()?.for_each(|chunk| digest.update(&chunk));
     let mut text = String::from("sha256:");

@@ -58,11 +58,13 @@ mod elements;
 mod error;
 mod lexer;
 mod limits;
+mod originals;
 mod parse;
 mod print;
 pub mod rules;
 
 pub use error::{ParseError, PrintError};
 pub use limits::Limits;
+pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node};

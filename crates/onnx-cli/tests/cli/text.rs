@@ -55,6 +55,26 @@ fn large_tensors_are_left_out() {
 }
 
 #[test]
+fn what_was_left_out_comes_from_the_original() {
+    let folder = Folder::with("in.onnx", models::small());
+    for print in ["print in.onnx", "print in.onnx --digest"] {
+        let text = onnx(&folder, print).exits(0).out;
+        folder.put("short.onnxtxt", &text);
+        onnx(&folder, "parse short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
+        assert_eq!(onnx(&folder, "print out.onnx --digest").out, onnx(&folder, "print in.onnx --digest").out);
+        // What is edited stays so; what is another tensor is refused.
+        folder.put("wrong.onnxtxt", text.replace("500", "501"));
+        let run = onnx(&folder, "parse wrong.onnxtxt -o wrong.onnx --weights-from in.onnx").exits(1);
+        run.says("no such tensor of this type and these dimensions");
+    }
+    let text = onnx(&folder, "print in.onnx --digest").exits(0).out;
+    folder.put("other.onnxtxt", text.replace("sha256:2da4", "sha256:2da5"));
+    let run = onnx(&folder, "parse other.onnxtxt -o other.onnx --weights-from in.onnx").exits(1);
+    run.says("the tensor of the original model has another digest");
+    assert_eq!(folder.list().iter().filter(|name| name.ends_with(".onnx")).count(), 2);
+}
+
+#[test]
 fn what_the_reference_cannot_say_is_told() {
     let folder = Folder::with("in.onnx", models::rich());
     onnx(&folder, "print in.onnx --compat").exits(0);

@@ -8,7 +8,7 @@ use onnx_types::Symbol;
 
 use super::meta::Form;
 use super::recover::Next;
-use super::{Parser, Result};
+use super::{Parser, Result, Step};
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
 use crate::rules;
 
@@ -45,6 +45,10 @@ impl<'a> Parser<'a> {
             self.attribute_annotation(&mut head)?;
         }
         self.expect(b'=')?;
+        self.holder = match self.steps.last() {
+            Some(&Step::Node { output, .. }) => (output, name),
+            _ => (Symbol::EMPTY, name),
+        };
         self.lex.peek();
         let mark = self.lex.mark();
         let value = if self.lex.peek() == Some(b'[') {

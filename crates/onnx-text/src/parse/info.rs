@@ -80,6 +80,7 @@ impl<'a> Parser<'a> {
             return Ok(Definition::Info(Info { loaded: LoadedInfo { name, ty: Some(ty), extras }, mark }));
         }
         let head = self.tensor_head(mark, &ty, code)?;
+        self.holder = (name, Symbol::EMPTY);
         let constant = Constant::Dense(self.tensor(head)?);
         let initializer = Initializer { name, constant, mark };
         Ok(if as_input {

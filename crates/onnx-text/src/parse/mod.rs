@@ -29,16 +29,19 @@ use onnx_types::{Symbol, Type};
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::limits::Limits;
+use crate::originals::Originals;
 use crate::rules;
 use position::{Positions, count};
 
 /// How to parse.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ParseOptions {
+pub struct ParseOptions<'a> {
     /// Bounds on what parsing may cost.
     pub limits: Limits,
     /// Leave out the lines and columns of nodes, inputs and initializers, which saves 16 bytes for each.
     pub no_positions: bool,
+    /// Where the data of elided tensors are; without, such tensors are errors.
+    pub originals: Option<&'a Originals<'a>>,
 }
 
 /// Parses a model.
@@ -46,7 +49,7 @@ pub struct ParseOptions {
 /// # Errors
 ///
 /// When the text is not a model. The error holds everything that is wrong, up to [`Limits::errors`] findings.
-pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Model, ParseError> {
+pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
     Ok(model)
 }
@@ -56,7 +59,7 @@ pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Mod
 /// # Errors
 ///
 /// When the text is not a graph. The error holds everything that is wrong, up to [`Limits::errors`] findings.
-pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Model, ParseError> {
+pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
         parser.graph(main, true)
@@ -71,7 +74,7 @@ pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<Mod
 /// When the text is not a function. The error holds everything that is wrong, up to [`Limits::errors`] findings.
 pub fn parse_function(
     text: impl AsRef<[u8]>,
-    options: &ParseOptions,
+    options: &ParseOptions<'_>,
 ) -> Result<(Model, FunctionId), ParseError> {
     parse(text.as_ref(), options, Parser::function)
 }
@@ -81,7 +84,7 @@ pub fn parse_function(
 /// # Errors
 ///
 /// When the text is not a node. The error holds everything that is wrong, up to [`Limits::errors`] findings.
-pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<(Model, NodeId), ParseError> {
+pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
         let outer = parser.loader.enter(main, true);
@@ -93,7 +96,7 @@ pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions) -> Result<(Mod
 
 fn parse<'a, T>(
     text: &'a [u8],
-    options: &ParseOptions,
+    options: &ParseOptions<'a>,
     read: impl FnOnce(&mut Parser<'a>) -> Result<T>,
 ) -> Result<(Model, T), ParseError> {
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
@@ -113,6 +116,8 @@ fn parse<'a, T>(
         steps: Vec::new(),
         limits: options.limits,
         no_positions: options.no_positions,
+        originals: options.originals,
+        holder: (Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         depth: 0,
     };
@@ -151,6 +156,8 @@ enum Step {
         graph: GraphId,
         op: Symbol,
         name: Symbol,
+        /// The first output.
+        output: Symbol,
     },
 }
 
@@ -168,6 +175,9 @@ struct Parser<'a> {
     steps: Vec<Step>,
     limits: Limits,
     no_positions: bool,
+    originals: Option<&'a Originals<'a>>,
+    /// What the next tensor belongs to: an initializer, or an attribute by the first output of its node and its name.
+    holder: (Symbol, Symbol),
     positions: Positions,
     /// How many graphs and types are open.
     depth: u32,
@@ -200,7 +210,7 @@ impl<'a> Parser<'a> {
             Step::Function { domain, name: function, overload } => {
                 locus.function(name(domain), name(function), name(overload))
             }
-            Step::Node { graph, op, name: node } => {
+            Step::Node { graph, op, name: node, .. } => {
                 locus.node(self.model.graph(graph).node_count(), name(op), name(node))
             }
         })

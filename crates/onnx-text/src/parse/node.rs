@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
 
     /// Takes a node and adds it to a graph.
     pub(super) fn node(&mut self, graph: GraphId) -> Result<NodeId> {
-        self.steps.push(Step::Node { graph, op: Symbol::EMPTY, name: Symbol::EMPTY });
+        self.steps.push(Step::Node { graph, op: Symbol::EMPTY, name: Symbol::EMPTY, output: Symbol::EMPTY });
         let node = self.node_inside(graph);
         self.steps.pop();
         node
@@ -50,7 +50,8 @@ impl<'a> Parser<'a> {
         self.expect(b'=')?;
         self.operator(&mut node)?;
         if let Some(step) = self.steps.last_mut() {
-            *step = Step::Node { graph, op: node.op, name: node.name };
+            let output = outputs.first().copied().unwrap_or_default();
+            *step = Step::Node { graph, op: node.op, name: node.name, output };
         }
         if self.lex.eat(b'<') {
             self.attributes(&mut node.attributes)?;

@@ -14,6 +14,9 @@ use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack}
 use crate::lexer::{Literal, Mark};
 use crate::rules;
 
+/// How far the brace is looked for that ends an elision, in bytes; a digest is shorter.
+const LONGEST_ELISION: usize = 1024;
+
 /// Element type and dimensions of a tensor whose data come next.
 pub(super) struct Head {
     code: i32,
@@ -65,6 +68,7 @@ impl<'a> Parser<'a> {
         self.lex.peek();
         let mark = self.lex.mark();
         match self.lex.peek() {
+            Some(b'{') if self.is_elided() => self.elided(head),
             Some(b'{') => {
                 let payload = self.entries(head.elem().storage(), head.elem(), int32_range(head.elem()))?;
                 self.check_count(mark, &payload, head)?;
@@ -79,6 +83,46 @@ impl<'a> Parser<'a> {
                 Some(word) => self.named_data(head, word),
                 None => Ok(Payload::None),
             },
+        }
+    }
+
+    /// Whether the data that come next were left out: `{…`.
+    fn is_elided(&mut self) -> bool {
+        let mark = self.lex.mark();
+        self.lex.bump();
+        // The first byte of an ellipsis, which no literal begins with.
+        let is_elided = matches!(self.lex.peek(), Some(0xe2 | b'.'));
+        self.lex.rewind(mark);
+        is_elided
+    }
+
+    /// Takes the data of an elided tensor from the original model.
+    fn elided(&mut self, head: &Head) -> Result<Payload> {
+        self.lex.bump();
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let Some(originals) = self.originals else {
+            return Err(self.error(&rules::ELIDED_TENSOR, || {
+                "the data of this tensor were left out when the text was printed: print it in full, or name the \
+                 model that it was printed from"
+                    .to_owned()
+            }));
+        };
+        let rest = self.lex.rest();
+        let Some(end) = rest.iter().take(LONGEST_ELISION).position(|&byte| byte == b'}') else {
+            return Err(self.expected("`}` after what says how much was left out"));
+        };
+        let content = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
+        self.lex.skip(end + 1);
+        let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
+        let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
+        let (holder, attribute) = self.holder;
+        let key = (self.model.str(holder), self.model.str(attribute));
+        match originals.find(key, &wanted, digest) {
+            Ok(tensor) => Ok(tensor.payload().clone()),
+            Err(reason) => Err(self.error_since(&rules::ELIDED_TENSOR, mark, || {
+                format!("the data of this tensor were left out, and {reason}")
+            })),
         }
     }
 
@@ -282,19 +326,8 @@ impl<'a> Parser<'a> {
     /// Takes a list in braces.
     fn braces(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
         self.expect(b'{')?;
-        match self.lex.peek() {
-            Some(b'}') => {
-                self.lex.bump();
-                return Ok(());
-            }
-            // The first byte of an ellipsis, which no literal begins with.
-            Some(0xe2 | b'.') => {
-                return Err(self.error(&rules::ELIDED_TENSOR, || {
-                    "the data of this tensor were left out when the text was printed: print it in full"
-                        .to_owned()
-                }));
-            }
-            _ => {}
+        if self.lex.eat(b'}') {
+            return Ok(());
         }
         loop {
             item(self)?;

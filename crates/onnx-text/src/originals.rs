@@ -1,0 +1,98 @@
+//! Where the data of elided tensors come from.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, TensorHolder, TensorPart};
+use onnx_types::tensor::Tensor;
+
+use crate::print::Digest;
+
+/// The tensors of the model that a text was printed from, for parsing the text although tensors are elided in it.
+///
+/// An initializer is found by its name, and the tensor in an attribute by the first output of the node and the name of the
+/// attribute. Element type and dimensions must be the same, and the digest, where the text has one. Of several tensors to
+/// which all of that applies none is taken, unless they are the same.
+///
+/// ```
+/// use onnx_text::{Originals, ParseOptions, PrintOptions, parse_model, print_model};
+///
+/// let text = "<ir_version: 10>\ng () => () <float[3] w = {1, 2, 3}> { }";
+/// let original = parse_model(text, &ParseOptions::default())?;
+/// let options = PrintOptions { elide_above: 2, ..PrintOptions::default() };
+/// let elided = print_model(&original, &options)?.text.replace("g ()", "renamed ()");
+/// assert!(elided.contains("{…3 elements}"));
+///
+/// let originals = Originals::new(&original, None);
+/// let edited = parse_model(&elided, &ParseOptions { originals: Some(&originals), ..ParseOptions::default() })?;
+/// assert!(print_model(&edited, &PrintOptions::default())?.text.contains("{1, 2, 3}"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Originals<'a> {
+    tensors: HashMap<(&'a str, &'a str), Vec<&'a Tensor>, RandomState>,
+    digest: Option<&'a Digest<'a>>,
+}
+
+impl<'a> Originals<'a> {
+    /// The tensors of a model. `digest` makes the digests that the text may have; without it, a text that has some cannot
+    /// be parsed.
+    #[must_use]
+    pub fn new(model: &'a Model, digest: Option<&'a Digest<'a>>) -> Self {
+        let mut tensors: HashMap<_, Vec<&'a Tensor>, RandomState> = HashMap::default();
+        model.for_each_tensor(|place, tensor| {
+            let key = match place.holder {
+                _ if place.part != TensorPart::Dense || place.element != 0 => return,
+                TensorHolder::Initializer(value) => (model.str(model.value(value).name()), ""),
+                TensorHolder::Attribute(node, position) => {
+                    let record = model.node(node);
+                    let Some(attribute) = record.attributes().get(position) else { return };
+                    let Some(output) = record.output(0) else { return };
+                    (model.str(model.value(output).name()), model.str(attribute.name()))
+                }
+                TensorHolder::Default(..) => return,
+            };
+            tensors.entry(key).or_default().push(tensor);
+        });
+        Self { tensors, digest }
+    }
+
+    /// The tensor that was elided at a place.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or more than one; says why.
+    pub(crate) fn find(
+        &self,
+        (holder, attribute): (&str, &str),
+        head: &Tensor,
+        digest: Option<&str>,
+    ) -> Result<&'a Tensor, &'static str> {
+        let listed = self.tensors.get(&(holder, attribute)).map(Vec::as_slice).unwrap_or_default();
+        let mut found: Vec<&Tensor> = listed
+            .iter()
+            .copied()
+            .filter(|tensor| tensor.data_type() == head.data_type() && tensor.dims() == head.dims())
+            .collect();
+        if found.is_empty() {
+            return Err("the original model has no such tensor of this type and these dimensions");
+        }
+        if let Some(wanted) = digest {
+            let Some(make) = self.digest else { return Err("nothing here can make its digest") };
+            found.retain(|tensor| make(tensor).as_deref() == Some(wanted));
+        }
+        match found.as_slice() {
+            [] => Err("the tensor of the original model has another digest"),
+            [first, others @ ..] if others.iter().all(|other| other.payload() == first.payload()) => {
+                Ok(first)
+            }
+            _ => Err("the original model has several such tensors"),
+        }
+    }
+}
+
+impl fmt::Debug for Originals<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Originals({} places)", self.tensors.len())
+    }
+}
