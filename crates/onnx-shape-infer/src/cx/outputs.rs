@@ -60,6 +60,14 @@ impl Cx<'_, '_> {
         }
     }
 
+    /// Gives the unknown sizes of an output the symbols that they will have, so that other outputs can have the same ones.
+    /// Without that output they stay unknown.
+    pub fn name_sizes(&mut self, index: usize, dims: &mut [onnx_types::Dim]) {
+        if let Some(value) = self.node.output(index) {
+            self.state.materialize(value, dims);
+        }
+    }
+
     /// Says the whole type of an output.
     pub fn set_ty(&mut self, index: usize, ty: impl Into<Ty>) {
         if let Some(out) = self.outs.get_mut(index) {

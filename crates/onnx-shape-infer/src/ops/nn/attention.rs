@@ -95,17 +95,20 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     let before = cx.same(at(&past_key, 2), at(&past_value, 2), "the numbers of past keys and values")?;
     let total = if past { cx.dims().add(before, key.length) } else { key.length };
 
-    cx.set_shape(1, [query.batch, key.heads, total, key.size]);
-    cx.set_shape(2, [query.batch, key.heads, total, value.size]);
-    cx.set_shape(3, [query.batch, query.heads, query.length, total]);
+    let mut keys = [query.batch, key.heads, total, key.size];
+    cx.name_sizes(1, &mut keys);
+    let [batch, heads, total, _] = keys;
+    cx.set_shape(1, keys);
+    cx.set_shape(2, [batch, heads, total, value.size]);
+    cx.set_shape(3, [batch, query.heads, query.length, total]);
     if [key, value].iter().any(|part| part.rank != 0 && part.rank != query.rank) {
         return Err(Stop::Unknown);
     }
     if query.rank == 4 {
-        cx.set_shape(0, [query.batch, query.heads, query.length, value.size]);
+        cx.set_shape(0, [batch, query.heads, query.length, value.size]);
     } else {
         let packed = cx.dims().mul(query.heads, value.size);
-        cx.set_shape(0, [query.batch, query.length, packed]);
+        cx.set_shape(0, [batch, query.length, packed]);
     }
     Ok(())
 }

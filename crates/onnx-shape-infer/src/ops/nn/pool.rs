@@ -61,7 +61,8 @@ fn pool(cx: &mut Cx<'_, '_>, dilates: bool, rounding: Rounding) -> Outcome {
     let windows = Windows::read(cx, &kernel, dilates)?;
     let rounding = if cx.int_or(attr::CEIL_MODE, 0)? == 0 { Rounding::Down } else { rounding };
     let spatial = windows.pool(cx, input.get(2..).ok_or(Stop::Unknown)?, rounding)?;
-    let dims: Dims = [at(&input, 0), at(&input, 1)].into_iter().chain(spatial).collect();
+    let mut dims: Dims = [at(&input, 0), at(&input, 1)].into_iter().chain(spatial).collect();
+    cx.name_sizes(0, &mut dims);
     cx.set_shape(1, dims.clone());
     cx.set_shape(0, dims);
     Ok(())

@@ -58,12 +58,17 @@ fn cells(cx: &mut Cx<'_, '_>, gates: i64, sequence: bool) -> Outcome {
         hidden = cx.same_if_fitting(hidden, at(&state, 2), "the hidden sizes")?;
     }
 
+    let mut last = if batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
     if sequence {
-        let all =
-            if batch_first { [batch, steps, directions, hidden] } else { [steps, directions, batch, hidden] };
+        let [first, second, hidden] = last;
+        let mut all =
+            if batch_first { [first, steps, second, hidden] } else { [steps, first, second, hidden] };
+        cx.name_sizes(0, &mut all);
+        let [outer, inner, second, hidden] = all;
+        last = [if batch_first { outer } else { inner }, second, hidden];
         cx.set_shape(0, all);
     }
-    let last = if batch_first { [batch, directions, hidden] } else { [directions, batch, hidden] };
+    cx.name_sizes(1, &mut last);
     cx.set_shape(1, last);
     cx.set_shape(2, last);
     Ok(())
