@@ -12,6 +12,9 @@ use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::facts::Relation;
 
+#[cfg(test)]
+mod tests;
+
 /// An operation of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Op {
