@@ -1,0 +1,65 @@
+//! `SplitToSequence`: a tensor cut along an axis, into parts of one size, of given sizes, or of size 1.
+//!
+//! The last of parts of one size may be smaller, so their size is known only if it divides that of the axis. Parts of size
+//! 1 lose the axis if `keepdims` is 0, which has no effect when sizes are given.
+
+use onnx_schema::{attr, op};
+use onnx_types::Dim;
+
+use super::set_sequence;
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::{BAD_VALUE, SIZES_DIFFER};
+use crate::registry::{OpRules, infer, since};
+use crate::ty::Ty;
+
+pub(super) const RULES: OpRules = infer(op::SPLIT_TO_SEQUENCE, &[since(11, rule)]);
+
+fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
+    let elem = cx.elem(0)?;
+    set_sequence(cx, &Ty::Tensor(elem, None));
+    let mut dims = cx.shape(0)?;
+    let axis = cx.int_or(attr::AXIS, 0)?;
+    let axis = cx.axis(axis, dims.len())?;
+    let size = dims.get(axis).copied().unwrap_or_default();
+    if cx.has_input(1) {
+        let part = part(cx, size)?;
+        if let Some(dim) = dims.get_mut(axis) {
+            *dim = part;
+        }
+    } else if cx.int_or(attr::KEEPDIMS, 1)? == 0 {
+        dims.remove(axis);
+    } else if let Some(dim) = dims.get_mut(axis) {
+        *dim = Dim::Known(1);
+    }
+    set_sequence(cx, &Ty::Tensor(elem, Some(dims)));
+    Ok(())
+}
+
+/// The size that all parts have.
+fn part(cx: &mut Cx<'_, '_>, size: Dim) -> Outcome<Dim> {
+    let Ok(sizes) = cx.numbers(1) else { return Ok(Dim::Unknown) };
+    if cx.rank(1) == Ok(0) {
+        let part = sizes.first().copied().ok_or(Stop::Unknown)?;
+        if part <= 0 {
+            return Err(cx.fail(&BAD_VALUE, format_args!("parts of size {part} are asked for")));
+        }
+        return Ok(match size {
+            Dim::Known(size) if size % part == 0 => Dim::Known(part),
+            Dim::Known(_) => Dim::Unknown,
+            size if cx.state.exprs.divides(part, size) => Dim::Known(part),
+            _ => Dim::Unknown,
+        });
+    }
+    let sum = sizes.iter().try_fold(0_i64, |sum, &part| sum.checked_add(part));
+    if let (Some(sum), Dim::Known(size)) = (sum, size)
+        && sum != size
+    {
+        return Err(
+            cx.fail(&SIZES_DIFFER, format_args!("the parts have {sum} places together and the axis {size}"))
+        );
+    }
+    Ok(match sizes.split_first() {
+        Some((&first, rest)) if first >= 0 && rest.iter().all(|&other| other == first) => Dim::Known(first),
+        _ => Dim::Unknown,
+    })
+}
