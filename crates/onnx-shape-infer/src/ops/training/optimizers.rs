@@ -21,7 +21,7 @@ pub(super) const MOMENTUM: OpRules =
 fn step(cx: &mut Cx<'_, '_>, states: usize, counted: bool) -> Outcome {
     let given = cx.input_count().saturating_sub(2);
     let each = states.saturating_add(2);
-    if given % each != 0 {
+    if !given.is_multiple_of(each) {
         if counted {
             return Err(
                 cx.fail(&BODY_ARITY, format_args!("{given} tensors are given where each needs {each}"))
