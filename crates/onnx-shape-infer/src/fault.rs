@@ -75,4 +75,7 @@ rules! {
     /// A limit ended inference early.
     LIMIT = 3018, "inference-limit-reached", NotEnforced,
         "A limit ended inference before all values were visited.";
+    /// The operator set of a node is not imported.
+    NOT_IMPORTED = 3019, "operator-set-not-imported", Enforced,
+        "A node is of an operator set that is not imported where it stands.";
 }

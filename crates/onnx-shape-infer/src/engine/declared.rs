@@ -85,6 +85,10 @@ impl Engine<'_> {
     pub(super) fn merge_declared(&mut self, node: NodeId, value: ValueId, out: &mut Out) {
         let model = self.state.model;
         let Some(ty) = model.value(value).ty() else { return };
+        // What a function says about its values may hold for some calls only; the reference does not look at it.
+        if self.state.call != 0 {
+            return;
+        }
         let is_main = self.frames.len() == 1;
         let declared = if is_main { self.state.declared(ty) } else { self.state.declared_inside(ty) };
         match (&mut out.ty, declared) {
@@ -216,7 +220,9 @@ impl State<'_> {
         }
     }
 
-    /// The dimension that the text of a dimension variable means. A plain name stays; `2*N` becomes an expression.
+    /// The dimension that the text of a dimension variable means. A plain name stays; `2*N` becomes an expression if `N` is
+    /// the size of an input. Otherwise it is a name as well: some writers name sizes after paths (`block/conv-1`), and to
+    /// take these for arithmetic would relate sizes that have nothing to do with each other.
     fn read_symbol(&mut self, name: Symbol) -> Dim {
         let text = self.names.resolve(name);
         if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -228,7 +234,8 @@ impl State<'_> {
         match self.exprs.parse(&mut self.names, &text) {
             // A number written as text is no promise that other readers understand.
             Dim::Unknown | Dim::Known(_) => Dim::Var(name),
-            dim => dim,
+            dim if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) => dim,
+            _ => Dim::Var(name),
         }
     }
 

@@ -107,7 +107,7 @@ impl<'m> Engine<'m> {
         self.active.insert(function, ());
         self.declare_initializers(body);
         self.report_recursion();
-        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 0 }));
+        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 1 }));
         self.drive(0);
     }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use onnx_diag::Quoted;
 use onnx_ir::{FunctionId, Node, NodeId};
 use onnx_schema::{Schema, lookup};
 
@@ -9,6 +10,7 @@ use super::Engine;
 use super::control::{Control, Step};
 use super::frame::{Frame, Scope};
 use crate::cx::{Cx, Out, Outcome, Stop};
+use crate::fault::NOT_IMPORTED;
 use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
 
@@ -41,6 +43,11 @@ impl<'m> Engine<'m> {
         self.state.call = frame.call;
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
+        if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(_)) {
+            let message =
+                format!("operator set {} is not imported", Quoted(self.state.names.resolve(node.domain())));
+            self.state.fail(&NOT_IMPORTED, id, message);
+        }
         let mut outs = std::mem::take(&mut self.outs);
         outs.resize_with(node.outputs().len(), Out::default);
         let mut cx = Cx {

@@ -68,6 +68,8 @@ pub(crate) struct State<'m> {
     pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
     /// The contradictions that were reported, as hashes: bodies are visited more than once.
     reported: HashSet<u64, RandomState>,
+    /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
+    pub(crate) variables: HashSet<Symbol, RandomState>,
     hasher: RandomState,
 }
 
@@ -87,6 +89,7 @@ impl<'m> State<'m> {
             call: 0,
             widened: HashMap::default(),
             reported: HashSet::default(),
+            variables: variables(model, options),
             hasher: RandomState::default(),
         }
     }
@@ -217,4 +220,15 @@ impl<'m> State<'m> {
             }
         }
     }
+}
+
+/// The dimension variables of the main graph's inputs, and those that the caller gives sizes.
+fn variables(model: &Model, options: &Options<'_>) -> HashSet<Symbol, RandomState> {
+    let inputs = model.graph(model.main_graph()).inputs().iter();
+    let shapes = inputs.filter_map(|&input| model.value(input).ty()?.shape());
+    let names = shapes.flat_map(onnx_types::Shape::dims).filter_map(|dim| match dim {
+        Dim::Var(name) => Some(*name),
+        _ => None,
+    });
+    names.chain(options.sizes.iter().map(|&(name, _)| name)).collect()
 }

@@ -199,7 +199,7 @@ impl Run {
             }
             (None, Some(found)) if strict => {
                 let op = found.locus.steps().iter().rev().find_map(|step| match step {
-                    Step::Node { op, .. } => Some(op.to_string()),
+                    Step::Node { op, .. } => Some(op.as_str().to_owned()),
                     _ => None,
                 });
                 let kind = format!("verdict-refused:{}", op.as_deref().unwrap_or("model"));
