@@ -181,7 +181,7 @@ impl<'m> crate::engine::state::State<'m> {
         // Before version 4 of the format every initializer had to be an input, too, so being one says nothing.
         let record = self.model.value(value);
         let is_input = matches!(record.def(), Def::Input { .. });
-        if is_input && self.model.info().ir_version < 4 && self.options.values {
+        if is_input && self.model.info().ir_version < 4 {
             return record.initializer().map(AsRef::as_ref).and_then(Constant::dense);
         }
         None

@@ -7,16 +7,13 @@ use onnx_types::Dim;
 
 use crate::cx::{Cx, Ints, Outcome, Param};
 use crate::family::layout::Sizes;
-use crate::fault::{BAD_VALUE, WRONG_RANK};
+use crate::fault::BAD_VALUE;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
 pub(super) const RULES: OpRules = infer(op::CENTER_CROP_PAD, &[since(18, center)]);
 
 fn center(cx: &mut Cx<'_, '_>) -> Outcome {
-    if cx.rank(1).is_ok_and(|rank| rank != 1) {
-        return Err(cx.fail(&WRONG_RANK, "the given sizes must be a vector"));
-    }
     let mut dims = cx.shape(0)?;
     let rank = dims.len();
     let axes: Sizes = match cx.param(Param::Attr(attr::AXES))? {

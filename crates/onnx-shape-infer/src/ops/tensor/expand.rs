@@ -7,12 +7,15 @@ use onnx_types::Dim;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::elementwise::repeat_first;
-use crate::fault::{NO_BROADCAST, WRONG_RANK};
+use crate::fault::{MISSING, NO_BROADCAST, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::EXPAND, &[since(8, expand)]).values(&[since(8, repeat_first)]);
 
 fn expand(cx: &mut Cx<'_, '_>) -> Outcome {
+    if !cx.has_input(1) {
+        return Err(cx.fail(&MISSING, "input `shape` is missing"));
+    }
     if cx.rank(1).is_ok_and(|rank| rank > 1) {
         return Err(cx.fail(&WRONG_RANK, "the given shape must be a vector"));
     }

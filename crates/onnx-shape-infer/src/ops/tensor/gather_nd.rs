@@ -14,14 +14,25 @@ use crate::fault::{BAD_ATTRIBUTE, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
-pub(super) const RULES: OpRules = infer(op::GATHER_ND, &[since(11, gather_nd)]).values(&[since(11, values)]);
+pub(super) const RULES: OpRules =
+    infer(op::GATHER_ND, &[since(11, |cx| gather_nd(cx, 0)), since(12, with_batch)])
+        .values(&[since(11, |cx| values(cx, 0)), since(12, values_with_batch)]);
 
-fn gather_nd(cx: &mut Cx<'_, '_>) -> Outcome {
+fn with_batch(cx: &mut Cx<'_, '_>) -> Outcome {
+    let batch = cx.int_or(attr::BATCH_DIMS, 0)?;
+    gather_nd(cx, batch)
+}
+
+fn values_with_batch(cx: &mut Cx<'_, '_>) -> Outcome {
+    let batch = cx.int_or(attr::BATCH_DIMS, 0)?;
+    values(cx, batch)
+}
+
+fn gather_nd(cx: &mut Cx<'_, '_>, batch: i64) -> Outcome {
     let (data, indices) = (cx.shape(0)?, cx.shape(1)?);
     let Some((&depth, outer)) = indices.split_last().filter(|_| !data.is_empty()) else {
         return Err(cx.fail(&WRONG_RANK, "neither the data nor the indices may be a scalar"));
     };
-    let batch = cx.int_or(attr::BATCH_DIMS, 0)?;
     let Ok(batch) = usize::try_from(batch) else {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("`batch_dims` is {batch}")));
     };
@@ -45,9 +56,9 @@ fn gather_nd(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn values(cx: &mut Cx<'_, '_>) -> Outcome {
+fn values(cx: &mut Cx<'_, '_>, batch: i64) -> Outcome {
     let (data, indices) = (Small::of(cx, 0)?, Small::of(cx, 1)?);
-    let batch = usize::try_from(cx.int_or(attr::BATCH_DIMS, 0)?).map_err(|_| Stop::Unknown)?;
+    let batch = usize::try_from(batch).map_err(|_| Stop::Unknown)?;
     let (&depth, outer) = indices.sizes.split_last().ok_or(Stop::Unknown)?;
     let outer = outer.len();
     fill(cx, 0, |at| {

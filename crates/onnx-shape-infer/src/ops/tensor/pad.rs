@@ -2,7 +2,8 @@
 //!
 //! The numbers are the attribute `paddings` at version 1, `pads` until version 10, and an input from version 11 on, for
 //! all axes or, from version 18 on, for the named ones. The mode does not matter for the shape. A size that would be
-//! negative is a fault, which the reference writes down as it is.
+//! negative is a fault, which the reference writes down as it is. That there are two numbers for each axis is checked where
+//! some are known.
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, Symbol};
@@ -73,6 +74,9 @@ fn pads(cx: &mut Cx<'_, '_>, numbers: Param, rank: usize) -> Outcome<Pads> {
         },
     };
     if numbers.len() != axes.len().saturating_mul(2) {
+        if numbers.iter().all(|number| number.is_unknown()) && !numbers.is_empty() {
+            return Err(Stop::Unknown);
+        }
         let (count, axes) = (numbers.len(), axes.len());
         return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} numbers for {axes} axes")));
     }

@@ -2,7 +2,8 @@
 //!
 //! A 0 copies the size of the input at the same place unless `allowzero` is set, and one -1 stands for what is left. What
 //! is left is the exact quotient of the numbers of elements; that it is whole is proved by the node's being valid. A shape
-//! whose numbers are known and do not fit is a fault, which the reference accepts.
+//! whose numbers are known and do not fit is a fault, which the reference accepts. So is a -1 beside a size of 0, as
+//! nothing tells what is left. From version 14 on a shape that is computed must be a vector.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -10,26 +11,37 @@ use onnx_types::Dim;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::facts::Relation;
 use crate::family::elementwise::keep_elements;
-use crate::fault::{BAD_VALUE, COUNT_DIFFERS};
+use crate::fault::{BAD_VALUE, COUNT_DIFFERS, MISSING, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
 pub(super) const RULES: OpRules =
-    infer(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)]).values(&[since(1, keep_elements)]);
+    infer(op::RESHAPE, &[since(1, by_attribute), since(5, |cx| by_input(cx, true)), since(14, newest)])
+        .values(&[since(1, keep_elements)]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
     let shape: Dims =
         cx.ints(attr::SHAPE)?.ok_or(Stop::Unknown)?.iter().map(|&size| Dim::Known(size)).collect();
-    reshape(cx, &shape)
+    reshape(cx, &shape, true)
 }
 
-fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
+fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.rank(1).is_ok_and(|rank| rank != 1) && cx.content(1).is_none() {
+        return Err(cx.fail(&WRONG_RANK, "the shape must be a vector"));
+    }
+    let copies = cx.int_or(attr::ALLOWZERO, 0)? == 0;
+    by_input(cx, copies)
+}
+
+fn by_input(cx: &mut Cx<'_, '_>, copies: bool) -> Outcome {
+    if !cx.has_input(1) {
+        return Err(cx.fail(&MISSING, "input `shape` is missing"));
+    }
     let shape = cx.elements(1).ok_or(Stop::Unknown)?;
-    reshape(cx, &shape)
+    reshape(cx, &shape, copies)
 }
 
-fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim]) -> Outcome {
-    let copies = cx.int(attr::ALLOWZERO)?.unwrap_or(0) == 0;
+fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
     let input = cx.shape(0).ok();
     let mut dims = Dims::with_capacity(wanted.len());
     let mut rest = None;
@@ -106,8 +118,15 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
         return Ok(());
     };
     if to == Dim::Known(0) {
-        // Any size fits; a -1 has no meaning here, and other readers take 0 for it or refuse.
+        if rest.is_some() {
+            return Err(cx.fail(&BAD_VALUE, "the shape has a -1 beside a size of 0"));
+        }
+        // Any size fits.
         return Ok(());
+    }
+    if rest.is_none() && cx.dims_le(Dim::Known(1), to) != Some(true) && !to.is_unknown() {
+        // A size that is read when the model runs is determined only by sizes that are not 0.
+        cx.assume(Relation::AtMost(Dim::Known(1), to));
     }
     if let (Dim::Known(from), Dim::Known(to)) = (from, to)
         && from % to != 0

@@ -19,7 +19,12 @@ use crate::ty::Dims;
 
 pub(super) const RULES: OpRules = infer(
     op::RESIZE,
-    &[since(10, |cx| by_scales(cx, 1)), since(11, |cx| resize(cx, false)), since(13, |cx| resize(cx, true))],
+    &[
+        since(10, |cx| by_scales(cx, 1)),
+        since(11, |cx| all_axes(cx, false)),
+        since(13, |cx| all_axes(cx, true)),
+        since(18, resize),
+    ],
 );
 
 /// All axes are scaled by an input.
@@ -29,17 +34,29 @@ pub(super) fn by_scales(cx: &mut Cx<'_, '_>, input: usize) -> Outcome {
     scale_axes(cx, input, &all)
 }
 
-fn resize(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome {
+fn all_axes(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome {
+    let by_sizes = by_sizes(cx, exactly_one)?;
+    let rank = cx.rank(0)?;
+    let axes: Sizes = (0..rank).collect();
+    to_size(cx, by_sizes, &axes, Policy::Stretch)
+}
+
+/// Whether sizes are given, or scales; nothing when neither is.
+fn by_sizes(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome<Option<bool>> {
     let (scales, sizes) = (is_given(cx, 2), is_given(cx, 3));
     if exactly_one && scales == sizes {
         return Err(cx.fail(&MISSING, "exactly one of `scales` and `sizes` must be given"));
     }
+    Ok((scales || sizes).then_some(sizes))
+}
+
+fn resize(cx: &mut Cx<'_, '_>) -> Outcome {
+    let by_sizes = by_sizes(cx, true)?;
     let policy = policy(cx)?;
-    if scales && policy != Policy::Stretch {
+    if by_sizes == Some(false) && policy != Policy::Stretch {
         return Err(cx.fail(&BAD_ATTRIBUTE, "scales leave no aspect ratio to be kept"));
     }
-    let dims = cx.shape(0)?;
-    let rank = dims.len();
+    let rank = cx.rank(0)?;
     let axes: Sizes = match cx.param(Param::Attr(attr::AXES))? {
         Ints::Known(axes) => {
             cx.axes(&axes, rank)?;
@@ -47,13 +64,18 @@ fn resize(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome {
         }
         _ => (0..rank).collect(),
     };
-    if sizes {
-        to_sizes(cx, dims, &axes, policy)
-    } else if scales {
-        scale_axes(cx, 2, &axes)
-    } else {
-        cx.set_shape(0, Dims::from_elem(Dim::Unknown, rank));
-        Ok(())
+    to_size(cx, by_sizes, &axes, policy)
+}
+
+fn to_size(cx: &mut Cx<'_, '_>, by_sizes: Option<bool>, axes: &[usize], policy: Policy) -> Outcome {
+    let dims = cx.shape(0)?;
+    match by_sizes {
+        Some(true) => to_sizes(cx, dims, axes, policy),
+        Some(false) => scale_axes(cx, 2, axes),
+        None => {
+            cx.set_shape(0, Dims::from_elem(Dim::Unknown, dims.len()));
+            Ok(())
+        }
     }
 }
 

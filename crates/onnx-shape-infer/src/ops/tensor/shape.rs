@@ -9,23 +9,31 @@ use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const RULES: OpRules = infer(op::SHAPE, &[since(1, shape)]).values(&[since(1, values)]);
+pub(super) const RULES: OpRules =
+    infer(op::SHAPE, &[since(1, |cx| shape(cx, all)), since(15, |cx| shape(cx, cut))])
+        .values(&[since(1, |cx| values(cx, all)), since(15, |cx| values(cx, cut))]);
 
-fn shape(cx: &mut Cx<'_, '_>) -> Outcome {
+/// The first axis that is given, and the first one after them that is not.
+type Range = fn(&mut Cx<'_, '_>) -> Outcome<(usize, usize)>;
+
+fn shape(cx: &mut Cx<'_, '_>, range: Range) -> Outcome {
     cx.set_shape(0, [Dim::Unknown]);
-    let (start, end) = cut(cx)?;
+    let (start, end) = range(cx)?;
     cx.set_shape(0, [Dim::Known(end.saturating_sub(start) as i64)]);
     Ok(())
 }
 
-fn values(cx: &mut Cx<'_, '_>) -> Outcome {
-    let (start, end) = cut(cx)?;
+fn values(cx: &mut Cx<'_, '_>, range: Range) -> Outcome {
+    let (start, end) = range(cx)?;
     let dims = cx.shape(0)?;
     cx.set_content(0, dims.iter().skip(start).take(end.saturating_sub(start)).map(|&dim| Elem::int(dim)));
     Ok(())
 }
 
-/// The first axis that is given, and the first one after them that is not.
+fn all(cx: &mut Cx<'_, '_>) -> Outcome<(usize, usize)> {
+    Ok((0, cx.rank(0)?))
+}
+
 fn cut(cx: &mut Cx<'_, '_>) -> Outcome<(usize, usize)> {
     let rank = cx.rank(0)?;
     let start = cx.int(attr::START)?.map_or(0, |axis| clamp(axis, rank));

@@ -43,6 +43,9 @@ fn oldest(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn split(cx: &mut Cx<'_, '_>, sizes: Param, otherwise: Otherwise) -> Outcome {
+    if cx.output_count() == 0 {
+        return Err(cx.fail(&MISSING, "there is no output"));
+    }
     let given = given(cx, sizes)?;
     let mut dims = cx.shape(0)?;
     let axis = cx.int_or(attr::AXIS, 0)?;
@@ -78,8 +81,8 @@ fn given(cx: &mut Cx<'_, '_>, sizes: Param) -> Outcome<Option<Dims>> {
         },
         Param::Input(index) if !cx.has_input(index) => return Ok(None),
         Param::Input(index) => match cx.elements(index) {
-            Some(sizes) => sizes,
-            None => Dims::from_elem(Dim::Unknown, outputs),
+            Some(sizes) if sizes.iter().any(|size| !size.is_unknown()) => sizes,
+            _ => Dims::from_elem(Dim::Unknown, outputs),
         },
     };
     if parts.len() != outputs {
