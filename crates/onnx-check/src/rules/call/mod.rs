@@ -9,8 +9,12 @@ mod unknown_call_attribute;
 mod unknown_function;
 mod unknown_overload;
 
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule};
+use onnx_ir::{Graph, Node, NodeId};
+
 use super::{Entry, entry};
-use crate::cx::NodeCx;
+use crate::cx::{Callee, NodeCx};
+use crate::places::Places;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut NodeCx<'_, '_>);
@@ -26,3 +30,28 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&unknown_function::RULE, unknown_function::check),
     entry(&unknown_overload::RULE, unknown_overload::check),
 ];
+
+/// Reports a call that gives more inputs or outputs than the function has; `place` finds that of the first such one.
+fn surplus(
+    cx: &mut NodeCx<'_, '_>,
+    rule: &'static Rule,
+    what: &str,
+    formal: impl FnOnce(&Graph) -> usize,
+    given: impl FnOnce(&Node) -> usize,
+    place: impl FnOnce(&Places<'_>, NodeId, usize) -> Locus,
+) {
+    let Callee::Function(function) = cx.callee else { return };
+    let (formal, given) = (formal(cx.model.graph(cx.model.function(function).body())), given(cx.node));
+    if given <= formal {
+        return;
+    }
+    let (id, op) = (cx.id, cx.node.op());
+    cx.report(rule, |places| {
+        let name = Quoted(places.str(op));
+        let message = format!("the call has {given} {what}, and function {name} has {formal}");
+        Diagnostic::new(rule, place(places, id, formal), message)
+            .label(places.function(function), "the function is this")
+            .help(format!("remove those that are too many, or add {what} to the function"))
+            .beyond_reference(true)
+    });
+}

@@ -1,10 +1,9 @@
 //! The rule `too-many-call-inputs`: a call gives more inputs than the function has.
 
-use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Reference, Rule, Severity};
+use onnx_ir::Node;
 
-use crate::cx::Callee;
-
+use super::surplus;
 use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,20 +17,14 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    let Callee::Function(function) = cx.callee else { return };
-    let body = cx.model.graph(cx.model.function(function).body());
-    let (formal, given) = (body.inputs().len(), cx.node.input_count());
-    if given > formal {
-        let (id, op) = (cx.id, cx.node.op());
-        cx.report(&RULE, |places| {
-            let name = Quoted(places.str(op));
-            let message = format!("the call has {given} inputs, and function {name} has {formal}");
-            Diagnostic::new(&RULE, places.input(id, formal), message)
-                .label(places.function(function), "the function is this")
-                .help("remove those that are too many, or add inputs to the function")
-                .beyond_reference(true)
-        });
-    }
+    surplus(
+        cx,
+        &RULE,
+        "inputs",
+        |body| body.inputs().len(),
+        Node::input_count,
+        |places, node, at| places.input(node, at),
+    );
 }
 
 #[cfg(test)]

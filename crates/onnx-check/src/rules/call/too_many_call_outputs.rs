@@ -1,10 +1,8 @@
 //! The rule `too-many-call-outputs`: a call gives more outputs than the function has.
 
-use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Reference, Rule, Severity};
 
-use crate::cx::Callee;
-
+use super::surplus;
 use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -18,20 +16,14 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    let Callee::Function(function) = cx.callee else { return };
-    let body = cx.model.graph(cx.model.function(function).body());
-    let (formal, given) = (body.outputs().len(), cx.node.outputs().len());
-    if given > formal {
-        let (id, op) = (cx.id, cx.node.op());
-        cx.report(&RULE, |places| {
-            let name = Quoted(places.str(op));
-            let message = format!("the call has {given} outputs, and function {name} has {formal}");
-            Diagnostic::new(&RULE, places.output(id, formal), message)
-                .label(places.function(function), "the function is this")
-                .help("remove those that are too many, or add outputs to the function")
-                .beyond_reference(true)
-        });
-    }
+    surplus(
+        cx,
+        &RULE,
+        "outputs",
+        |body| body.outputs().len(),
+        |node| node.outputs().len(),
+        |places, node, at| places.output(node, at),
+    );
 }
 
 #[cfg(test)]
