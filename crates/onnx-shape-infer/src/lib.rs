@@ -76,6 +76,7 @@
 mod apply;
 mod bind;
 mod content;
+pub mod contrib;
 mod cx;
 mod engine;
 mod facts;

@@ -240,6 +240,24 @@ fn run_custom(cx: &mut Cx<'_, '_>, custom: &Custom) -> Outcome<Next> {
 }
 
 impl Cx<'_, '_> {
+    /// Infers this node as if it were of another operator: a standard one, at a version of its domain. What the operator
+    /// does not know is passed over: further inputs, outputs and attributes.
+    ///
+    /// # Errors
+    ///
+    /// As the rule of the operator says, and [`Stop::Unknown`] when there is none, or it is one with graphs.
+    pub fn infer_as(&mut self, domain: onnx_types::Symbol, op: onnx_types::Symbol, version: i64) -> Outcome {
+        let schema = lookup(onnx_schema::normalize_domain(domain), op, version).ok_or(Stop::Unknown)?;
+        let Some(Rule::Plain(rule)) = TABLE.get(schema.id().index()).and_then(|entry| entry.infer) else {
+            return Err(Stop::Unknown);
+        };
+        let values = TABLE.get(schema.id().index()).and_then(|entry| entry.values);
+        let own = (self.schema.replace(schema), std::mem::replace(&mut self.opset, version));
+        let outcome = super::bind::bind(self).and_then(|()| run_plain(self, rule, values));
+        (self.schema, self.opset) = own;
+        outcome.map(|_| ())
+    }
+
     /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
     fn wants_content(&self) -> bool {
         let limit = self.state.options.limits.content;
