@@ -1,5 +1,5 @@
 //! `Constant`: a tensor that an attribute gives, from version 11 on also a sparse one, from version 12 on also numbers and
-//! texts. There must be one of these attributes, from version 12 on not more than one; version 1 is not held to that, as in
+//! texts. Its elements are known even where others are not followed. There must be one of these attributes, from version 12 on not more than one; version 1 is not held to that, as in
 //! the reference.
 
 use onnx_ir::{AttrValue, Attribute};
@@ -19,8 +19,7 @@ pub(super) const RULES: OpRules = infer(
         since(11, |cx| constant(cx, SPARSE, false)),
         since(12, |cx| constant(cx, ALL, false)),
     ],
-)
-.values(&[since(1, values)]);
+);
 
 const DENSE: &[Symbol] = &[attr::VALUE];
 const SPARSE: &[Symbol] = &[attr::VALUE, attr::SPARSE_VALUE];
@@ -51,7 +50,7 @@ fn constant(cx: &mut Cx<'_, '_>, names: &[Symbol], may_be_missing: bool) -> Outc
         let tensor = cx.tensor_attr(name)?.ok_or(Stop::Unknown)?;
         cx.set_elem(0, tensor.elem());
         cx.set_shape(0, tensor.dims().iter().map(|&size| Dim::Known(size)));
-        return Ok(());
+        return values(cx);
     }
     if name == attr::SPARSE_VALUE {
         return sparse(cx);
@@ -75,7 +74,7 @@ fn constant(cx: &mut Cx<'_, '_>, names: &[Symbol], may_be_missing: bool) -> Outc
     cx.set_elem(0, elem);
     let size = count.map(|count| i64::try_from(count).map_or(Dim::Unknown, Dim::Known));
     cx.set_shape(0, size);
-    Ok(())
+    values(cx)
 }
 
 /// A text need not be UTF-8 here.
