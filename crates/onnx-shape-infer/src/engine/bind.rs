@@ -7,7 +7,7 @@ use onnx_types::{ElemType, Type};
 use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{TYPE_NOT_ALLOWED, TYPES_DIFFER};
+use crate::fault::{MISSING, TYPE_NOT_ALLOWED, TYPES_DIFFER};
 use crate::ty::Ty;
 
 /// What a type variable stands for at a node.
@@ -39,6 +39,7 @@ impl Binding {
 /// Fills the outputs with the types that the schema's type variables give.
 pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(schema) = cx.schema else { return Ok(()) };
+    count(cx, schema)?;
     let mut bound: SmallVec<[Binding; 4]> = SmallVec::from_elem(Binding::Free, schema.constraints().len());
     for index in 0..cx.input_count() {
         let (Some(value), Some(formal)) = (cx.input(index), schema.input_for(index)) else { continue };
@@ -62,6 +63,41 @@ pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
         }
     }
     fill(cx, schema, &bound);
+    Ok(())
+}
+
+/// Whether the node has as many inputs as the operator takes. Unless types are checked, too, only a node without any is
+/// refused: rules speak for themselves of what they miss, and what is too much does no harm.
+fn count(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
+    let inputs = cx.input_count();
+    let is_refused = if cx.state.options.check_types {
+        !schema.allows_inputs(inputs)
+    } else {
+        inputs == 0 && schema.min_inputs() > 0 && schema.has_inference()
+    };
+    if is_refused {
+        return Err(cx.fail(&MISSING, format_args!("{schema} does not take {inputs} inputs")));
+    }
+    Ok(())
+}
+
+/// Whether the outputs have types that the operator gives.
+pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
+    let Some(schema) = cx.schema else { return Ok(()) };
+    for index in 0..cx.output_count() {
+        let (Some(formal), true) = (schema.output_for(index), cx.has_output(index)) else { continue };
+        let allowed = schema.types_of(formal);
+        let fits = match cx.output_ty(index) {
+            Ty::Unknown | Ty::Tensor(ElemType::Undefined, _) => true,
+            Ty::Tensor(elem, _) => allowed.contains_tensor(*elem),
+            Ty::Other(ty) => allowed.contains_type(ty),
+        };
+        if !fits {
+            let name = formal.name;
+            let message = format!("output {index} `{name}` of {schema} is one of {allowed}");
+            return Err(cx.fail(&TYPE_NOT_ALLOWED, message));
+        }
+    }
     Ok(())
 }
 

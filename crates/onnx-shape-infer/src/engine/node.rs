@@ -44,9 +44,7 @@ impl<'m> Engine<'m> {
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
         if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(_)) {
-            let message =
-                format!("operator set {} is not imported", Quoted(self.state.names.resolve(node.domain())));
-            self.state.fail(&NOT_IMPORTED, id, message);
+            self.report_missing_import(id, node);
         }
         let mut outs = std::mem::take(&mut self.outs);
         outs.resize_with(node.outputs().len(), Out::default);
@@ -84,6 +82,12 @@ impl<'m> Engine<'m> {
                 }
             }
         };
+        let step = match step {
+            Ok(Next::Done) if cx.state.options.check_types => {
+                super::bind::check_outputs(&mut cx).map(|()| Next::Done)
+            }
+            step => step,
+        };
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
             Ok(Next::Enter(graph, control)) => {
@@ -105,6 +109,12 @@ impl<'m> Engine<'m> {
         self.finish(id, node, &mut outs);
         outs.clear();
         self.outs = outs;
+    }
+
+    fn report_missing_import(&mut self, id: NodeId, node: &Node) {
+        let message =
+            format!("operator set {} is not imported", Quoted(self.state.names.resolve(node.domain())));
+        self.state.fail(&NOT_IMPORTED, id, message);
     }
 
     fn target(&self, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target) {
