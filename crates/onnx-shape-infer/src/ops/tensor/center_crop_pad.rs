@@ -5,7 +5,7 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
-use crate::cx::{Cx, Ints, Outcome, Param};
+use crate::cx::{Cx, Ints, Outcome, Param, Stop};
 use crate::family::layout::Sizes;
 use crate::fault::BAD_VALUE;
 use crate::registry::{OpRules, infer, since};
@@ -25,6 +25,9 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let sizes = cx.elements(1).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len()));
     if sizes.len() != axes.len() {
+        if sizes.iter().all(|size| size.is_unknown()) {
+            return Err(Stop::Unknown);
+        }
         let (count, axes) = (sizes.len(), axes.len());
         return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} sizes for {axes} axes")));
     }

@@ -76,6 +76,10 @@ impl Cuts {
         let steps = self.steps.as_ref().map_or(count, |steps| steps.len());
         for (what, len) in [("ends", self.ends.len()), ("axes", axes), ("steps", steps)] {
             if len != count {
+                // Lists of which nothing else is known are not counted, as in the reference.
+                if [&self.starts, &self.ends].iter().any(|list| list.iter().all(|place| place.is_unknown())) {
+                    return Err(Stop::Unknown);
+                }
                 return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} starts and {len} {what}")));
             }
         }
@@ -110,10 +114,7 @@ fn slice(cx: &mut Cx<'_, '_>, read: fn(&mut Cx<'_, '_>) -> Outcome<Cuts>) -> Out
     }
     let mut dims = cx.shape(0)?;
     let axes = match &cuts {
-        Ok(cuts) => {
-            cuts.check(cx)?;
-            cuts.axes(cx, dims.len())
-        }
+        Ok(cuts) => cuts.check(cx).and_then(|()| cuts.axes(cx, dims.len())),
         Err(stop) => Err(*stop),
     };
     let (Ok(cuts), Ok(axes)) = (cuts, &axes) else {
