@@ -11,11 +11,11 @@
 //! [`State::forget_graph`](super::state::State::forget_graph).
 
 use onnx_ir::{GraphId, ValueId};
-use onnx_types::{Dim, ElemType};
+use onnx_types::{Dim, ElemType, Symbol};
 
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{BODY_ARITY, DECLARED_DIFFERS};
+use crate::fault::{BODY_ARITY, DECLARED_DIFFERS, MISSING};
 use crate::ty::{Ty, with_shapes};
 
 /// What an operator with graphs does next.
@@ -78,6 +78,19 @@ impl Cx<'_, '_> {
         }
         self.state.bind(value, known);
         Ok(())
+    }
+
+    /// A graph attribute that the node must have.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::graph_attr`], and with a finding when the node has none.
+    pub(crate) fn required_graph(&mut self, name: Symbol) -> Outcome<GraphId> {
+        if self.node.attribute(name).is_none() {
+            let name = self.names().resolve(name).to_owned();
+            return Err(self.fail(&MISSING, format_args!("attribute `{name}` is missing")));
+        }
+        self.graph_attr(name)
     }
 
     /// Checks that a nested graph takes and gives as many values as its node asks for.

@@ -13,19 +13,15 @@ use onnx_types::expr::Bounds;
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Known, Step};
 use crate::family::join::join;
-use crate::fault::{BRANCHES_DIFFER, MISSING};
+use crate::fault::BRANCHES_DIFFER;
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::Ty;
 
 pub(super) const RULES: OpRules = infer(op::IF, &[since_control(1, rule)]);
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
-    for (name, text) in [(attr::THEN_BRANCH, "then_branch"), (attr::ELSE_BRANCH, "else_branch")] {
-        if cx.attr(name).is_none() && cx.node().attribute(name).is_none() {
-            return Err(cx.fail(&MISSING, format_args!("attribute `{text}` is missing")));
-        }
-    }
-    let (then, otherwise) = (cx.graph_attr(attr::THEN_BRANCH)?, cx.graph_attr(attr::ELSE_BRANCH)?);
+    let then = cx.required_graph(attr::THEN_BRANCH)?;
+    let otherwise = cx.required_graph(attr::ELSE_BRANCH)?;
     match control.round {
         0 => {
             let outputs = cx.output_count();

@@ -30,7 +30,7 @@ pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]);
 const MAX_ROUNDS: u32 = 8;
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
-    let body = cx.graph_attr(attr::BODY)?;
+    let body = cx.required_graph(attr::BODY)?;
     let carried = cx.input_count().saturating_sub(2);
     if control.round == 0 {
         let outputs = cx.output_count().saturating_add(1);

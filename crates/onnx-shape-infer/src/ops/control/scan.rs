@@ -46,7 +46,7 @@ struct Parts {
 }
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control, form: &Form) -> Outcome<Step> {
-    let body = cx.graph_attr(attr::BODY)?;
+    let body = cx.required_graph(attr::BODY)?;
     let Some(scanned) = cx.int(attr::NUM_SCAN_INPUTS)? else {
         return Err(cx.fail(&MISSING, "attribute `num_scan_inputs` is missing"));
     };

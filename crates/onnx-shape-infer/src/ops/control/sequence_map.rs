@@ -16,7 +16,7 @@ use crate::ty::{Ty, with_shapes};
 pub(super) const RULES: OpRules = infer(op::SEQUENCE_MAP, &[since_control(17, rule)]);
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
-    let body = cx.graph_attr(attr::BODY)?;
+    let body = cx.required_graph(attr::BODY)?;
     if control.round == 0 {
         let (inputs, outputs) = (cx.input_count(), cx.output_count());
         cx.body_arity(body, inputs, outputs)?;

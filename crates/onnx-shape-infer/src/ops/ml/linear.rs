@@ -23,11 +23,12 @@ fn regressor(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn classifier(cx: &mut Cx<'_, '_>) -> Outcome {
     let labels = labels(cx, attr::CLASSLABELS_INTS, attr::CLASSLABELS_STRINGS)?;
-    let rank = cx.rank(0)?;
-    if !(1..=2).contains(&rank) {
+    if let Ok(rank) = cx.rank(0)
+        && !(1..=2).contains(&rank)
+    {
         return Err(cx.fail(&WRONG_RANK, format_args!("the input has rank {rank} where 1 or 2 is needed")));
     }
-    let rows = rows(cx)?;
+    let rows = rows(cx).unwrap_or_default();
     let classes = match cx.floats(attr::INTERCEPTS)?.map_or(0, <[f32]>::len) {
         0 => Dim::Unknown,
         1 if labels == 2 => Dim::Known(2),
