@@ -5,8 +5,10 @@ use std::rc::Rc;
 use onnx_diag::Quoted;
 use onnx_ir::{FunctionId, Node, NodeId};
 use onnx_schema::{Schema, lookup};
+use slotmap::SecondaryMap;
 
 use super::Engine;
+use super::call::Memo;
 use super::control::{Control, Step};
 use super::frame::{Frame, Scope};
 use crate::cx::{Cx, Out, Outcome, Stop};
@@ -61,32 +63,7 @@ impl<'m> Engine<'m> {
         let step = if super::bind::bind(&mut cx).is_err() {
             Err(Stop::Failed)
         } else {
-            match &target {
-                Target::Plain(infer, values) => run_plain(&mut cx, *infer, *values),
-                Target::Custom(custom) => run_custom(&mut cx, custom),
-                Target::Nothing => Ok(Next::Done),
-                Target::Control(rule) => {
-                    let mut control = control.unwrap_or_default();
-                    let step = rule(&mut cx, &mut control);
-                    if step.is_err() && control.round == 0 {
-                        // An earlier visit of this node may have found something that does not hold now.
-                        node.nested_graphs().for_each(|graph| cx.state.forget_graph(graph));
-                    }
-                    step.map(|step| Next::of(step, control))
-                }
-                Target::Call(function) => {
-                    let mut control = control.unwrap_or_default();
-                    let step =
-                        super::call::step(&mut cx, &mut control, *function, &mut self.memo, &mut self.active);
-                    step.map(|step| Next::of(step, control))
-                }
-            }
-        };
-        let step = match step {
-            Ok(Next::Done) if cx.state.options.check_types => {
-                super::bind::check_outputs(&mut cx).map(|()| Next::Done)
-            }
-            step => step,
+            run_target(&mut cx, &target, control, &mut self.memo, &mut self.active)
         };
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
@@ -199,6 +176,35 @@ impl<'m> Engine<'m> {
             if content.is_some() || self.state.table.content(value).is_some() {
                 self.state.table.set_content(value, content);
             }
+        }
+    }
+}
+
+/// Runs what serves a node.
+fn run_target(
+    cx: &mut Cx<'_, '_>,
+    target: &Target,
+    control: Option<Box<Control>>,
+    memo: &mut Memo,
+    active: &mut SecondaryMap<FunctionId, ()>,
+) -> Outcome<Next> {
+    match target {
+        Target::Plain(infer, values) => run_plain(cx, *infer, *values),
+        Target::Custom(custom) => run_custom(cx, custom),
+        Target::Nothing => Ok(Next::Done),
+        Target::Control(rule) => {
+            let mut control = control.unwrap_or_default();
+            let step = rule(cx, &mut control);
+            if step.is_err() && control.round == 0 {
+                // An earlier visit of this node may have found something that does not hold now.
+                cx.node.nested_graphs().for_each(|graph| cx.state.forget_graph(graph));
+            }
+            step.map(|step| Next::of(step, control))
+        }
+        Target::Call(function) => {
+            let mut control = control.unwrap_or_default();
+            let step = super::call::step(cx, &mut control, *function, memo, active);
+            step.map(|step| Next::of(step, control))
         }
     }
 }
