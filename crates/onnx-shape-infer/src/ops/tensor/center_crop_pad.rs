@@ -5,7 +5,7 @@
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
-use crate::cx::{Cx, Ints, Outcome, Param, Stop};
+use crate::cx::{Cx, Ints, Outcome, Param};
 use crate::family::layout::Sizes;
 use crate::fault::BAD_VALUE;
 use crate::registry::{OpRules, infer, since};
@@ -23,11 +23,12 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
         }
         _ => (0..rank).collect(),
     };
-    let sizes = cx.elements(1).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len()));
+    // Sizes that are read when the model runs are not counted, as in the reference.
+    let sizes = match cx.elements(1) {
+        Some(sizes) if sizes.iter().any(|size| !size.is_unknown()) => sizes,
+        _ => Dims::from_elem(Dim::Unknown, axes.len()),
+    };
     if sizes.len() != axes.len() {
-        if sizes.iter().all(|size| size.is_unknown()) {
-            return Err(Stop::Unknown);
-        }
         let (count, axes) = (sizes.len(), axes.len());
         return Err(cx.fail(&BAD_VALUE, format_args!("there are {count} sizes for {axes} axes")));
     }
