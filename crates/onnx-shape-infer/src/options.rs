@@ -17,8 +17,8 @@ pub struct Options<'a> {
     /// Whether types that the model declares for values in between (`value_info`, types of outputs) serve where inference
     /// knows nothing. What rests on them is recorded as assumed. On by default.
     pub declared: bool,
-    /// Rules for operators that ONNX does not define, or other rules for those it does.
-    pub registry: &'a InferRegistry,
+    /// Rules for operators that ONNX does not define, or other rules for those it does. None by default.
+    pub registry: Option<&'a InferRegistry>,
     /// Where external tensors are read from when a small value is needed. By default they are not.
     pub data: &'a dyn DataSource,
     /// Sizes of dimension variables of the main graph, by name: everything is inferred for these. They must not be
@@ -34,7 +34,7 @@ impl Default for Options<'_> {
             values: true,
             check_types: false,
             declared: true,
-            registry: InferRegistry::standard(),
+            registry: None,
             data: &NoData,
             sizes: &[],
             limits: InferLimits::default(),
@@ -46,7 +46,7 @@ impl<'a> Options<'a> {
     /// The same with these rules.
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a InferRegistry) -> Self {
-        self.registry = registry;
+        self.registry = Some(registry);
         self
     }
 

@@ -1,7 +1,7 @@
 //! Which rule serves which operator.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_schema::{SchemaId, domain, versions};
@@ -196,13 +196,6 @@ impl InferRegistry {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The rules of the standard operators alone, shared.
-    #[must_use]
-    pub fn standard() -> &'static Self {
-        static STANDARD: OnceLock<InferRegistry> = OnceLock::new();
-        STANDARD.get_or_init(Self::new)
     }
 
     /// Adds a rule for an operator of a domain, at all its versions; it goes before a standard rule and an earlier one.

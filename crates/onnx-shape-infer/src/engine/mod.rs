@@ -52,7 +52,7 @@ impl<'m> Engine<'m> {
         names: onnx_types::Interner,
         exprs: onnx_types::expr::ExprTable,
     ) -> Self {
-        let custom = options.registry.resolve(&names);
+        let custom = options.registry.map(|registry| registry.resolve(&names)).unwrap_or_default();
         let left = model.node_count().saturating_mul(options.limits.visits).saturating_add(100_000);
         let state = State::new(model, options, names, exprs);
         Self {
