@@ -65,12 +65,15 @@ pub struct Comparison<'a> {
     is_given: &'a dyn Fn(&str) -> bool,
     /// What stands here for the fresh symbols of the reference.
     partners: BTreeMap<String, Dim>,
+    /// Whether the types are those of elements of a sequence. A fresh symbol says nothing there: each element may have
+    /// another size.
+    of_elements: bool,
 }
 
 impl<'a> Comparison<'a> {
     /// A comparison; `is_given` says which names stood in the model before inference.
     pub fn new(ours: &'a Model, theirs: &'a Model, is_given: &'a dyn Fn(&str) -> bool) -> Self {
-        Self { ours, theirs, is_given, partners: BTreeMap::new() }
+        Self { ours, theirs, is_given, partners: BTreeMap::new(), of_elements: false }
     }
 
     /// Compares what is known about one value.
@@ -86,9 +89,13 @@ impl<'a> Comparison<'a> {
             (K::Tensor(ours), K::Tensor(theirs)) | (K::SparseTensor(ours), K::SparseTensor(theirs)) => {
                 self.tensors(ours, theirs)
             }
-            (K::Sequence(ours), K::Sequence(theirs)) | (K::Optional(ours), K::Optional(theirs)) => {
-                self.types(ours.as_deref(), theirs.as_deref())
+            (K::Sequence(ours), K::Sequence(theirs)) => {
+                let outer = std::mem::replace(&mut self.of_elements, true);
+                let order = self.types(ours.as_deref(), theirs.as_deref());
+                self.of_elements = outer;
+                order
             }
+            (K::Optional(ours), K::Optional(theirs)) => self.types(ours.as_deref(), theirs.as_deref()),
             (K::Map { key, value }, K::Map { key: their_key, value: their_value }) if key == their_key => {
                 self.types(value.as_deref(), their_value.as_deref())
             }
@@ -149,7 +156,7 @@ impl<'a> Comparison<'a> {
 
     fn fresh(&mut self, ours: Dim, theirs: String) -> Order {
         if ours.is_unknown() {
-            return Order::Coarser;
+            return if self.of_elements { Order::Equal } else { Order::Coarser };
         }
         let order = if self.is_fresh(ours) { Order::Equal } else { Order::Finer };
         match self.partners.entry(theirs) {
