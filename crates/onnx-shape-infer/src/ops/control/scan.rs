@@ -187,6 +187,9 @@ fn state(cx: &mut Cx<'_, '_>, form: &Form, parts: &Parts, index: usize, result: 
         return Ok(());
     };
     let mut merged = Dims::from_slice(before);
+    if let (Some(first), true) = (merged.first_mut(), form.batch > 0) {
+        *first = parts.batch;
+    }
     if let (Some(dims), false) = (dims, never) {
         if dims.len().saturating_add(form.batch) != before.len() {
             return Err(cx.fail(&WRONG_RANK, format_args!("state {index} changes its rank from run to run")));
