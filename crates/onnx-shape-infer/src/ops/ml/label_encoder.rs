@@ -52,6 +52,14 @@ fn lists(cx: &mut Cx<'_, '_>) -> Outcome {
     if keys != values {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("there are {keys} keys and {values} values")));
     }
+    if let Some(default) = cx.tensor_attr(attr::DEFAULT_TENSOR)? {
+        if default.elem() != value {
+            return Err(cx.fail(&TYPES_DIFFER, "the default and the values have different types"));
+        }
+        if default.dims() != [1] {
+            return Err(cx.fail(&BAD_ATTRIBUTE, "the default is no vector of one element"));
+        }
+    }
     cx.set_elem(0, value);
     cx.copy_shape(0, 0)
 }
