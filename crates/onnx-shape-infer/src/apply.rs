@@ -104,6 +104,17 @@ impl Inference {
     }
 }
 
+/// The text with `//` for `/:`, but not in quoted names; nothing where there is none.
+fn without_exact_quotients(text: &str) -> Option<String> {
+    let parts: Vec<String> = text
+        .split('`')
+        .enumerate()
+        .map(|(at, part)| if at % 2 == 0 { part.replace("/:", "//") } else { part.to_owned() })
+        .collect();
+    let rounded = parts.join("`");
+    (rounded != text).then_some(rounded)
+}
+
 struct Merge<'a> {
     inference: &'a Inference,
     policy: MergePolicy,
@@ -178,16 +189,22 @@ impl Merge<'_> {
         }
     }
 
-    /// The dimension, or a symbol in place of an expression that is too long to be written.
+    /// The dimension as it is written: exact quotients as those that are rounded down, which every reader knows and which
+    /// are the same wherever the exact one is defined; a symbol in place of an expression that is too long.
     fn spell(&mut self, model: &mut Model, dim: Dim) -> Dim {
         if !matches!(dim, Dim::Expr(_)) {
             return dim;
         }
         *self.spelled.entry(dim).or_insert_with(|| {
-            if model.exprs().text(dim, model.names(), Dialect::Python).is_some() {
-                return dim;
+            let Some(text) = model.exprs().text(dim, model.names(), Dialect::Python) else {
+                return Dim::Var(model.names_mut().fresh("unk_"));
+            };
+            let Some(rounded) = without_exact_quotients(&text) else { return dim };
+            let (exprs, names) = model.exprs_mut();
+            match exprs.parse(names, &rounded) {
+                Dim::Unknown => dim,
+                rounded => rounded,
             }
-            Dim::Var(model.names_mut().fresh("unk_"))
         })
     }
 

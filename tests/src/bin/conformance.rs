@@ -13,11 +13,12 @@ use onnx_tests::conformance::{bundle, html, suites};
 const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
-  --suite NAME   only this suite: roundtrip, text, check, infer or models
+  --suite NAME   only this suite: roundtrip, text, check, infer, models or execution
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
   --case ID      only the cases whose identifier contains ID
   --op NAME      in the suites infer and models: only what is found at nodes of this operator
+  --runs FILE    in the suite execution: what tests/conformance/execute.py wrote down of runs of the cases
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
@@ -92,6 +93,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             "--program" => parsed.data.program = Some(existing(value)?),
             "--models" => parsed.data.models = Some(existing(value)?),
             "--reference" => parsed.reference = Some(existing(value)?),
+            "--runs" => parsed.data.runs = Some(existing(value)?),
             "--op" => parsed.data.op = Some(value.clone()),
             "--case" => parsed.options.only = Some(value.clone()),
             "--jobs" => parsed.options.jobs = number()?,

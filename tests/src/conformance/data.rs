@@ -17,6 +17,8 @@ pub struct Data {
     pub models: Option<PathBuf>,
     /// The program `onnx`, where suites are to ask it, too.
     pub program: Option<PathBuf>,
+    /// What was observed when recorded models ran.
+    pub runs: Option<PathBuf>,
     /// The only operator that suites about operators look at.
     pub op: Option<String>,
 }

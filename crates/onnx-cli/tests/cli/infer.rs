@@ -60,6 +60,20 @@ fn identifiers_stand_for_expressions() {
 }
 
 #[test]
+fn exact_quotients_are_written_as_every_reader_knows_them() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+g (float[N] x) => (float[A, B] z) <int64[2] shape = {-1, 2}> {
+   y = Reshape (x, shape)
+   z = Relu (y)
+}
+"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt").exits(0);
+    let text = text_of(&folder, "out.onnxtxt");
+    assert!(text.contains(r#"float["N//2",2] y"#), "{text}");
+}
+
+#[test]
 fn contradictions_are_listed() {
     let folder = Folder::with("in.onnxtxt", CONTRADICTION);
     let run = onnx(&folder, "infer in.onnxtxt -o out.onnx --strict").exits(1);

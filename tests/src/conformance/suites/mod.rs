@@ -2,8 +2,10 @@
 
 pub mod check;
 mod compat;
+pub mod execution;
 pub mod infer;
 pub mod models;
+mod observed;
 pub mod roundtrip;
 pub mod text;
 
@@ -21,5 +23,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(check::CheckSuite::default()),
         Box::new(infer::InferSuite::default()),
         Box::new(models::ModelsSuite::default()),
+        Box::new(execution::ExecutionSuite::default()),
     ])
 }

@@ -12,7 +12,7 @@
 //! Beside our counts stand those that are recorded for the file itself, the reference, and onnxruntime's symbolic
 //! inference. What stays unresolved is counted by the operator that lost it; `--op NAME` lists the values.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,12 +20,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_ir::{Def, Model, User, ValueId};
-use onnx_shape_infer::{Inference, Options, infer};
-use onnx_types::expr::{Registers, Tape};
-use onnx_types::{Dim, Symbol};
+use onnx_ir::{Model, User, ValueId};
+use onnx_shape_infer::{Options, infer};
 use serde_json::Value;
 
+use super::observed::{Claim, Look};
 use crate::conformance::archive;
 use crate::conformance::data::{self, Case, Data, Feed};
 use crate::conformance::report::{Failure, Report};
@@ -104,9 +103,11 @@ impl Suite for ModelsSuite {
                 return outcome;
             }
         };
-        let mut look = Look { model: &model, inference: &inference, op: self.op.get(), outcome, others };
-        let score = look.score(&runs);
-        let mut outcome = look.outcome;
+        let look = Look { model: &model, inference: &inference, failures: Vec::new() };
+        let mut scored = Scored { look, op: self.op.get(), remarks: Vec::new() };
+        let score = scored.score(&runs, others);
+        outcome.failures = scored.look.failures;
+        outcome.remarks = scored.remarks;
         let best = [others.reference, others.symbolic].into_iter().flatten().max().unwrap_or(0);
         if score.resolved < best {
             let what = format!("{} of {} resolved, others {best}", score.resolved, score.observed);
@@ -230,65 +231,20 @@ fn is_output(model: &Model, value: ValueId) -> bool {
     model.value(value).uses().iter().any(|used| used.user == User::Graph(main))
 }
 
-struct Look<'a> {
-    model: &'a Model,
-    inference: &'a Inference,
+/// What is known about a model that was looked at.
+struct Scored<'a> {
+    look: Look<'a>,
     op: Option<&'a String>,
-    outcome: Outcome,
-    others: Others,
+    remarks: Vec<String>,
 }
 
-/// What is claimed about one value over all runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Claim {
-    Resolved,
-    Open,
-    Wrong,
-}
-
-impl Look<'_> {
-    fn score(&mut self, runs: &[Value]) -> Score {
-        let mut score = Score { others: self.others, ..Score::default() };
-        let mut claims: HashMap<ValueId, Claim> = HashMap::new();
-        let main = self.model.main_graph();
-        let values: Vec<ValueId> = self
-            .model
-            .nodes(main)
-            .flat_map(|node| self.model.node(node).outputs().iter().flatten().copied())
-            .filter(|&value| !is_output(self.model, value))
-            .collect();
-        let dims: Vec<Dim> = values
-            .iter()
-            .flat_map(|&value| self.inference.shape(value).unwrap_or_default())
-            .copied()
-            .collect();
-        let tape = Tape::compile(self.model.exprs(), &dims);
-        let mut registers = Registers::default();
-        for run in runs.iter().filter(|run| run.get("error").is_none()) {
-            let sizes = self.sizes(run, tape.symbols());
-            // What is not known is not computed: only complete sets of symbols give numbers.
-            let numbers: Vec<i64> = sizes.iter().map(|size| size.unwrap_or(0)).collect();
-            let computed: Vec<Option<i64>> = tape.eval(&numbers, &mut registers).collect();
-            let missing: Vec<Symbol> = tape
-                .symbols()
-                .iter()
-                .zip(&sizes)
-                .filter(|(_, size)| size.is_none())
-                .map(|(&symbol, _)| symbol)
-                .collect();
-            let mut at = 0;
-            for &value in &values {
-                let rank = self.inference.shape(value).map_or(0, <[Dim]>::len);
-                let slice = computed.get(at..at + rank).unwrap_or_default();
-                at += rank;
-                let Some(observed) = self.observed(run, value) else { continue };
-                let claim = self.claim(value, slice, &missing, &observed);
-                let known = claims.entry(value).or_insert(claim);
-                if claim == Claim::Wrong || *known == Claim::Resolved {
-                    *known = claim;
-                }
-            }
-        }
+impl Scored<'_> {
+    fn score(&mut self, runs: &[Value], others: Others) -> Score {
+        let mut score = Score { others, ..Score::default() };
+        let model = self.look.model;
+        let values: Vec<ValueId> = self.look.made().filter(|&value| !is_output(model, value)).collect();
+        let runs: Vec<&Value> = runs.iter().filter(|run| run.get("error").is_none()).collect();
+        let claims = self.look.claims(&values, &runs);
         score.values = values.len() as u64;
         for value in values {
             if self.is_linked(value) {
@@ -305,97 +261,20 @@ impl Look<'_> {
         score
     }
 
-    /// The sizes of symbols in a run: as recorded, or as the inputs had them.
-    fn sizes(&self, run: &Value, symbols: &[Symbol]) -> Vec<Option<i64>> {
-        let mut known: HashMap<Symbol, i64> = HashMap::new();
-        let inputs = self.model.graph(self.model.main_graph()).inputs();
-        for &input in inputs {
-            let name = self.model.str(self.model.value(input).name());
-            let shape = run.get("inputs").and_then(|inputs| inputs.get(name)?.get(1)?.as_array());
-            let dims = self.inference.shape(input).unwrap_or_default();
-            for (dim, size) in dims.iter().zip(shape.into_iter().flatten()) {
-                if let (Dim::Var(symbol), Some(size)) = (dim, size.as_i64()) {
-                    known.insert(*symbol, size);
-                }
-            }
-        }
-        let bound = |symbol: Symbol| run.get("bindings")?.get(self.model.str(symbol))?.as_i64();
-        symbols.iter().map(|&symbol| bound(symbol).or_else(|| known.get(&symbol).copied())).collect()
-    }
-
-    /// The element type and the shape of a tensor in a run.
-    fn observed(&self, run: &Value, value: ValueId) -> Option<(String, Vec<i64>)> {
-        let name = self.model.str(self.model.value(value).name());
-        let observed = run.get("values")?.get(name)?;
-        let shape = observed.get(1)?.as_array()?;
-        let elem = observed.get(0)?.as_str()?.to_lowercase();
-        Some((elem, shape.iter().map(Value::as_i64).collect::<Option<_>>()?))
-    }
-
-    fn claim(
-        &mut self,
-        value: ValueId,
-        computed: &[Option<i64>],
-        missing: &[Symbol],
-        observed: &(String, Vec<i64>),
-    ) -> Claim {
-        let (elem, shape) = observed;
-        let known = self.inference.elem(value);
-        if known.is_some_and(|known| known.name() != elem) {
-            return self.wrong(value, observed, computed);
-        }
-        let Some(dims) = self.inference.shape(value) else { return Claim::Open };
-        if dims.len() != shape.len() {
-            return self.wrong(value, observed, computed);
-        }
-        let mut claim = if known.is_some() { Claim::Resolved } else { Claim::Open };
-        for ((&dim, &computed_size), &size) in dims.iter().zip(computed).zip(shape) {
-            let symbols = match dim {
-                Dim::Expr(_) => self.model.exprs().symbols(dim),
-                Dim::Var(symbol) => vec![symbol],
-                Dim::Known(_) | Dim::Unknown => Vec::new(),
-            };
-            if dim.is_unknown() || symbols.iter().any(|symbol| missing.contains(symbol)) {
-                claim = Claim::Open;
-            } else if computed_size != Some(size) {
-                return self.wrong(value, observed, computed);
-            }
-        }
-        claim
-    }
-
-    fn wrong(&mut self, value: ValueId, observed: &(String, Vec<i64>), computed: &[Option<i64>]) -> Claim {
-        let name = self.model.str(self.model.value(value).name());
-        let elem = self.inference.elem(value).map_or("?", onnx_types::ElemType::name);
-        let dims = self.inference.shape(value).unwrap_or_default().iter();
-        let dims: Vec<String> =
-            dims.map(|&dim| self.model.exprs().display(dim, self.model.names()).to_string()).collect();
-        let what = format!("`{name}` is {elem}{dims:?} = {computed:?}, observed {observed:?}");
-        self.outcome.failures.push(Failure::new(format!("wrong:{}", self.maker(value)), what));
-        Claim::Wrong
-    }
-
-    /// The operator that makes a value.
-    fn maker(&self, value: ValueId) -> &str {
-        match self.model.value(value).def() {
-            Def::Output { node, .. } => self.model.str(self.model.node(node).op()),
-            _ => "input",
-        }
-    }
-
     fn is_linked(&self, value: ValueId) -> bool {
-        self.inference.shape(value).is_some() && self.inference.gaps(self.model, value).is_empty()
+        self.look.inference.shape(value).is_some()
+            && self.look.inference.gaps(self.look.model, value).is_empty()
     }
 
     /// Counts a value that is not resolved at the operator that lost it.
     fn open(&mut self, value: ValueId, score: &mut Score) {
-        let gap = self.inference.gaps(self.model, value).into_iter().next();
-        let why = gap.and_then(|gap| self.inference.why(self.model, value, gap));
+        let gap = self.look.inference.gaps(self.look.model, value).into_iter().next();
+        let why = gap.and_then(|gap| self.look.inference.why(self.look.model, value, gap));
         let lost = why.as_ref().and_then(|why| why.chain.last().copied()).unwrap_or(value);
-        let op = self.maker(lost).to_owned();
+        let op = self.look.maker(lost).to_owned();
         if self.op == Some(&op) && value == lost {
-            let name = self.model.str(self.model.value(value).name());
-            self.outcome.remarks.push(format!("lost at {op}: `{name}` {gap:?}"));
+            let name = self.look.model.str(self.look.model.value(value).name());
+            self.remarks.push(format!("lost at {op}: `{name}` {gap:?}"));
         }
         *score.lost.entry(op).or_default() += 1;
     }
