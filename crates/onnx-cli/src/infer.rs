@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use onnx_diag::render::text;
 use onnx_diag::{Clean, Severity};
 use onnx_ir::{MetadataEntry, Model, ValueId};
-use onnx_shape_infer::{Gap, Inference, MergePolicy, Options, Why, infer, name_sizes};
+use onnx_shape_infer::{Gap, Inference, MergePolicy, Options, Why, contrib, infer, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{InferArgs, Merge, Symbols};
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(out));
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
-    let mut options = Options::default().with_data(&source).with_sizes(&sizes);
+    let registry = contrib::registry();
+    let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
     options.check_types = args.check_types;
     let inference = infer(&mut loaded.model, &options);

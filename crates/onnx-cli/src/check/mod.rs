@@ -150,7 +150,8 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
 /// Adds what inference finds. The reference follows no elements there.
 fn inferred(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<(), Failure> {
     let source = loaded.source()?;
-    let mut options = onnx_shape_infer::Options::default().with_data(&source);
+    let registry = onnx_shape_infer::contrib::registry();
+    let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(&registry);
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
     let inference = onnx_shape_infer::infer(&mut loaded.model, &options);

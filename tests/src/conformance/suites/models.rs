@@ -21,7 +21,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_ir::{Model, User, ValueId};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{Options, contrib, infer};
 use serde_json::Value;
 
 use super::observed::{Claim, Look};
@@ -91,7 +91,8 @@ impl Suite for ModelsSuite {
         };
         let mut model = decoded.model;
         forget_types(&mut model);
-        let inference = infer(&mut model, &Options::default());
+        let registry = contrib::registry();
+        let inference = infer(&mut model, &Options::default().with_registry(&registry));
         let Some(truth) = truth else {
             outcome.counts.push("without observations".to_owned());
             return outcome;
