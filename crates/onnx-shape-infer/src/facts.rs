@@ -1,11 +1,11 @@
 //! What was concluded about dimensions on the way, and on what ground.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::NodeId;
 use onnx_types::expr::{Bounds, ExprTable, SymbolBounds};
-use onnx_types::{Dim, Symbol};
+use onnx_types::{Dim, ExprId, Symbol};
 
 /// A relation between dimensions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,13 +45,16 @@ pub struct Fact {
 /// The facts of one run. Facts that hold for all sizes anyway are not kept, nor is the same fact twice.
 ///
 /// Relations between sizes answer the questions of callers ([`eq`](Self::eq), [`le`](Self::le)). The run itself concludes
-/// nothing from them, only from the intervals of symbols, which belong to the place where a symbol arises: so what is
-/// inferred at a node depends on its inputs alone, and on no node elsewhere that happens to be visited earlier.
+/// nothing from them, only from the intervals of symbols, which belong to the place where a symbol arises, and from the
+/// fact that the size of a tensor is not negative: so what is inferred at a node depends on its inputs, and not on
+/// equalities that some node elsewhere happens to need.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     list: Vec<Fact>,
     known: HashMap<Relation, u32, RandomState>,
     bounds: HashMap<Symbol, Bounds, RandomState>,
+    /// The expressions that are the size of a tensor: in no valid run are they negative, whatever algebra knows.
+    sizes: HashSet<ExprId, RandomState>,
 }
 
 /// More facts than this are not kept: a bound on memory, far above what models have.
@@ -94,6 +97,7 @@ impl Facts {
     /// Takes the facts of another list, which go where `key` puts them.
     pub(crate) fn absorb<K: Ord>(&mut self, other: &mut Self, key: impl Fn(&Fact) -> K) {
         self.bounds = std::mem::take(&mut other.bounds);
+        self.sizes = std::mem::take(&mut other.sizes);
         let mut all = std::mem::take(&mut self.list);
         all.append(&mut other.list);
         all.sort_by_key(key);
@@ -103,7 +107,7 @@ impl Facts {
 
     /// The same intervals without any facts.
     pub(crate) fn bounds_alone(&self) -> Self {
-        Self { bounds: self.bounds.clone(), ..Self::default() }
+        Self { bounds: self.bounds.clone(), sizes: self.sizes.clone(), ..Self::default() }
     }
 
     /// Forgets the interval of a symbol.
@@ -138,11 +142,26 @@ impl Facts {
         if a.is_unknown() || b.is_unknown() {
             return None;
         }
+        if let (Dim::Known(..=0), Dim::Expr(size)) = (a, b)
+            && self.sizes.contains(&size)
+        {
+            return Some(true);
+        }
         if exprs.proves_le_in(a, b, self) {
             return Some(true);
         }
         let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
         left.lo.zip(right.hi).is_some_and(|(lo, hi)| lo > hi).then_some(false)
+    }
+
+    /// Notes that an expression is the size of a tensor; says whether that is new.
+    pub(crate) fn add_size(&mut self, size: ExprId) -> bool {
+        self.sizes.insert(size)
+    }
+
+    /// Forgets that an expression is the size of a tensor.
+    pub(crate) fn remove_size(&mut self, size: ExprId) {
+        self.sizes.remove(&size);
     }
 
     /// Narrows the interval of a symbol.

@@ -165,7 +165,10 @@ impl Engine<'_> {
                         node: Some(node),
                         is_conditional: self.frames.len() > 1,
                     });
-                    *dim = wanted;
+                    // Files declare sizes that are not so; one that follows from the inputs counts for more.
+                    if self.state.symbols(found).iter().all(|&symbol| self.state.is_fresh(symbol)) {
+                        *dim = wanted;
+                    }
                 }
                 _ => {}
             }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use onnx_ir::{Attribute, GraphId, Model, NodeId};
-use onnx_types::Symbol;
+use onnx_types::{ExprId, Symbol};
 
 use super::control::Control;
 
@@ -37,6 +37,8 @@ pub(super) struct Frame<'m> {
     pub(super) call: u32,
     /// The state of the current node's rule, if it has entered a graph.
     pub(super) control: Option<Box<Control>>,
+    /// The expressions that were first met as sizes here. When the graph need not run, they say nothing outside.
+    pub(super) sizes: Vec<ExprId>,
 }
 
 impl<'m> Frame<'m> {
@@ -47,13 +49,22 @@ impl<'m> Frame<'m> {
             None => Order::Linked(model.graph(graph).first()),
         };
         let Scope { opsets, args, call } = scope;
-        Self { graph, order, current: None, opsets, args, call, control: None }
+        Self { graph, order, current: None, opsets, args, call, control: None, sizes: Vec::new() }
     }
 
     /// One node of a graph alone.
     pub(super) fn single(graph: GraphId, node: NodeId, opsets: Opsets) -> Self {
         let order = Order::Listed(vec![node].into_iter());
-        Self { graph, order, current: None, opsets, args: Rc::from([]), call: 0, control: None }
+        Self {
+            graph,
+            order,
+            current: None,
+            opsets,
+            args: Rc::from([]),
+            call: 0,
+            control: None,
+            sizes: Vec::new(),
+        }
     }
 
     pub(super) fn next(&mut self, model: &Model) -> Option<NodeId> {

@@ -146,6 +146,7 @@ impl<'m> Engine<'m> {
     fn leave(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.state.end_visit(frame.graph);
+            frame.sizes.iter().for_each(|&size| self.state.facts.remove_size(size));
             if let Some(node) = self.frames.last().and_then(Frame::current) {
                 self.resume(node);
             }

@@ -65,6 +65,12 @@ impl<'m> Engine<'m> {
         } else {
             run_target(&mut cx, &target, control, &mut self.memo, &mut self.active)
         };
+        let step = match step {
+            Ok(Next::Done) if cx.state.options.check_types => {
+                super::bind::check_outputs(&mut cx).map(|()| Next::Done)
+            }
+            step => step,
+        };
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
             Ok(Next::Enter(graph, control)) => {
@@ -170,12 +176,25 @@ impl<'m> Engine<'m> {
             self.merge_declared(id, value, out);
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
                 self.state.materialize(value, dims);
+                note_sizes(&mut self.state, self.frames.as_mut_slice(), dims);
             }
             let content = out.content.take().filter(|content| holds(&out.ty, content.len()));
             self.state.table.set(value, &out.ty);
             if content.is_some() || self.state.table.content(value).is_some() {
                 self.state.table.set_content(value, content);
             }
+        }
+    }
+}
+
+/// Notes the expressions that are sizes, for the graph that is open.
+fn note_sizes(state: &mut super::state::State<'_>, frames: &mut [Frame<'_>], dims: &[onnx_types::Dim]) {
+    for &dim in dims {
+        if let onnx_types::Dim::Expr(size) = dim
+            && state.facts.add_size(size)
+            && let [_, .., frame] = frames
+        {
+            frame.sizes.push(size);
         }
     }
 }
