@@ -16,6 +16,21 @@ pub enum PrintError {
     },
 }
 
+/// Why a text could not be laid out.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The text is not a model.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The model has no text.
+    #[error(transparent)]
+    Print(#[from] PrintError),
+    /// The new layout would stand for another model: a defect of this crate.
+    #[error("the model would not survive the formatting, so the text stays as it is")]
+    Changed,
+}
+
 /// Why text could not be parsed: everything that is wrong with it.
 #[derive(Clone, Debug)]
 pub struct ParseError {

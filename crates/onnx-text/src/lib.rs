@@ -49,6 +49,11 @@
 //! parsing gives exactly the same model, down to the bytes it is written as. [`PrintOptions::compat`] prints what the
 //! reference parser reads, and [`Printed::left_out`] says what it could not.
 //!
+//! # Formatting
+//!
+//! [`format_model`] gives a text the layout of the printer and keeps its comments. [`tokens`] cuts any text into tokens, for
+//! colours and the like.
+//!
 //! # What it is not for
 //!
 //! It opens no files and colours no output. Text is a poor place for large weights: keep those in files, as external data.
@@ -56,15 +61,19 @@
 
 mod elements;
 mod error;
+mod format;
 mod lexer;
 mod limits;
 mod originals;
 mod parse;
 mod print;
 pub mod rules;
+mod tokens;
 
-pub use error::{ParseError, PrintError};
+pub use error::{FormatError, ParseError, PrintError};
+pub use format::{Formatted, format_model};
 pub use limits::Limits;
 pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node};
+pub use tokens::{Token, TokenKind, tokens};

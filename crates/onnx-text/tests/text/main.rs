@@ -3,5 +3,6 @@
 
 mod compat;
 mod errors;
+mod format;
 mod hostile;
 mod roundtrip;

@@ -3,7 +3,7 @@
 //! Both texts are cut into tokens and aligned; a comment keeps its place between the tokens around it. Where the new text
 //! says something in other words, its comments go to the nearest place that is common to both. None is dropped.
 
-use crate::syntax::{Kind, Token, tokens};
+use crate::tokens::{Token, TokenKind, tokens};
 
 /// How far to look for the next place that two texts have in common.
 const REACH: usize = 64;
@@ -52,6 +52,17 @@ pub(super) fn reattach(old: &str, new: &str) -> String {
     Writer { new, tokens: &new_tokens, trailing, leading, out: String::new() }.write()
 }
 
+/// Whether two texts differ in comments and white space only.
+pub(super) fn says_the_same(one: &str, other: &str) -> bool {
+    words(one).eq(words(other))
+}
+
+/// What the tokens of a text say, without its comments.
+fn words(text: &str) -> impl Iterator<Item = Option<&str>> {
+    let kept = tokens(text).filter(|token| token.kind != TokenKind::Comment);
+    kept.map(|token| text.get(token.range))
+}
+
 /// The tokens of a text, and its comments.
 fn split(text: &str) -> (Vec<Token>, Vec<Comment<'_>>) {
     let (mut kept, mut comments) = (Vec::new(), Vec::new());
@@ -59,7 +70,7 @@ fn split(text: &str) -> (Vec<Token>, Vec<Comment<'_>>) {
     for token in tokens(text) {
         let gap = text.get(end..token.range.start).unwrap_or_default();
         end = token.range.end;
-        if token.kind != Kind::Comment {
+        if token.kind != TokenKind::Comment {
             kept.push(token);
             continue;
         }
@@ -76,7 +87,7 @@ fn split(text: &str) -> (Vec<Token>, Vec<Comment<'_>>) {
 /// For each token of the old text and its end, the first token of the new text that does not come before it.
 fn align((old, a): (&str, &[Token]), (new, b): (&str, &[Token])) -> Vec<usize> {
     let same = |i: usize, j: usize| match (a.get(i), b.get(j)) {
-        (Some(x), Some(y)) if x.kind == Kind::Number && y.kind == Kind::Number => true,
+        (Some(x), Some(y)) if x.kind == TokenKind::Number && y.kind == TokenKind::Number => true,
         // A name may have quotes in one of them only.
         (Some(x), Some(y)) => bare(old, x) == bare(new, y),
         (None, None) => true,

@@ -1,11 +1,9 @@
 //! `onnx fmt`: the canonical layout of text, in place.
 
-mod comments;
-
 use onnx_codec::ReadMode;
 use onnx_codec::file::{read, write_atomically};
 use onnx_diag::Clean;
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_text::{FormatError, ParseOptions, format_model};
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
@@ -54,24 +52,22 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
     Ok(Outcome::Fine)
 }
 
-/// The text in canonical layout, with its comments. It is proved to stand for the same model.
+/// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.
 fn formatted(text: &str, name: &str) -> Result<String, Failure> {
-    let parse = |text: &str| {
-        let options = ParseOptions { no_positions: true, ..ParseOptions::default() };
-        parse_model(text, &options)
-            .map_err(|error| Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into()))
-    };
-    let model = parse(text)?;
-    let printed = print_model(&model, &PrintOptions::full())?.text;
-    let formatted = comments::reattach(text, &printed);
-    let same = match parse(&formatted) {
-        Ok(again) => Piece::Model.encode(&again)?.to_vec() == Piece::Model.encode(&model)?.to_vec(),
-        Err(_) => false,
-    };
-    if same {
-        return Ok(formatted);
+    let formatted = format_model(text, &ParseOptions::default()).map_err(|error| match error {
+        FormatError::Parse(error) => {
+            Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
+        }
+        FormatError::Changed => changed(&error).about(name),
+        error => Failure::new(error).about(name),
+    })?;
+    let bytes = |model| Piece::Model.encode(model).map(|encoded| encoded.to_vec());
+    if bytes(&formatted.before)? == bytes(&formatted.after)? {
+        return Ok(formatted.text);
     }
-    Err(Failure::new("the model would not survive the formatting, so the text stays as it is")
-        .about(name)
-        .help("this is a defect of this program: please report it, with the file if you can"))
+    Err(changed(&FormatError::Changed).about(name))
+}
+
+fn changed(error: &FormatError) -> Failure {
+    Failure::new(error).help("this is a defect of this program: please report it, with the file if you can")
 }

@@ -1,0 +1,67 @@
+//! The canonical layout of a text, with its comments.
+
+mod comments;
+
+use onnx_ir::Model;
+
+use crate::error::FormatError;
+use crate::parse::{ParseOptions, parse_model};
+use crate::print::{PrintOptions, print_model};
+
+/// A text in canonical layout, and what it was made from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Formatted {
+    /// The text.
+    pub text: String,
+    /// The model of the text that was given.
+    pub before: Model,
+    /// The model of the text that was made. It is the same; who can write models to bytes may compare them before they
+    /// replace a file.
+    pub after: Model,
+}
+
+/// Lays out the text of a model as [`print_model`] does, and keeps its comments where they stand: before a line, behind it,
+/// or at the end. Blank lines around comments stay.
+///
+/// The result is proved to differ from what is printed for the model in comments and white space only, and to be its own
+/// canonical layout but for comments. Formatting again changes nothing.
+///
+/// ```
+/// use onnx_text::{ParseOptions, format_model};
+///
+/// let text = "<ir_version: 10, opset_import: [\"\": 21]>\n# rectifies\ng (float[2] x) => (float[2] y) {y=Relu(x) # all\n}";
+/// let formatted = format_model(text, &ParseOptions::default())?;
+/// assert_eq!(
+///     formatted.text,
+///     r#"<
+///    ir_version: 10,
+///    opset_import: ["": 21]
+/// >
+/// ## rectifies
+/// g (float[2] x) => (float[2] y) {
+///    y = Relu (x)  # all
+/// }
+/// "#
+/// );
+/// assert_eq!(format_model(&formatted.text, &ParseOptions::default())?.text, formatted.text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// When the text is not a model, or cannot be laid out without a change to the model.
+pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted, FormatError> {
+    let options = ParseOptions { no_positions: true, ..*options };
+    let before = parse_model(text, &options)?;
+    let printed = print_model(&before, &PrintOptions::full())?.text;
+    let text = comments::reattach(text, &printed);
+    if !comments::says_the_same(&text, &printed) {
+        return Err(FormatError::Changed);
+    }
+    let after = parse_model(&text, &options).map_err(|_| FormatError::Changed)?;
+    if print_model(&after, &PrintOptions::full())?.text != printed {
+        return Err(FormatError::Changed);
+    }
+    Ok(Formatted { text, before, after })
+}
