@@ -2,7 +2,7 @@
 //!
 //! * Where the reference found an error, there is an error here, by whatever rule.
 //! * Where it found none, no error comes from a rule that the reference enforces; what other rules find is no matter.
-//! * Errors that only inference finds are counted, and no failure, as long as the checker infers nothing.
+//! * Where the reference was asked to infer as well (`full_check`), what inference finds counts with the rest.
 //!
 //! With the program `onnx` at hand (`--program`), it is asked the same, and must say the same as the library.
 
@@ -19,6 +19,7 @@ use onnx_codec::{
 };
 use onnx_diag::{Diagnostic, Severity};
 use onnx_ir::OpsetImport;
+use onnx_shape_infer::infer;
 use serde_json::Value;
 
 use crate::conformance::archive;
@@ -26,6 +27,9 @@ use crate::conformance::data::{self, Case, Data, Feed, Group, bundled};
 use crate::conformance::manifest::{self, Blobs, Record};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
+
+/// The option of the reference that adds inference.
+const FULL: &str = "full_check";
 
 /// What the reference said of a case, and what it was asked.
 #[derive(Clone, Default)]
@@ -152,6 +156,12 @@ impl Recorded {
         }
         let mut found = findings.into_diagnostics();
         found.extend(check_part(&model, part, &options).into_diagnostics());
+        if self.flag(FULL) && part == Part::Model {
+            let source = FileSource::in_directory(folder).map_err(|error| error.to_string())?;
+            let mut options = onnx_shape_infer::Options::default().with_data(&source);
+            options.check_types = true;
+            found.extend_from_slice(infer(&mut model, &options).findings().diagnostics());
+        }
         Ok(Verdict::of(&found))
     }
 
@@ -172,7 +182,7 @@ impl Recorded {
         for (option, flag) in [
             ("check_custom_domain", "--check-custom-domains"),
             ("skip_opset_compatibility_check", "--skip-opset-compatibility"),
-            ("full_check", "--full"),
+            (FULL, "--full"),
         ] {
             if self.flag(option) {
                 command.arg(flag);
@@ -197,7 +207,6 @@ impl Recorded {
 
     /// Compares what was found with what the reference said.
     fn compare(&self, verdict: &Verdict, outcome: &mut Outcome) {
-        let is_inference = |class: &str| class == "InferenceError";
         match &self.error {
             None if verdict.is_unreadable => {
                 outcome.failures.push(Failure::new("unreadable", "the reference reads it"));
@@ -217,7 +226,6 @@ impl Recorded {
                     ));
                 }
             }
-            Some((class, _)) if is_inference(class) => outcome.counts.push("needs inference".to_owned()),
             Some((class, message)) => {
                 let message = message.lines().next().unwrap_or_default();
                 outcome.failures.push(Failure::new("accepted", format!("{class}: {message}")));
@@ -256,14 +264,19 @@ impl CheckSuite {
                 serde_json::from_slice(&entry.read()?).map_err(|error| error.to_string())?;
             for model in manifest.get("models").and_then(Value::as_array).into_iter().flatten() {
                 let name = model.get("name").and_then(Value::as_str).unwrap_or_default();
-                let error = model.get("check").and_then(Value::as_str);
+                let error = model.get("check_full").and_then(Value::as_str);
                 verdicts.insert(format!("models/{name}.onnx"), error.map(split_error));
             }
             Ok(std::ops::ControlFlow::Break(()))
         })?;
         data::files(models, "models", &mut |case| {
             let Some(error) = verdicts.get(&case.id) else { return Ok(()) };
-            let recorded = Recorded { call: "model".to_owned(), error: error.clone(), ..Recorded::default() };
+            let recorded = Recorded {
+                call: "model".to_owned(),
+                options: serde_json::json!({ FULL: true }),
+                error: error.clone(),
+                ..Recorded::default()
+            };
             self.note(&case.id, recorded);
             feed(case)
         })
@@ -353,6 +366,9 @@ impl Suite for CheckSuite {
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let recorded = recorded.unwrap_or_default();
         outcome.counts.push(recorded.call.clone());
+        if recorded.flag(FULL) {
+            outcome.counts.push("asked with inference".to_owned());
+        }
         let verdict = folder(&recorded.files).and_then(|folder| {
             let verdict = recorded.verdict(case.bytes.clone(), folder.path())?;
             let Some(program) = self.program.get() else { return Ok(verdict) };
@@ -382,7 +398,7 @@ impl Suite for CheckSuite {
             "accepted by both",
             "refused by both",
             "refused by rules of ours alone",
-            "needs inference",
+            "asked with inference",
             "asked of the program",
         ];
         counts.map(|count| format!("check: {} {count}", report.count(count))).join("\n")
