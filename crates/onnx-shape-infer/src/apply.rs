@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Diagnostic, Severity};
@@ -10,7 +11,7 @@ use onnx_types::expr::Dialect;
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
 use crate::result::Inference;
-use crate::ty::{MAX_NESTING, with_shapes};
+use crate::ty::{Dims, MAX_NESTING, Ty, with_shapes};
 
 /// What happens where the model declares a type already.
 ///
@@ -82,7 +83,8 @@ impl Inference {
             let findings = errors.filter(|found| found.severity == Severity::Error).cloned().collect();
             return Err(Contradictions { findings });
         }
-        let mut merge = Merge { inference: self, policy, spelled: HashMap::default() };
+        let mut merge =
+            Merge { inference: self, policy, spelled: HashMap::default(), shared: HashMap::default() };
         let mut applied = Applied::default();
         let main = model.main_graph();
         let graphs: Vec<GraphId> = model.graphs_in(main).collect();
@@ -120,6 +122,8 @@ struct Merge<'a> {
     policy: MergePolicy,
     /// The expressions that were looked at, and what stands for them.
     spelled: HashMap<Dim, Dim, RandomState>,
+    /// The types of tensors that were written: a model has many values and few types.
+    shared: HashMap<(ElemType, Dims), Arc<Type>, RandomState>,
 }
 
 impl Merge<'_> {
@@ -154,23 +158,37 @@ impl Merge<'_> {
 
     fn value(&mut self, model: &mut Model, value: ValueId, applied: &mut Applied) {
         let Some(inferred) = self.inferred(model, value) else { return };
-        match model.value(value).ty() {
-            None => applied.added += 1,
-            Some(declared) => {
-                let merged = self.merge(declared, &inferred, MAX_NESTING);
-                if merged == *declared {
-                    return;
-                }
-                applied.changed += 1;
-                model.set_type(value, Some(merged));
-                return;
-            }
+        let Some(declared) = model.value(value).shared_ty() else {
+            applied.added += 1;
+            model.set_type(value, Some(inferred));
+            return;
+        };
+        if Arc::ptr_eq(declared, &inferred) {
+            return;
         }
-        model.set_type(value, Some(inferred));
+        let merged = self.merge(declared, &inferred, MAX_NESTING);
+        if merged != **declared {
+            applied.changed += 1;
+            model.set_type(value, Some(merged));
+        }
+    }
+
+    /// The inferred type as it can be written.
+    fn inferred(&mut self, model: &mut Model, value: ValueId) -> Option<Arc<Type>> {
+        let key = match self.inference.ty(value) {
+            Ty::Tensor(elem, Some(dims)) if elem != ElemType::Undefined => (elem, dims),
+            _ => return self.written(model, value).map(Arc::new),
+        };
+        if let Some(shared) = self.shared.get(&key) {
+            return Some(Arc::clone(shared));
+        }
+        let written = Arc::new(self.written(model, value)?);
+        self.shared.insert(key, Arc::clone(&written));
+        Some(written)
     }
 
     /// The inferred type as it can be written. A tensor of unknown elements cannot: other readers refuse it.
-    fn inferred(&mut self, model: &mut Model, value: ValueId) -> Option<Type> {
+    fn written(&mut self, model: &mut Model, value: ValueId) -> Option<Type> {
         let ty = self.inference.ty(value).to_type()?;
         if matches!(ty.kind, TypeKind::Tensor(_) | TypeKind::SparseTensor(_))
             && ty.elem() == ElemType::Undefined
