@@ -11,8 +11,12 @@ use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::MemoryData;
 
 /// The rules that are heard when recommendations are asked for.
-const RECOMMENDATIONS: &[&str] =
-    &["model-domain-missing", "producer-missing", "opset-domain-not-reverse-dns"];
+const RECOMMENDATIONS: &[&str] = &[
+    "metadata-key-not-reverse-dns",
+    "model-domain-missing",
+    "producer-missing",
+    "opset-domain-not-reverse-dns",
+];
 
 /// Everything that parser and checker find in a text. Beside it is a file `weights.bin` of 64 KiB, for rules about such.
 fn findings(rule: &Rule, text: &str) -> Vec<Finding> {

@@ -15,6 +15,15 @@ const fn row(ops: &'static [Symbol], since: i64, values: &'static [&'static str]
     Row { ops, since, values }
 }
 
+/// Whether a string is a value that is written in this way. Runtimes read the names of activation functions in any case.
+pub(crate) fn is_choice(name: Symbol, string: &[u8], choice: &str) -> bool {
+    if name == attr::ACTIVATIONS {
+        string.eq_ignore_ascii_case(choice.as_bytes())
+    } else {
+        string == choice.as_bytes()
+    }
+}
+
 /// What a string attribute of an operator can be; `None` where the documentation fixes nothing.
 pub(crate) fn choices(schema: &Schema, name: Symbol) -> Option<&'static [&'static str]> {
     let rows = rows(name).iter().filter(|row| row.ops.contains(&schema.op()));
@@ -52,6 +61,8 @@ fn rows(name: Symbol) -> &'static [Row] {
         attr::COORDINATE_TRANSFORMATION_MODE => COORDINATES,
         attr::DIRECTION => DIRECTIONS,
         attr::REDUCTION => REDUCTIONS,
+        attr::ACTIVATIONS => const { &[row(RECURRENT, 1, FUNCTIONS)] },
+        attr::TO => CASTS,
         _ => other_rows(name),
     }
 }
@@ -89,6 +100,35 @@ fn other_rows(name: Symbol) -> &'static [Row] {
         _ => &[],
     }
 }
+
+const RECURRENT: &[Symbol] = &[op::GRU, op::LSTM, op::RNN];
+
+const FUNCTIONS: &[&str] = &[
+    "Affine",
+    "Elu",
+    "HardSigmoid",
+    "LeakyRelu",
+    "Relu",
+    "ScaledTanh",
+    "Sigmoid",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "ThresholdedRelu",
+];
+
+/// The first casts name the type. Since version 6 it is a number.
+static CASTS: &[Row] = &[
+    row(
+        &[op::CAST],
+        1,
+        &[
+            "BOOL", "DOUBLE", "FLOAT", "FLOAT16", "INT16", "INT32", "INT64", "INT8", "UINT16", "UINT32",
+            "UINT64", "UINT8",
+        ],
+    ),
+    row(&[op::CAST], 6, &[]),
+];
 
 const BRANCHES: &[&str] =
     &["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"];

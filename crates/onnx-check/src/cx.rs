@@ -139,6 +139,20 @@ impl Cx<'_> {
     }
 }
 
+/// The sizes of a tensor, those that are known.
+pub(crate) type Sizes = smallvec::SmallVec<[Option<i64>; 8]>;
+
+impl Cx<'_> {
+    /// The sizes of an input of a node, as far as its type is declared.
+    fn sizes_of_input(&self, node: NodeId, index: usize) -> Option<Sizes> {
+        let value = self.model.value(self.model.node(node).input(index)?);
+        match value.ty() {
+            Some(ty) => ty.shape().map(|shape| shape.dims().iter().map(|dim| dim.known()).collect()),
+            None => value.constant()?.dense().map(|tensor| tensor.dims().iter().copied().map(Some).collect()),
+        }
+    }
+}
+
 /// Gives a context the fields and methods of the [`Cx`] in it.
 macro_rules! leads_to_cx {
     ($($context:ident)*) => {$(
@@ -263,6 +277,11 @@ impl<'a> NodeCx<'_, 'a> {
     /// The rank of an input, as far as its type is declared.
     pub(crate) fn input_rank(&self, index: usize) -> Option<usize> {
         self.cx.rank_of_input(self.id, index)
+    }
+
+    /// The sizes of an input, as far as they are declared.
+    pub(crate) fn input_sizes(&self, index: usize) -> Option<Sizes> {
+        self.cx.sizes_of_input(self.id, index)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What C90 takes for a name, and what is a name in reverse-DNS style.
+//! What C90 takes for a name, what is a name in reverse-DNS style, and what does not belong to a string.
 
 /// Whether a name has only ASCII letters, digits and underscores and does not begin with a digit.
 pub(crate) fn is_identifier(name: &str) -> bool {
@@ -12,6 +12,11 @@ pub(crate) fn is_reverse_dns(name: &str) -> bool {
     let is_part_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_part_of_name);
     name.contains('.') && name.split('.').all(is_part)
+}
+
+/// Whether a text begins with a byte order mark or ends with a NUL, which are left over from files and from C.
+pub(crate) fn is_padded(text: &str) -> bool {
+    text.starts_with('\u{feff}') || text.ends_with('\0')
 }
 
 #[cfg(test)]

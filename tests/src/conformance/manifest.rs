@@ -1,6 +1,6 @@
 //! The recorded cases of the reference: what it was given and what it answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -81,6 +81,9 @@ pub fn read_with_blobs(
 ) -> Result<(Vec<Record>, Blobs), String> {
     let mut records = read(corpus)?;
     records.retain(wanted);
+    // The same model may have come from two tests of the reference.
+    let mut met = BTreeSet::new();
+    records.retain(|record| met.insert((record.call.clone(), record.id.clone())));
     let mut blobs = Blobs::new();
     for blob in records.iter().flat_map(|record| record.inputs.iter().chain(&record.outputs)) {
         blobs.insert(blob.hash.clone(), Bytes::new());

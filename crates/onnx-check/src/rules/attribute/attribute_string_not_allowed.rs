@@ -4,7 +4,7 @@ use bytes::Bytes;
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::AttrValue;
 
-use crate::choices::choices;
+use crate::choices::{choices, is_choice};
 use crate::cx::AttributeCx;
 
 pub(crate) static RULE: Rule = Rule {
@@ -24,11 +24,12 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         AttrValue::Strings(strings) => strings,
         _ => return,
     };
-    let Some(allowed) = choices(schema, cx.attribute.name()) else { return };
-    let wrong = |string: &Bytes| !allowed.iter().any(|allowed| allowed.as_bytes() == string.as_ref());
+    let name = cx.attribute.name();
+    let Some(allowed) = choices(schema, name) else { return };
+    let wrong = |string: &Bytes| !allowed.iter().any(|allowed| is_choice(name, string, allowed));
     let Some((index, found)) = strings.iter().enumerate().find(|(_, string)| wrong(string)) else { return };
     let is_list = matches!(cx.attribute.value(), AttrValue::Strings(_));
-    let (node, name) = (cx.node, cx.attribute.name());
+    let node = cx.node;
     cx.report(&RULE, |places| {
         let place = places.attribute(node, name);
         let found = String::from_utf8_lossy(found);
@@ -50,6 +51,38 @@ mod tests {
         let attribute = m.attribute("mode", mode);
         m.node_with("y = Pad (x, p)", [attribute]);
         m.outputs(["y"]);
+    }
+
+    #[test]
+    fn the_first_casts_name_the_type() {
+        let model = |m: &mut Builder, to: &str| {
+            m.no_imports();
+            m.import("", 1);
+            m.inputs(["x"]);
+            let attribute = m.attribute("to", to);
+            m.node_with("y = Cast (x)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 Cast / attribute "to""#;
+        check_model(|m| model(m, "FLOAT"), &[]);
+        for wrong in ["float", "STRING", "1", ""] {
+            check_model(|m| model(m, wrong), &[("ONNX2411", place)]);
+        }
+    }
+
+    #[test]
+    fn activations_have_names() {
+        let model = |m: &mut Builder, names: [&'static str; 2]| {
+            m.inputs(["x", "w", "r"]);
+            let names = onnx_ir::AttrValue::Strings(names.map(bytes::Bytes::from).to_vec());
+            let attribute = m.attribute("activations", names);
+            m.node_with("y = GRU (x, w, r)", [attribute]);
+            m.outputs(["y"]);
+        };
+        let place = r#"graph "g" / node #0 GRU / attribute "activations" / element 1"#;
+        check_model(|m| model(m, ["Sigmoid", "Tanh"]), &[]);
+        check_model(|m| model(m, ["sigmoid", "tanh"]), &[]);
+        check_model(|m| model(m, ["Sigmoid", "Gelu"]), &[("ONNX2411", place)]);
     }
 
     #[test]

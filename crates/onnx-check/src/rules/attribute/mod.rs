@@ -1,5 +1,6 @@
 //! Rules about an attribute of a node, or about all of them together.
 
+mod activation_count_wrong;
 mod attribute_kind_contradicts_value;
 mod attribute_kind_missing;
 mod attribute_kind_undefined;
@@ -8,12 +9,14 @@ mod attribute_named_like_value;
 mod attribute_not_utf8;
 mod attribute_number_out_of_range;
 mod attribute_string_not_allowed;
+mod attribute_string_padded;
 mod attribute_value_left_out;
 mod attribute_without_value;
 mod axis_out_of_range;
 mod element_type_not_allowed;
 mod exclusive_attributes;
 mod perm_not_a_permutation;
+mod scale_does_not_fit;
 mod spatial_attribute_length;
 mod unknown_attribute;
 mod wrong_attribute_kind;
@@ -34,6 +37,7 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&attribute_not_utf8::RULE, attribute_not_utf8::check),
     entry(&attribute_number_out_of_range::RULE, attribute_number_out_of_range::check),
     entry(&attribute_string_not_allowed::RULE, attribute_string_not_allowed::check),
+    entry(&attribute_string_padded::RULE, attribute_string_padded::check),
     entry(&attribute_value_left_out::RULE, attribute_value_left_out::check),
     entry(&attribute_without_value::RULE, attribute_without_value::check),
     entry(&axis_out_of_range::RULE, axis_out_of_range::check),
@@ -45,6 +49,8 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
 
 /// Rules about all attributes of a node together, in alphabetical order. They are called once for each node.
 pub(crate) static NODE_ENTRIES: &[Entry<node::Check>] = &[
+    entry(&activation_count_wrong::RULE, activation_count_wrong::check),
     entry(&exclusive_attributes::RULE, exclusive_attributes::check),
+    entry(&scale_does_not_fit::RULE, scale_does_not_fit::check),
     entry(&spatial_attribute_length::RULE, spatial_attribute_length::check),
 ];

@@ -8,7 +8,9 @@ mod experimental_operator;
 mod missing_required_attribute;
 pub(super) mod node_not_sorted;
 mod node_without_values;
+mod operand_left_out;
 mod operator_missing;
+mod output_not_computed;
 mod unknown_operator;
 mod value_never_defined;
 mod wrong_input_count;
@@ -30,7 +32,9 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&missing_required_attribute::RULE, missing_required_attribute::check),
     entry(&node_not_sorted::RULE, node_not_sorted::check),
     entry(&node_without_values::RULE, node_without_values::check),
+    entry(&operand_left_out::RULE, operand_left_out::check),
     entry(&operator_missing::RULE, operator_missing::check),
+    entry(&output_not_computed::RULE, output_not_computed::check),
     entry(&unknown_operator::RULE, unknown_operator::check),
     entry(&value_never_defined::RULE, value_never_defined::check),
     entry(&wrong_input_count::RULE, wrong_input_count::check),

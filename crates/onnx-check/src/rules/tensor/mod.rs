@@ -10,6 +10,7 @@ mod tensor_data_in_wrong_field;
 mod tensor_data_size;
 mod tensor_element_invalid;
 mod tensor_segment;
+mod tensor_string_padded;
 mod tensor_type_unknown;
 mod unused_external_data;
 
@@ -31,6 +32,7 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&tensor_data_size::RULE, tensor_data_size::check),
     entry(&tensor_element_invalid::RULE, tensor_element_invalid::check),
     entry(&tensor_segment::RULE, tensor_segment::check),
+    entry(&tensor_string_padded::RULE, tensor_string_padded::check),
     entry(&tensor_type_unknown::RULE, tensor_type_unknown::check),
     entry(&unused_external_data::RULE, unused_external_data::check),
 ];

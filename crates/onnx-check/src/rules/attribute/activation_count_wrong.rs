@@ -1,0 +1,90 @@
+//! The rule `activation-count-wrong`: a recurrent operator has more or fewer activation functions than gates.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::AttrValue;
+use onnx_schema::{attr, op};
+use onnx_types::Symbol;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2419,
+    slug: "activation-count-wrong",
+    severity: Severity::Error,
+    summary: "A recurrent operator has more or fewer activation functions than it needs.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("activation_count_wrong.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    let each = match schema.op() {
+        op::RNN => 1,
+        op::GRU => 2,
+        op::LSTM => 3,
+        _ => return,
+    };
+    let (id, node) = (cx.id, cx.node);
+    let value = |name: Symbol| {
+        node.attributes().iter().find(|given| given.name() == name).map(onnx_ir::Attribute::value)
+    };
+    let directions = match value(attr::DIRECTION) {
+        None => 1,
+        Some(AttrValue::String(direction)) => match direction.as_ref() {
+            b"bidirectional" => 2,
+            b"forward" | b"reverse" => 1,
+            // Another rule says that this is no direction.
+            _ => return,
+        },
+        Some(_) => return,
+    };
+    let Some(AttrValue::Strings(given)) = value(attr::ACTIVATIONS) else { return };
+    let (expected, found) = (each * directions, given.len());
+    // The default of an RNN has two whatever the direction, so two are fine; none are as good as no list.
+    if found == expected || found == 0 || schema.op() == op::RNN && found == 2 {
+        return;
+    }
+    cx.report(&RULE, |places| {
+        let op = Quoted(schema.name());
+        let way = if directions == 2 { "in two directions" } else { "in one direction" };
+        let s = if expected == 1 { "" } else { "s" };
+        let message = format!("{op} needs {expected} activation function{s} {way}, but has {found}");
+        Diagnostic::new(&RULE, places.attribute(id, attr::ACTIVATIONS), message)
+            .help("name one for each gate and direction, or leave out `activations`")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::AttrValue;
+
+    use crate::testing::{Builder, check_model};
+
+    fn model(m: &mut Builder, op: &str, direction: &str, count: usize) {
+        m.inputs(["x", "w", "r"]);
+        let names = vec![bytes::Bytes::from_static(b"Tanh"); count];
+        let attributes =
+            [m.attribute("activations", AttrValue::Strings(names)), m.attribute("direction", direction)];
+        m.node_with(&format!("y = {op} (x, w, r)"), attributes);
+        m.outputs(["y"]);
+    }
+
+    #[test]
+    fn each_gate_has_an_activation() {
+        for (op, each) in [("RNN", 1), ("GRU", 2), ("LSTM", 3)] {
+            let place = format!(r#"graph "g" / node #0 {op} / attribute "activations""#);
+            for (direction, count) in [("forward", each), ("reverse", each), ("bidirectional", 2 * each)] {
+                check_model(|m| model(m, op, direction, count), &[]);
+                check_model(|m| model(m, op, direction, count + 2), &[("ONNX2419", &place)]);
+                check_model(|m| model(m, op, direction, 0), &[]);
+            }
+            check_model(|m| model(m, op, "bidirectional", each), &[("ONNX2419", &place)]);
+        }
+    }
+
+    #[test]
+    fn the_default_of_an_rnn_can_be_written_out() {
+        check_model(|m| model(m, "RNN", "forward", 2), &[]);
+    }
+}

@@ -1,0 +1,133 @@
+//! The rule `scale-does-not-fit`: the scale of a quantization has another shape than its axis and blocks ask for.
+
+use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::{AttrValue, Node};
+use onnx_schema::{attr, op};
+use onnx_types::Symbol;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2420,
+    slug: "scale-does-not-fit",
+    severity: Severity::Error,
+    summary: "The scale of a quantization has another shape than the axis and the blocks ask for.",
+    spec: "Operators",
+    reference: Reference::NotEnforced,
+    explain: include_str!("scale_does_not_fit.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    let Some(schema) = cx.schema() else { return };
+    if !matches!(schema.op(), op::QUANTIZE_LINEAR | op::DEQUANTIZE_LINEAR) || schema.since_version() < 13 {
+        return;
+    }
+    let (id, node) = (cx.id, cx.node);
+    let (Some(input), Some(scale)) = (cx.input_sizes(0), cx.input_sizes(1)) else { return };
+    let number = |name, default| number(node, name, default);
+    let (Some(axis), Some(block)) = (number(attr::AXIS, 1), number(attr::BLOCK_SIZE, 0)) else { return };
+    let Some(problem) = problem(&input, &scale, axis, block) else { return };
+    cx.report(&RULE, |places| {
+        Diagnostic::new(&RULE, places.input(id, 1), problem)
+            .label(places.input(id, 0), "this is what is scaled")
+            .help("give one number for all, one for each index of the axis, or with `block_size` one for each block")
+    });
+}
+
+/// What is wrong, if anything is.
+fn problem(input: &[Option<i64>], scale: &[Option<i64>], axis: i64, block: i64) -> Option<String> {
+    let is_one_for_all = scale.iter().all(|&size| size.is_none_or(|size| size == 1));
+    // Of vectors and of what is not positive, readers think differently, or other rules speak.
+    if block < 0 || block == 0 && (is_one_for_all || input.len() < 2) {
+        return None;
+    }
+    let (rank, scales) = (input.len(), scale.len());
+    if block == 0 && scales > 1 {
+        return Some(format!("the scale has {scales} axes, which it may have with `block_size` only"));
+    }
+    if block > 0 && scales != rank {
+        return Some(format!(
+            "with `block_size` the scale has as many axes as the input, {rank}, and not {scales}"
+        ));
+    }
+    let signed = i64::try_from(rank).ok()?;
+    let from_front = if axis < 0 { axis.checked_add(signed)? } else { axis };
+    let Some(at) = usize::try_from(from_front).ok().filter(|&at| at < rank) else {
+        return Some(format!("axis {axis} is out of range: the input has rank {rank}"));
+    };
+    if block == 0 {
+        let (size, found) = (*input.get(at)?, *scale.first()?);
+        let (size, found) = (size?, found?);
+        return (size != found).then(|| {
+            format!("there are {found} scales for axis {axis} of the input, which has size {size}")
+        });
+    }
+    let pairs = input.iter().zip(scale).enumerate();
+    let mut known = pairs.filter_map(|(index, (&size, &found))| Some((index, size?, found?)));
+    known.find_map(|(index, size, found)| {
+        let expected = if index == at { blocks(size, block)? } else { size };
+        (expected != found)
+            .then(|| format!("the scale has size {found} at axis {index}, where {expected} are needed"))
+    })
+}
+
+/// How many blocks hold so many elements; the last one may be smaller.
+fn blocks(size: i64, block: i64) -> Option<i64> {
+    let whole = size.checked_div(block)?;
+    if size.checked_rem(block)? == 0 { Some(whole) } else { whole.checked_add(1) }
+}
+
+/// An integer attribute; `None` when nobody can know it here.
+fn number(node: &Node, name: Symbol, default: i64) -> Option<i64> {
+    match node.attributes().iter().find(|given| given.name() == name).map(onnx_ir::Attribute::value) {
+        None => Some(default),
+        Some(&AttrValue::Int(number)) => Some(number),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model, float};
+
+    fn model(m: &mut Builder, input: &[i64], scale: &[i64], attributes: &[(&str, i64)]) {
+        m.no_imports();
+        m.import("", 21);
+        m.inputs(["x", "s"]);
+        m.typed("x", Some(float(Some(input))));
+        m.typed("s", Some(float(Some(scale))));
+        let attributes: Vec<_> = attributes.iter().map(|&(name, value)| m.attribute(name, value)).collect();
+        m.node_with("y = QuantizeLinear (x, s)", attributes);
+        m.outputs(["y"]);
+    }
+
+    const FOUND: &[(&str, &str)] = &[("ONNX2420", r#"graph "g" / node #0 QuantizeLinear / input 1 "s""#)];
+
+    #[test]
+    fn one_scale_serves_all() {
+        for scale in [&[][..], &[1], &[1, 1]] {
+            check_model(|m| model(m, &[2, 6], scale, &[("axis", 9)]), &[]);
+        }
+    }
+
+    #[test]
+    fn each_index_of_the_axis_has_a_scale() {
+        check_model(|m| model(m, &[2, 6], &[6], &[]), &[]);
+        check_model(|m| model(m, &[2, 6], &[2], &[("axis", -2)]), &[]);
+        check_model(|m| model(m, &[2, 6], &[2], &[]), FOUND);
+        check_model(|m| model(m, &[2, 6], &[6], &[("axis", 2)]), FOUND);
+        check_model(|m| model(m, &[2, 6], &[6], &[("axis", i64::MIN)]), FOUND);
+        check_model(|m| model(m, &[2, 6], &[2, 6], &[]), FOUND);
+    }
+
+    #[test]
+    fn each_block_has_a_scale() {
+        let blocks = |size| [("block_size", size)];
+        check_model(|m| model(m, &[2, 6], &[2, 2], &blocks(4)), &[]);
+        check_model(|m| model(m, &[2, 6], &[2, 3], &blocks(2)), &[]);
+        check_model(|m| model(m, &[2, 6], &[2, 1], &blocks(i64::MAX)), &[]);
+        check_model(|m| model(m, &[2, 6], &[2, 3], &blocks(4)), FOUND);
+        check_model(|m| model(m, &[2, 6], &[1, 3], &blocks(2)), FOUND);
+        check_model(|m| model(m, &[2, 6], &[3], &blocks(2)), FOUND);
+    }
+}

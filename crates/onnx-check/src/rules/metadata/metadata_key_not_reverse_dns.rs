@@ -1,0 +1,68 @@
+//! The rule `metadata-key-not-reverse-dns`: keys of the metadata of the model do not say whose they are.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+
+use crate::declared::{Holder, MetadataCx};
+use crate::identifier::is_reverse_dns;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2022,
+    slug: "metadata-key-not-reverse-dns",
+    severity: Severity::Note,
+    summary: "A key of the metadata of the model does not say whose it is.",
+    spec: "IR: Optional Metadata",
+    reference: Reference::NotEnforced,
+    explain: include_str!("metadata_key_not_reverse_dns.md"),
+};
+
+/// Keys that the specification recommends.
+const RECOMMENDED: &[&str] =
+    &["author", "company", "converted_from", "license", "license_url", "model_author", "model_license"];
+
+pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
+    if !cx.options.recommendations || !matches!(cx.holder, Holder::Model) {
+        return;
+    }
+    let wrong = |key: &&str| !is_reverse_dns(key) && !RECOMMENDED.contains(key);
+    let mut keys = cx.keys().filter(wrong);
+    let Some(first) = keys.next() else { return };
+    let more = keys.count();
+    let holder = cx.holder;
+    cx.report(&RULE, |places| {
+        let message = match more {
+            0 => format!("key {} does not begin with a domain", Quoted(first)),
+            _ => format!(
+                "{} keys do not begin with a domain, among them {}",
+                more.saturating_add(1),
+                Quoted(first)
+            ),
+        };
+        Diagnostic::new(&RULE, holder.locate(places).metadata(first), message)
+            .help("put a domain that is yours before the key, as in `com.example.key`")
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::MetadataEntry;
+
+    use crate::CheckOptions;
+    use crate::testing::{Builder, check_model, check_with};
+
+    #[test]
+    fn keys_say_whose_they_are() {
+        let model = |m: &mut Builder, keys: &[&str]| {
+            let [writer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
+            m.model.info_mut().producer_name = writer;
+            m.model.info_mut().domain = domain;
+            let entries = keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), writer)).collect();
+            m.model.info_mut().metadata = entries;
+        };
+        let options = CheckOptions { recommendations: true, ..CheckOptions::default() };
+        let wrong = ["model_author", "a", "com.example.b", "c"];
+        check_with(&options, |m| model(m, &wrong), &[("ONNX2022", r#"metadata "a""#)]);
+        check_with(&options, |m| model(m, &["model_author", "com.example.b"]), &[]);
+        // Nobody asked for recommendations.
+        check_model(|m| model(m, &wrong), &[]);
+    }
+}

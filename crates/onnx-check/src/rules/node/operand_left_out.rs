@@ -1,0 +1,53 @@
+//! The rule `operand-left-out`: a list of operands has an empty name in it.
+
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_schema::FormalOption;
+
+use crate::cx::NodeCx;
+
+pub(crate) static RULE: Rule = Rule {
+    code: 2314,
+    slug: "operand-left-out",
+    severity: Severity::Warning,
+    summary: "A list of operands has an empty name in it.",
+    spec: "IR: Variadic Inputs and Outputs",
+    reference: Reference::NotEnforced,
+    explain: include_str!("operand_left_out.md"),
+};
+
+pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
+    // Most nodes name all their inputs, and need no signature here.
+    if cx.node.inputs().all(|input| input.is_some()) {
+        return;
+    }
+    let Some(schema) = cx.signature() else { return };
+    let id = cx.id;
+    for (index, _) in cx.node.inputs().enumerate().filter(|(_, input)| input.is_none()) {
+        let Some((formal, FormalOption::Variadic)) = schema.input_for(index) else { continue };
+        cx.report(&RULE, |places| {
+            let message =
+                format!("one of the inputs {} of {} has no name", Quoted(formal), Quoted(schema.name()));
+            Diagnostic::new(&RULE, places.input(id, index), message)
+                .help("name the value that goes there, or take the entry out of the list")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Builder, check_model};
+
+    #[test]
+    fn lists_of_operands_have_no_gaps() {
+        let model = |m: &mut Builder, node: &str| {
+            m.inputs(["x", "y"]);
+            m.node(node);
+            m.outputs(["z"]);
+        };
+        let place = |op: &str| format!(r#"graph "g" / node #0 {op} / input 1"#);
+        check_model(|m| model(m, "z = Max (x, , y)"), &[("ONNX2314", &place("Max"))]);
+        check_model(|m| model(m, "z = Max (x, y)"), &[]);
+        // Inputs that may be left out are another thing.
+        check_model(|m| model(m, "z = Clip (x, , y)"), &[]);
+    }
+}
