@@ -5,3 +5,4 @@ pub mod documents;
 pub mod filetests;
 pub mod hostile;
 pub mod models;
+pub mod operators;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::declared::{DeclaredAttribute, DeclaredFormal, DeclaredSchema, DeclaredType};
+use crate::declared::{DeclaredFormal, DeclaredSchema, DeclaredType};
 use crate::signature::FormalOption;
 use crate::typeset::TypeSet;
 
@@ -185,21 +185,11 @@ fn attributes(found: &mut Vec<Change>, old: &DeclaredSchema, new: &DeclaredSchem
             None => found.push(Change::Added { what: "attribute", name: attribute.name.clone() }),
             Some(was) if was != attribute => found.push(Change::Attribute {
                 name: attribute.name.clone(),
-                old: describe(was),
-                new: describe(attribute),
+                old: was.describe(),
+                new: attribute.describe(),
             }),
             Some(_) => {}
         }
-    }
-}
-
-/// An attribute without its name: `INT = 1`, `FLOATS, required`.
-fn describe(attribute: &DeclaredAttribute) -> String {
-    let kind = attribute.kind.map_or("any kind", crate::AttrKind::name);
-    match &attribute.default {
-        Some(default) => format!("{kind} = {default}"),
-        None if attribute.is_required => format!("{kind}, required"),
-        None => format!("{kind}, optional"),
     }
 }
 

@@ -101,7 +101,7 @@ pub use facts::{Fact, Facts, Relation, Strength};
 pub use identifiers::name_sizes;
 pub use options::{InferLimits, Options};
 pub use part::{infer_function, infer_node};
-pub use registry::{CustomRule, InferRegistry, RuleFn, uncovered};
+pub use registry::{CustomRule, InferRegistry, RuleFn, follows_values, uncovered};
 pub use result::{Inference, infer};
 pub use ty::{Dims, Ty};
 pub use why::{Gap, Why};

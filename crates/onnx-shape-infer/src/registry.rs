@@ -47,11 +47,12 @@ pub(crate) struct OpRules {
     op: Symbol,
     rows: &'static [Row],
     values: &'static [Row],
+    sets_values: bool,
 }
 
 /// The rules of an operator of the default domain: what they infer about types and shapes.
 pub(crate) const fn infer(op: Symbol, rows: &'static [Row]) -> OpRules {
-    OpRules { domain: domain::ONNX, op, rows, values: &[] }
+    OpRules { domain: domain::ONNX, op, rows, values: &[], sets_values: false }
 }
 
 impl OpRules {
@@ -66,6 +67,12 @@ impl OpRules {
         self.values = rows;
         self
     }
+
+    /// Notes that the rows for types set elements by themselves, which [`follows_values`] tells.
+    pub(crate) const fn with_elements(mut self) -> Self {
+        self.sets_values = true;
+        self
+    }
 }
 
 /// What serves one schema.
@@ -73,6 +80,7 @@ impl OpRules {
 pub(crate) struct Entry {
     pub(crate) infer: Option<Rule>,
     pub(crate) values: Option<RuleFn>,
+    sets_values: bool,
 }
 
 const COUNT: usize = SchemaId::COUNT;
@@ -83,7 +91,7 @@ pub(crate) static TABLE: [Entry; COUNT] = fold(ops::GROUPS);
 /// Lays the rows out by schema. An unknown version, rows that are out of order, and an operator that stands twice do not
 /// compile.
 const fn fold(groups: &[&[OpRules]]) -> [Entry; COUNT] {
-    let mut table = [Entry { infer: None, values: None }; COUNT];
+    let mut table = [Entry { infer: None, values: None, sets_values: false }; COUNT];
     let mut group = 0;
     while group < groups.len() {
         let rules = groups[group];
@@ -111,6 +119,7 @@ const fn lay(table: &mut [Entry; COUNT], rules: &OpRules) {
         }
         if let Some(row) = row_for(rules.rows, schemas[at].since_version()) {
             entry.infer = Some(row.rule);
+            entry.sets_values = rules.sets_values;
         }
         if let Some(row) = row_for(rules.values, schemas[at].since_version()) {
             match row.rule {
@@ -159,6 +168,22 @@ const fn check_rows(rows: &[Row], schemas: &[onnx_schema::Schema]) {
 /// The schemas that no rule serves.
 pub fn uncovered() -> impl Iterator<Item = SchemaId> {
     (0..COUNT).filter(|&at| TABLE[at].infer.is_none()).filter_map(SchemaId::from_index)
+}
+
+/// Whether inference can tell elements of small tensors that nodes of this schema give.
+///
+/// ```
+/// use onnx_schema::{domain, op, schema_since};
+/// use onnx_shape_infer::follows_values;
+///
+/// let shape = schema_since(domain::ONNX, op::SHAPE, 13).expect("Shape has a schema of version 13");
+/// assert!(follows_values(shape));
+/// let sine = schema_since(domain::ONNX, op::SIN, 7).expect("Sin has a schema of version 7");
+/// assert!(!follows_values(sine));
+/// ```
+#[must_use]
+pub fn follows_values(schema: SchemaId) -> bool {
+    TABLE.get(schema.index()).is_some_and(|entry| entry.values.is_some() || entry.sets_values)
 }
 
 /// A rule for an operator outside the standard sets; closures serve.

@@ -19,20 +19,10 @@ use onnx_types::{Dim, ElemType, Symbol, Type, TypeKind};
 
 use super::{Finding, Outcome, split};
 
-const MARK: &str = "# is:";
+pub(super) const MARK: &str = "# is:";
 
 pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
-    let mut options = Options::default();
-    let mut versions = vec![(domain::ONNX, None)];
-    for word in words {
-        match word.split_once('=') {
-            Some(("opset", range)) => versions = range_of(domain::ONNX, range)?,
-            Some(("ml", range)) => versions = range_of(domain::ML, range)?,
-            None if *word == "no-values" => options.values = false,
-            None if *word == "check-types" => options.check_types = true,
-            _ => return Err(format!("`infer` does not know `{word}`")),
-        }
-    }
+    let Words { options, versions } = Words::new(words)?;
     let mut first: Option<(Outcome, Option<i64>)> = None;
     for (domain, version) in versions {
         let outcome = at_version(text, domain, version, &options)?;
@@ -54,6 +44,36 @@ pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
     first.map(|(outcome, _)| outcome).ok_or_else(|| "the range of versions is empty".to_owned())
 }
 
+/// What the words of a directive ask for.
+pub(super) struct Words {
+    options: Options<'static>,
+    /// The versions to run at, of one domain; `None` leaves what the text imports.
+    pub(super) versions: Vec<(Symbol, Option<i64>)>,
+}
+
+impl Words {
+    pub(super) fn new(words: &[&str]) -> Result<Self, String> {
+        let mut options = Options::default();
+        let mut versions = vec![(domain::ONNX, None)];
+        for word in words {
+            match word.split_once('=') {
+                Some(("opset", range)) => versions = range_of(domain::ONNX, range)?,
+                Some(("ml", range)) => versions = range_of(domain::ML, range)?,
+                None if *word == "no-values" => options.values = false,
+                None if *word == "check-types" => options.check_types = true,
+                _ => return Err(format!("`infer` does not know `{word}`")),
+            }
+        }
+        Ok(Self { options, versions })
+    }
+
+    /// The text at the newest of the versions.
+    pub(super) fn newest(&self, text: &str) -> Result<Inferred, String> {
+        let &(domain, version) = self.versions.last().ok_or("the range of versions is empty")?;
+        Inferred::new(text, domain, version, &self.options)
+    }
+}
+
 fn range_of(domain: Symbol, range: &str) -> Result<Vec<(Symbol, Option<i64>)>, String> {
     let wrong = || format!("`{range}` is no range of versions such as `13..18`");
     let (low, high) = range.split_once("..").ok_or_else(wrong)?;
@@ -69,39 +89,65 @@ fn at_version(
     version: Option<i64>,
     options: &Options<'_>,
 ) -> Result<Outcome, String> {
-    let mut model = parse_model(text, &ParseOptions::default())
-        .map_err(|error| format!("the text has errors: {error}"))?;
-    if let Some(version) = version {
-        let imports = &mut model.info_mut().opset_imports;
-        imports.retain(|import| import.domain() != domain);
-        imports.push(OpsetImport::new(domain, version));
-    }
-    let inference = infer(&mut model, options);
-    let mut writer = Writer { model: &model, inference: &inference, unknown: HashMap::new() };
-    let mut body: Vec<String> = split(text).1.lines().map(str::to_owned).collect();
-    let skipped = text.lines().count() - body.len();
-    for graph in model.all_graphs() {
-        for node in model.nodes(graph) {
-            let Origin::Text { line, .. } = model.node_origin(node) else { continue };
-            let at = (line as usize).checked_sub(skipped + 1);
-            let Some(line) = at.and_then(|at| body.get_mut(at)) else { continue };
-            let Some(begin) = line.find(MARK) else { continue };
-            let end = line
-                .get(begin + 1..)
-                .and_then(|rest| rest.find("# "))
-                .map_or(line.len(), |at| begin + 1 + at);
-            let space = if end < line.len() { "  " } else { "" };
-            let said = writer.node(node);
-            line.replace_range(begin..end, &format!("{MARK} {said}{space}"));
-        }
-    }
-    let mut body = body.join("\n");
-    body.push('\n');
-    let findings = inference.findings().diagnostics().iter().map(Finding::new).collect();
+    let inferred = Inferred::new(text, domain, version, options)?;
+    let (body, _) = inferred.say(text);
+    let findings = inferred.inference.findings().diagnostics().iter().map(Finding::new).collect();
     Ok(Outcome { findings, body: Some(body) })
 }
 
-struct Writer<'a> {
+/// A model with what is inferred of it.
+pub(super) struct Inferred {
+    pub(super) model: Model,
+    inference: Inference,
+}
+
+impl Inferred {
+    fn new(text: &str, domain: Symbol, version: Option<i64>, options: &Options<'_>) -> Result<Self, String> {
+        let mut model = parse_model(text, &ParseOptions::default())
+            .map_err(|error| format!("the text has errors: {error}"))?;
+        if let Some(version) = version {
+            let imports = &mut model.info_mut().opset_imports;
+            imports.retain(|import| import.domain() != domain);
+            imports.push(OpsetImport::new(domain, version));
+        }
+        let inference = infer(&mut model, options);
+        Ok(Self { model, inference })
+    }
+
+    /// The text behind its directives, with every `# is:` filled in, and who wrote that.
+    pub(super) fn say(&self, text: &str) -> (String, Writer<'_>) {
+        let Self { model, inference } = self;
+        let mut writer = Writer { model, inference, unknown: HashMap::new() };
+        let mut body: Vec<String> = split(text).1.lines().map(str::to_owned).collect();
+        let skipped = text.lines().count() - body.len();
+        for graph in model.all_graphs() {
+            for node in model.nodes(graph) {
+                let Origin::Text { line, .. } = model.node_origin(node) else { continue };
+                let at = (line as usize).checked_sub(skipped + 1);
+                let Some(line) = at.and_then(|at| body.get_mut(at)) else { continue };
+                let Some(begin) = line.find(MARK) else { continue };
+                let end = line
+                    .get(begin + 1..)
+                    .and_then(|rest| rest.find("# "))
+                    .map_or(line.len(), |at| begin + 1 + at);
+                let space = if end < line.len() { "  " } else { "" };
+                let said = writer.node(node);
+                line.replace_range(begin..end, &format!("{MARK} {said}{space}"));
+            }
+        }
+        let mut body = body.join("\n");
+        body.push('\n');
+        (body, writer)
+    }
+
+    /// Whether the elements of an output of the node are told.
+    pub(super) fn has_content(&self, node: NodeId) -> bool {
+        self.model.node(node).outputs().iter().flatten().any(|&value| self.inference.content(value).is_some())
+    }
+}
+
+/// Says what values are, with a number for each size that nothing is known about.
+pub(super) struct Writer<'a> {
     model: &'a Model,
     inference: &'a Inference,
     unknown: HashMap<Symbol, usize>,
@@ -114,7 +160,8 @@ impl Writer<'_> {
         outputs.join("; ")
     }
 
-    fn value(&mut self, value: ValueId) -> String {
+    /// The type of a value, and its elements where they are followed.
+    pub(super) fn value(&mut self, value: ValueId) -> String {
         let mut said = match self.inference.ty(value) {
             Ty::Unknown => "?".to_owned(),
             Ty::Tensor(elem, dims) => self.tensor(elem, dims.as_deref()),

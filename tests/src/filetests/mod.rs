@@ -5,11 +5,13 @@
 //! `# error: CODE "text"` expect ([`expect`]). `docs/testing.md` has the details.
 
 mod check;
+mod example;
 pub mod expect;
 mod infer;
 mod roundtrip;
 mod text;
 
+pub use example::{Example, Range, examples};
 use expect::{Finding, Strictness};
 
 /// What a kind of test found.

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     documents(mode)
 }
 
-/// The documents about rules, which the package `onnx-tests` makes: it sees the crates that have rules.
+/// The documents about rules and operators, which the package `onnx-tests` makes: it sees the crates that have rules.
 fn documents(mode: Mode) -> TaskResult {
     let mut command = Command::new("cargo");
     command
@@ -42,7 +42,7 @@ fn documents(mode: Mode) -> TaskResult {
     if status.success() {
         Ok(())
     } else {
-        Err("the documents about rules are not as they should be".to_owned())
+        Err("the generated documents are not as they should be".to_owned())
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use onnx_codec::operator_set::signatures_to_json;
 use onnx_schema::{
-    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, DeclaredType, Determinism, FormalOption,
-    OperatorSet, OpsetRegistry, SupportLevel, changes,
+    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, OpsetRegistry, changes,
+    domain_symbol, op_symbol, schema_since,
 };
+use onnx_shape_infer::follows_values;
 use serde_json::{Value, json};
 
 use super::args::{OpsFormat, ShowArgs};
@@ -69,7 +70,7 @@ fn text(schema: &DeclaredSchema, history: &[DeclaredSchema], newest: Option<i64>
     let versions =
         if first == last { format!("version {first}") } else { format!("versions {first} to {last}") };
     writeln!(text, "{}  {domain}, {versions}", paint(HEADING, shown(schema.name())))?;
-    writeln!(text, "\n  {}", paint(KEY, call(schema)))?;
+    writeln!(text, "\n  {}", paint(KEY, schema.call(shown)))?;
     formals(&mut text, "Inputs", &schema.inputs)?;
     formals(&mut text, "Outputs", &schema.outputs)?;
     attributes(&mut text, &schema.attributes)?;
@@ -105,22 +106,6 @@ fn until(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Option<i64> {
     Some(next.since_version().saturating_sub(1))
 }
 
-/// The signature as a node would be written.
-fn call(schema: &DeclaredSchema) -> String {
-    let list = |formals: &[DeclaredFormal]| {
-        let one = |formal: &DeclaredFormal| match formal.option {
-            FormalOption::Single => shown(&formal.name),
-            FormalOption::Optional => format!("{}?", shown(&formal.name)),
-            FormalOption::Variadic => format!("{}...", shown(&formal.name)),
-        };
-        formals.iter().map(one).collect::<Vec<_>>().join(", ")
-    };
-    let required = schema.attributes.iter().filter(|attribute| attribute.is_required);
-    let required: Vec<String> = required.map(|attribute| shown(&attribute.name)).collect();
-    let required = if required.is_empty() { String::new() } else { format!(" <{}>", required.join(", ")) };
-    format!("{} = {}{required} ({})", list(&schema.outputs), shown(schema.name()), list(&schema.inputs))
-}
-
 fn formals(text: &mut String, title: &str, formals: &[DeclaredFormal]) -> Result<(), Failure> {
     if formals.is_empty() {
         return Ok(());
@@ -128,23 +113,14 @@ fn formals(text: &mut String, title: &str, formals: &[DeclaredFormal]) -> Result
     writeln!(text, "\n{}", paint(HEADING, title))?;
     let width = widest(formals.iter().map(|formal| &formal.name));
     for formal in formals {
-        let ty = match &formal.ty {
-            DeclaredType::Any => "any type".to_owned(),
-            DeclaredType::Concrete(id) => id.to_string(),
-            DeclaredType::Variable(name) => shown(name),
-        };
-        let option = match (formal.option, formal.min_arity) {
-            (FormalOption::Single, _) => "",
-            (FormalOption::Optional, _) => ", optional",
-            (FormalOption::Variadic, 0) => ", any number",
-            (FormalOption::Variadic, _) => ", one or more",
-        };
-        let mixed = if formal.is_homogeneous { "" } else { ", of different types" };
+        let occurrence = formal.occurrence();
+        let comma = if occurrence.is_empty() { "" } else { ", " };
+        let ty = shown(&formal.ty.to_string());
         writeln!(
             text,
             "  {:<width$}  {ty}{}",
             shown(&formal.name),
-            paint(DIM, format_args!("{option}{mixed}"))
+            paint(DIM, format_args!("{comma}{occurrence}"))
         )?;
     }
     Ok(())
@@ -157,13 +133,7 @@ fn attributes(text: &mut String, attributes: &[DeclaredAttribute]) -> Result<(),
     writeln!(text, "\n{}", paint(HEADING, "Attributes"))?;
     let width = widest(attributes.iter().map(|attribute| &attribute.name));
     for attribute in attributes {
-        let kind = attribute.kind.map_or("any kind", onnx_schema::AttrKind::name);
-        let value = match &attribute.default {
-            Some(default) => format!(" = {}", shown(&default.to_string())),
-            None if attribute.is_required => ", required".to_owned(),
-            None => ", optional".to_owned(),
-        };
-        writeln!(text, "  {:<width$}  {kind}{value}", shown(&attribute.name))?;
+        writeln!(text, "  {:<width$}  {}", shown(&attribute.name), shown(&attribute.describe()))?;
     }
     Ok(())
 }
@@ -173,34 +143,25 @@ fn facts(text: &mut String, schema: &DeclaredSchema) -> Result<(), Failure> {
     if schema.is_deprecated {
         facts.push(paint(WARN, "deprecated: models of these versions must not use it").to_string());
     }
-    if schema.support == SupportLevel::Experimental {
-        facts.push("experimental: it may still change".to_owned());
-    }
-    let counts = |counts: &[u16]| counts.iter().map(u16::to_string).collect::<Vec<_>>().join(" or ");
-    if !schema.input_counts.is_empty() {
-        facts.push(format!("takes {} inputs and no other number", counts(&schema.input_counts)));
-    }
-    if !schema.output_counts.is_empty() {
-        facts.push(format!("gives {} outputs and no other number", counts(&schema.output_counts)));
-    }
-    match schema.determinism {
-        Determinism::Unknown => {}
-        Determinism::Deterministic => facts.push("equal inputs give equal outputs".to_owned()),
-        Determinism::NonDeterministic => facts.push("equal inputs may give different outputs".to_owned()),
-    }
-    for (version, _) in &schema.bodies {
-        facts.push(format!("is a function, with a body for version {version}"));
-    }
-    if !schema.context_function_versions.is_empty() {
-        facts.push("is a function, whose body depends on the node".to_owned());
-    }
-    if schema.allows_unchecked_attributes {
-        facts.push("accepts attributes that it does not declare".to_owned());
-    }
+    facts.extend(schema.remarks());
+    facts.extend(inferred(schema));
     if !facts.is_empty() {
         writeln!(text, "\n{}\n  {}", paint(HEADING, "Facts"), facts.join("\n  "))?;
     }
     Ok(())
+}
+
+/// Whether inference follows small values of an operator, if it is a standard one.
+fn follows(schema: &DeclaredSchema) -> Option<bool> {
+    let (domain, name) = (domain_symbol(schema.domain())?, op_symbol(schema.name())?);
+    schema_since(domain, name, schema.since_version()).map(follows_values)
+}
+
+/// What inference does about a standard operator.
+fn inferred(schema: &DeclaredSchema) -> Option<String> {
+    let follows = if follows(schema)? { "follows small values" } else { "follows no values" };
+    let (domain, name) = (domain_name(schema.domain()), schema.name());
+    Some(format!("inference {follows} of it: docs/generated/operators/{domain}/{name}.md"))
 }
 
 fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
@@ -225,6 +186,7 @@ fn json(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, F
         fields.insert("domain".to_owned(), schema.domain().into());
         fields.insert("until_version".to_owned(), until(schema, history).into());
         fields.insert("function".to_owned(), schema.is_function().into());
+        fields.insert("follows_values".to_owned(), follows(schema).into());
         fields.insert("versions".to_owned(), versions.into());
     }
     let text = serde_json::to_string_pretty(&operator).map_err(Failure::new)?;

@@ -27,6 +27,7 @@ Types
 
 Facts
   equal inputs give equal outputs
+  inference follows no values of it: docs/generated/operators/ai.onnx/Softmax.md
 
 Versions
    13  type T also allows tensor(bfloat16)
@@ -47,6 +48,7 @@ fn operators_are_found() {
     onnx(&folder, "ops show Gelu --version 19").exits(2).says("it exists since version 20");
     onnx(&folder, "ops show ai.onnx.ml.Scaler").exits(0).says("Scaler  ai.onnx.ml, versions 1 to 5");
     onnx(&folder, "ops show Scatter").exits(0).says("deprecated");
+    onnx(&folder, "ops show Gather").exits(0).says("inference follows small values of it: docs/generated/");
     let found = onnx(&folder, "ops search BINAR").exits(0).out;
     assert_eq!(found, "ai.onnx.ml 5  1 operator\n  Binarizer    1\n");
     onnx(&folder, "ops search zzz").exits(2).says("no operator is like `zzz`");

@@ -1,6 +1,7 @@
 //! Schemas that are declared while a program runs: those of custom domains, and those that come from documents.
 
 mod builder;
+mod describe;
 mod set;
 mod standard;
 

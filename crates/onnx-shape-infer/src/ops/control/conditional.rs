@@ -17,7 +17,7 @@ use crate::fault::BRANCHES_DIFFER;
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::Ty;
 
-pub(super) const RULES: OpRules = infer(op::IF, &[since_control(1, rule)]);
+pub(super) const RULES: OpRules = infer(op::IF, &[since_control(1, rule)]).with_elements();
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
     let then = cx.required_graph(attr::THEN_BRANCH)?;

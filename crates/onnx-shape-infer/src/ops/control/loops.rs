@@ -24,7 +24,7 @@ use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::{Dims, Ty};
 
-pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]);
+pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]).with_elements();
 
 /// After so many visits, the shapes of all values that still change are dropped.
 const MAX_ROUNDS: u32 = 8;

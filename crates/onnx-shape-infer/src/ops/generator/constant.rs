@@ -19,7 +19,8 @@ pub(super) const RULES: OpRules = infer(
         since(11, |cx| constant(cx, SPARSE, false)),
         since(12, |cx| constant(cx, ALL, false)),
     ],
-);
+)
+.with_elements();
 
 const DENSE: &[Symbol] = &[attr::VALUE];
 const SPARSE: &[Symbol] = &[attr::VALUE, attr::SPARSE_VALUE];
