@@ -144,12 +144,24 @@ impl<'a> Lexer<'a> {
     /// Skips white space and comments; gives the byte after them.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
+        let mut byte = self.byte(self.mark.at)?;
+        // Most tokens follow the one before at once, or after one space.
+        if byte == b' ' {
+            self.mark.at += 1;
+            byte = self.byte(self.mark.at)?;
+        }
+        if byte > b' ' && byte != b'#' { Some(byte) } else { self.peek_further() }
+    }
+
+    /// Skips any white space and comments.
+    #[inline(never)]
+    fn peek_further(&mut self) -> Option<u8> {
         loop {
             match self.byte(self.mark.at)? {
                 b' ' | b'\n' | b'\t' | 0x0b | 0x0c | b'\r' => self.mark.at += 1,
                 b'#' => {
-                    let rest = self.text.get(self.mark.at..).unwrap_or_default();
-                    self.mark.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+                    let rest = self.rest();
+                    self.mark.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
                 }
                 byte => return Some(byte),
             }
@@ -180,11 +192,17 @@ impl<'a> Lexer<'a> {
     /// The identifier that comes next, if one does, without taking it.
     #[inline]
     pub(crate) fn peek_word(&mut self) -> Option<&'a [u8]> {
-        let first = self.peek()?;
-        if !(first.is_ascii_alphabetic() || first == b'_') {
+        self.peek()?;
+        self.word_here()
+    }
+
+    /// The identifier that begins here, if one does, without taking it.
+    #[inline]
+    pub(crate) fn word_here(&self) -> Option<&'a [u8]> {
+        let rest = self.rest();
+        if !rest.first().is_some_and(|&first| first.is_ascii_alphabetic() || first == b'_') {
             return None;
         }
-        let rest = self.rest();
         let end = rest.iter().position(|&byte| !IN_WORDS[usize::from(byte)]);
         rest.get(..end.unwrap_or(rest.len()))
     }
@@ -206,21 +224,25 @@ impl<'a> Lexer<'a> {
         byte
     }
 
+    /// Takes a string without escapes, whose opening quote comes next; takes nothing where it is another one.
+    #[inline]
+    pub(crate) fn plain_string(&mut self) -> Option<&'a [u8]> {
+        let rest = self.text.get(self.mark.at.saturating_add(1)..)?;
+        let end = quote_or_escape(rest);
+        let content = rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))?;
+        self.mark.at += end + 2;
+        Some(content)
+    }
+
     /// Takes a string; the opening quote comes next.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, LexError> {
-        self.bump();
-        let rest = self.rest();
-        let end = quote_or_escape(rest);
-        let start = self.mark.at;
-        self.mark.at += end;
-        match (rest.get(end), rest.get(..end)) {
-            (Some(b'"'), Some(content)) => {
-                self.bump();
-                Ok(Cow::Borrowed(content))
-            }
-            (Some(_), _) => self.escaped(start).map(Cow::Owned),
-            (None, _) => Err(LexError::OpenString),
+        if let Some(content) = self.plain_string() {
+            return Ok(Cow::Borrowed(content));
         }
+        self.bump();
+        let start = self.mark.at;
+        self.mark.at += quote_or_escape(self.rest());
+        self.escaped(start).map(Cow::Owned)
     }
 
     /// Goes behind a string, whose opening quote comes next, whatever its escapes are; says whether it has an end.
@@ -373,23 +395,9 @@ static IN_WORDS: [bool; 256] = {
 };
 
 /// The place of the first quote or backslash; the length where there is none.
-///
-/// Strings are most of the text of a model, so eight bytes are looked at in one step.
 #[inline]
 fn quote_or_escape(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    // The high bit of each byte that is zero; bits above the lowest one may be wrong, which is never looked at.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
-    let (words, rest) = text.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64));
-        if found != 0 {
-            return index * 8 + found.trailing_zeros() as usize / 8;
-        }
-    }
-    let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-    words.len() * 8 + end.unwrap_or(rest.len())
+    memchr::memchr2(b'"', b'\\', text).unwrap_or(text.len())
 }
 
 /// The value of a hexadecimal digit.

@@ -12,7 +12,7 @@ use crate::print::Digest;
 /// The tensors of the model that a text was printed from, for parsing the text although tensors are elided in it.
 ///
 /// An initializer is found by its name, and the tensor in an attribute by the first output of the node and the name of the
-/// attribute. Element type and dimensions must be the same, and the digest, where the text has one. Of several tensors to
+/// attribute, in a list by its position, too; the two tensors of a sparse one are told apart. Element type and dimensions must be the same, and the digest, where the text has one. Of several tensors to
 /// which all of that applies none is taken, unless they are the same.
 ///
 /// ```
@@ -30,8 +30,28 @@ use crate::print::Digest;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Originals<'a> {
-    tensors: HashMap<(&'a str, &'a str), Vec<&'a Tensor>, RandomState>,
+    tensors: HashMap<Place<&'a str>, Vec<&'a Tensor>, RandomState>,
     digest: Option<&'a Digest<'a>>,
+}
+
+/// What a tensor belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Place<Name> {
+    /// The initializer, or the first output of the node.
+    pub(crate) holder: Name,
+    /// The attribute; empty for initializers.
+    pub(crate) attribute: Name,
+    /// The position in a list.
+    pub(crate) element: usize,
+    /// Which part of a sparse tensor, if it is one.
+    pub(crate) part: TensorPart,
+}
+
+impl<Name> Place<Name> {
+    /// The first or only tensor of an initializer or attribute.
+    pub(crate) const fn new(holder: Name, attribute: Name) -> Self {
+        Self { holder, attribute, element: 0, part: TensorPart::Dense }
+    }
 }
 
 impl<'a> Originals<'a> {
@@ -41,8 +61,7 @@ impl<'a> Originals<'a> {
     pub fn new(model: &'a Model, digest: Option<&'a Digest<'a>>) -> Self {
         let mut tensors: HashMap<_, Vec<&'a Tensor>, RandomState> = HashMap::default();
         model.for_each_tensor(|place, tensor| {
-            let key = match place.holder {
-                _ if place.part != TensorPart::Dense || place.element != 0 => return,
+            let (holder, attribute) = match place.holder {
                 TensorHolder::Initializer(value) => (model.str(model.value(value).name()), ""),
                 TensorHolder::Attribute(node, position) => {
                     let record = model.node(node);
@@ -52,6 +71,10 @@ impl<'a> Originals<'a> {
                 }
                 TensorHolder::Default(..) => return,
             };
+            if holder.is_empty() {
+                return;
+            }
+            let key = Place { holder, attribute, element: place.element, part: place.part };
             tensors.entry(key).or_default().push(tensor);
         });
         Self { tensors, digest }
@@ -64,11 +87,11 @@ impl<'a> Originals<'a> {
     /// When there is none, or more than one; says why.
     pub(crate) fn find(
         &self,
-        (holder, attribute): (&str, &str),
+        place: &Place<&str>,
         head: &Tensor,
         digest: Option<&str>,
     ) -> Result<&'a Tensor, &'static str> {
-        let listed = self.tensors.get(&(holder, attribute)).map(Vec::as_slice).unwrap_or_default();
+        let listed = self.tensors.get(place).map(Vec::as_slice).unwrap_or_default();
         let mut found: Vec<&Tensor> = listed
             .iter()
             .copied()

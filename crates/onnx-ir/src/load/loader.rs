@@ -265,9 +265,13 @@ impl Loader {
         inputs: &[Option<ValueId>],
         outputs: &[Symbol],
     ) -> NodeId {
-        let mut outputs: SmallVec<[LoadedOutput; 4]> =
-            outputs.iter().map(|&name| self.node_output(model, name)).collect();
-        if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() > 1 {
+        // Pushing is quicker than collecting here, too.
+        let mut loaded_outputs: SmallVec<[LoadedOutput; 4]> = SmallVec::new();
+        for &name in outputs {
+            loaded_outputs.push(self.node_output(model, name));
+        }
+        let mut outputs = loaded_outputs;
+        if outputs.len() > 1 {
             define_once(model, &mut outputs);
         }
         let node = model.load_node(graph, loaded, inputs, &outputs);
@@ -301,6 +305,9 @@ impl Loader {
 
 /// A value that was used before is defined by the first output of its name only; another one is a new value.
 fn define_once(model: &Model, outputs: &mut [LoadedOutput]) {
+    if outputs.iter().filter(|output| matches!(output, LoadedOutput::Unresolved(_))).count() < 2 {
+        return;
+    }
     let mut defined: HashSet<ValueId, RandomState> = HashSet::default();
     for output in outputs {
         if let LoadedOutput::Unresolved(value) = *output

@@ -10,6 +10,7 @@ use super::meta::Form;
 use super::recover::Next;
 use super::{Parser, Result, Step};
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
+use crate::originals::Place;
 use crate::rules;
 
 /// What an annotation says of an attribute.
@@ -46,8 +47,8 @@ impl<'a> Parser<'a> {
         }
         self.expect(b'=')?;
         self.holder = match self.steps.last() {
-            Some(&Step::Node { output, .. }) => (output, name),
-            _ => (Symbol::EMPTY, name),
+            Some(&Step::Node { output, .. }) => Place::new(output, name),
+            _ => Place::new(Symbol::EMPTY, name),
         };
         self.lex.peek();
         let mark = self.lex.mark();
@@ -115,6 +116,7 @@ impl<'a> Parser<'a> {
             self.lex.peek();
             let mark = self.lex.mark();
             let value = self.value(kind)?;
+            self.holder.element = self.holder.element.saturating_add(1);
             match value.kind().filter(|_| push(&mut list, value)) {
                 Some(found) => kind = found,
                 None => return Err(self.wrong_literal(mark, "a value of the kind that the list holds")),

@@ -8,6 +8,7 @@ use onnx_types::{Symbol, Type};
 use super::meta::Form;
 use super::{Parser, Result};
 use crate::lexer::Mark;
+use crate::originals::Place;
 use crate::rules;
 
 /// An entry that describes a value.
@@ -60,6 +61,7 @@ impl<'a> Parser<'a> {
             let dims = self.sparse_dims()?;
             let name = self.name("a name")?;
             self.expect(b'=')?;
+            self.holder = Place::new(name, Symbol::EMPTY);
             let constant = Constant::Sparse(self.sparse(dims)?);
             return Ok(Definition::Initializer(Initializer { name, constant, mark }));
         }
@@ -80,7 +82,7 @@ impl<'a> Parser<'a> {
             return Ok(Definition::Info(Info { loaded: LoadedInfo { name, ty: Some(ty), extras }, mark }));
         }
         let head = self.tensor_head(mark, &ty, code)?;
-        self.holder = (name, Symbol::EMPTY);
+        self.holder = Place::new(name, Symbol::EMPTY);
         let constant = Constant::Dense(self.tensor(head)?);
         let initializer = Initializer { name, constant, mark };
         Ok(if as_input {

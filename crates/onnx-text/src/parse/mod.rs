@@ -4,6 +4,7 @@
 //! graph first, then its nodes, then what refers to values by name; a text puts outputs and value info before the nodes,
 //! so these wait. The result is the model that decoding the equivalent file gives.
 
+mod ahead;
 mod attr;
 mod device;
 mod graph;
@@ -29,7 +30,7 @@ use onnx_types::{Symbol, Type};
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::limits::Limits;
-use crate::originals::Originals;
+use crate::originals::{Originals, Place};
 use crate::rules;
 use position::{Positions, count};
 
@@ -117,8 +118,9 @@ fn parse<'a, T>(
         limits: options.limits,
         no_positions: options.no_positions,
         originals: options.originals,
-        holder: (Symbol::EMPTY, Symbol::EMPTY),
+        holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
+        seen: 0,
         depth: 0,
     };
     let length = text.len() as u64;
@@ -176,9 +178,11 @@ struct Parser<'a> {
     limits: Limits,
     no_positions: bool,
     originals: Option<&'a Originals<'a>>,
-    /// What the next tensor belongs to: an initializer, or an attribute by the first output of its node and its name.
-    holder: (Symbol, Symbol),
+    /// What the next tensor belongs to.
+    holder: Place<Symbol>,
     positions: Positions,
+    /// Up to where names have been looked at ahead.
+    seen: usize,
     /// How many graphs and types are open.
     depth: u32,
 }
@@ -337,16 +341,22 @@ impl<'a> Parser<'a> {
     #[inline]
     fn plain_text(&self, bytes: &[u8]) -> Option<&'a str> {
         let from = bytes.as_ptr().addr().checked_sub(self.lex.text().as_ptr().addr())?;
-        self.plain?.get(from..from.checked_add(bytes.len())?).filter(|text| text.as_bytes() == bytes)
+        // Bytes that stand elsewhere begin before the text or at its end at the earliest, so they do not fit.
+        self.plain?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
     }
 
     /// Takes a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
-        if let Some(word) = self.lex.word() {
-            return Ok(Some(self.intern(word)));
+        if self.lex.peek() == Some(b'"') {
+            return match self.lex.plain_string() {
+                Some(name) => Ok(Some(self.intern(name))),
+                None => self.text("a string").map(Some),
+            };
         }
-        if self.lex.peek() == Some(b'"') { self.text("").map(Some) } else { Ok(None) }
+        let Some(word) = self.lex.word_here() else { return Ok(None) };
+        self.lex.skip(word.len());
+        Ok(Some(self.intern(word)))
     }
 
     /// Takes a name, quoted or not.

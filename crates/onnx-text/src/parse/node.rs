@@ -21,6 +21,7 @@ impl<'a> Parser<'a> {
                 None => return Err(self.expected("a node or `}`")),
                 Some(_) => {}
             }
+            self.look_ahead();
             let start = self.lex.mark();
             if let Err(error) = self.node(graph) {
                 self.recover(start, Next::Node, error)?;
@@ -62,11 +63,13 @@ impl<'a> Parser<'a> {
             inputs.push((!name.is_empty()).then(|| parser.loader.used(&mut parser.model, graph, name)));
         })?;
         self.expect(b')')?;
-        if node.attributes.is_empty() && self.lex.eat(b'<') {
-            self.attributes(&mut node.attributes)?;
-        }
-        if self.is_annotation() {
-            self.node_annotation(&mut node)?;
+        if matches!(self.lex.peek(), Some(b'<' | b'@')) {
+            if node.attributes.is_empty() && self.lex.eat(b'<') {
+                self.attributes(&mut node.attributes)?;
+            }
+            if self.is_annotation() {
+                self.node_annotation(&mut node)?;
+            }
         }
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
@@ -97,8 +100,11 @@ impl<'a> Parser<'a> {
     fn operator(&mut self, node: &mut LoadedNode) -> Result {
         if let Some(word) = self.lex.word() {
             node.op = self.intern(word);
-            if self.lex.peek() == Some(b'.') {
-                self.qualified(word, node)?;
+            match self.lex.peek() {
+                Some(b'.') => self.qualified(word, node)?,
+                Some(b':') => {}
+                // Nearly all operators have neither domain nor overload.
+                _ => return Ok(()),
             }
         } else if self.lex.peek() == Some(b'.') {
             self.qualified(b"", node)?;

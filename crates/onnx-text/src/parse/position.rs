@@ -26,13 +26,17 @@ impl Positions {
     }
 
     fn forwards(&mut self, between: &[u8]) {
-        match between.iter().rposition(|&byte| byte == b'\n') {
-            Some(last) => {
-                let (lines, rest) = between.split_at(last);
-                self.line += 1 + count(lines, |byte| byte == b'\n');
-                self.column = characters(rest.get(1..).unwrap_or_default());
-            }
-            None => self.column += characters(between),
+        // The last line break is mostly right before the place, and the only one.
+        let Some(last) = between.iter().rposition(|&byte| byte == b'\n') else {
+            self.column += characters(between);
+            return;
+        };
+        let (before, rest) = between.split_at(last);
+        self.line += 1;
+        self.column = characters(rest.get(1..).unwrap_or_default());
+        if let Some(first) = memchr::memchr(b'\n', before) {
+            let more = before.get(first..).unwrap_or_default();
+            self.line += count(more, |byte| byte == b'\n');
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tensors and their data.
 
 use bytes::Bytes;
-use onnx_ir::SparseTensor;
+use onnx_ir::{SparseTensor, TensorPart};
 use onnx_types::tensor::{
     ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment, Varints,
 };
@@ -12,6 +12,7 @@ use super::ty::TypeText;
 use super::{Parser, Result};
 use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack};
 use crate::lexer::{Literal, Mark};
+use crate::originals::Place;
 use crate::rules;
 
 /// How far the brace is looked for that ends an elision, in bytes; a digest is shorter.
@@ -116,9 +117,9 @@ impl<'a> Parser<'a> {
         self.lex.skip(end + 1);
         let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
-        let (holder, attribute) = self.holder;
-        let key = (self.model.str(holder), self.model.str(attribute));
-        match originals.find(key, &wanted, digest) {
+        let Place { holder, attribute, element, part } = self.holder;
+        let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
+        match originals.find(&Place { holder, attribute, element, part }, &wanted, digest) {
             Ok(tensor) => Ok(tensor.payload().clone()),
             Err(reason) => Err(self.error_since(&rules::ELIDED_TENSOR, mark, || {
                 format!("the data of this tensor were left out, and {reason}")
@@ -521,8 +522,8 @@ impl<'a> Parser<'a> {
             SparseTensor { values: None, indices: None, dims, mask: FieldMask::NONE, unknown: Vec::new() };
         self.record(|parser, key| {
             match key {
-                b"values" => sparse.values = Some(parser.part()?),
-                b"indices" => sparse.indices = Some(parser.part()?),
+                b"values" => sparse.values = Some(parser.part(TensorPart::SparseValues)?),
+                b"indices" => sparse.indices = Some(parser.part(TensorPart::SparseIndices)?),
                 _ => return Ok(false),
             }
             Ok(true)
@@ -538,11 +539,14 @@ impl<'a> Parser<'a> {
         Ok(sparse)
     }
 
-    fn part(&mut self) -> Result<Tensor> {
+    fn part(&mut self, part: TensorPart) -> Result<Tensor> {
         self.lex.peek();
         let mark = self.lex.mark();
         let text = self.type_text()?;
-        self.named_tensor(mark, &text)
+        self.holder.part = part;
+        let tensor = self.named_tensor(mark, &text);
+        self.holder.part = TensorPart::Dense;
+        tensor
     }
 
     /// Takes what follows the type of a tensor: name, equals sign and data.

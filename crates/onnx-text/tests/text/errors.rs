@@ -119,3 +119,30 @@ fn the_place_is_shown() {
     text::render(&mut out, error.findings(), &options).unwrap();
     assert!(out.contains("2 |    y = LeakyRelu <alpha = > (x)\n"), "{out}");
 }
+
+#[test]
+fn findings_name_graph_and_node() {
+    let text = "<ir_version: 10>
+main (x) => (y) <float[2] w = {1}> {
+   [one] a = Relu <p = 1e99> (x)
+   c = If (a) <then_branch = inner () => (d) {
+      e = Neg (a)
+      [two] d = com.x.Op <q = [1, \"z\"]> (e)
+   }>
+   f = = Relu (x)
+}
+<domain: \"com.x\", overload: \"v\">
+Op (p) => (q) { q = Relu <r = > (p) }
+";
+    let error = parse_model(text, &ParseOptions::default()).err().unwrap();
+    let findings = error.findings().diagnostics().iter();
+    let found: Vec<String> = findings.map(|finding| finding.locus.to_string()).collect();
+    let want = [
+        "graph \"main\"",
+        "graph \"main\" / node #0 Relu \"one\"",
+        "graph \"main\" / node #1 If / graph \"inner\" / node #1 Op \"two\"",
+        "graph \"main\" / node #2",
+        "function \"Op\" of domain \"com.x\" overload \"v\" / node #0 Relu",
+    ];
+    assert_eq!(found, want);
+}

@@ -5,4 +5,5 @@ mod compat;
 mod errors;
 mod format;
 mod hostile;
+mod originals;
 mod roundtrip;

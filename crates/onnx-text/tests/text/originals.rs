@@ -1,0 +1,62 @@
+//! Elided tensors come back from the model that a text was printed from.
+
+use onnx_ir::Model;
+use onnx_text::{Originals, ParseError, ParseOptions, PrintOptions, parse_model, print_model};
+
+const TEXT: &str = r#"<
+   ir_version: 10,
+   opset_import: ["": 21]
+>
+g (float[3] x) => (float[3] y)
+<
+   float[3] w = {1, 2, 3},
+   sparse_tensor[9] s = {values: float[3] {4, 5, 6}, indices: int64[3] {0, 1, 2}}
+> {
+   a = Constant <value = float[3] {7, 8, 9}> ()
+   b = com.x.Two <l = [float[3] {10, 11, 12}, float[3] {13, 14, 15}], m = float[3] {16, 17, 18}> (a)
+   c = If (x) <then_branch = t () => (d)
+      <float[3] v = {19, 20, 21}>
+   {
+      d = Constant <value = float[3] {22, 23, 24}> ()
+   }>
+   y = com.x.Sparse <s = sparse_tensor[9] = {values: float[3] {25, 26, 27}, indices: int64[3] {3, 4, 5}}> (c, w)
+}
+"#;
+
+fn print(model: &Model, elide_above: u64) -> String {
+    print_model(model, &PrintOptions { elide_above, ..PrintOptions::default() }).unwrap().text
+}
+
+fn parse(text: &str, originals: Option<&Originals<'_>>) -> Result<Model, ParseError> {
+    parse_model(text, &ParseOptions { originals, ..ParseOptions::default() })
+}
+
+#[test]
+fn every_tensor_comes_back() {
+    let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
+    let (whole, elided) = (print(&original, 100), print(&original, 2));
+    assert_eq!(elided.matches("{\u{2026}3 elements}").count(), 11, "{elided}");
+    let originals = Originals::new(&original, None);
+    let parsed = parse(&elided, Some(&originals)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(print(&parsed, 100), whole);
+}
+
+#[test]
+fn no_tensor_takes_the_place_of_another() {
+    let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
+    let originals = Originals::new(&original, None);
+    let elided = print(&original, 2);
+    for (old, new) in [
+        ("float[3] w =", "float[3] other ="),
+        ("[9] s =", "[9] w ="),
+        ("a = Constant", "other = Constant"),
+        ("<l = [", "<n = ["),
+        ("<l = [", "<l = [float[3] {\u{2026}3 elements}, "),
+        ("float[3] v =", "int64[3] v ="),
+        ("float[3] v =", "float[1,3] v ="),
+    ] {
+        let edited = elided.replacen(old, new, 1);
+        assert_ne!(edited, elided, "{old}");
+        assert!(parse(&edited, Some(&originals)).is_err(), "{edited}");
+    }
+}
