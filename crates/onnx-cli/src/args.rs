@@ -264,6 +264,9 @@ pub(crate) struct InferArgs {
     /// Do not follow the elements of small tensors: sizes that are computed in the graph stay unknown.
     #[arg(long)]
     pub(crate) no_values: bool,
+    /// Take initializers that are inputs, too, as constants: the result holds for callers who give no other values.
+    #[arg(long)]
+    pub(crate) trust_defaults: bool,
     /// What happens to types that the model declares already.
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine)]
     pub(crate) merge: Merge,

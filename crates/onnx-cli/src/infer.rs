@@ -46,6 +46,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
     options.check_types = args.check_types;
+    options.defaults_are_constant = args.trust_defaults;
     let inference = infer(&mut loaded.model, &options);
     let contradicts = inference.findings().has_errors();
     progress.aside(|| list(&loaded, &inference, args, out));

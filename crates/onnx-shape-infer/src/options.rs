@@ -17,6 +17,10 @@ pub struct Options<'a> {
     /// Whether types that the model declares for values in between (`value_info`, types of outputs) serve where inference
     /// knows nothing. What rests on them is recorded as assumed. On by default.
     pub declared: bool,
+    /// Whether an initializer that is an input of the main graph, too, counts as a constant, as in the reference. The caller
+    /// of the model can give another value for it, so what is inferred then holds only for callers who do not. Off by
+    /// default; before version 4 of the format all initializers had to be inputs, and all count as constants.
+    pub defaults_are_constant: bool,
     /// Rules for operators that ONNX does not define, or other rules for those it does. None by default.
     pub registry: Option<&'a InferRegistry>,
     /// Where external tensors are read from when a small value is needed. By default they are not.
@@ -34,6 +38,7 @@ impl Default for Options<'_> {
             values: true,
             check_types: false,
             declared: true,
+            defaults_are_constant: false,
             registry: None,
             data: &NoData,
             sizes: &[],

@@ -18,6 +18,7 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case I
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
   --case ID      only the cases whose identifier contains ID
   --op NAME      in the suites infer and models: only what is found at nodes of this operator
+  --trust-defaults  in the suite infer: initializers that are inputs, too, count as constants, as in the reference
   --runs FILE    in the suite execution: what tests/conformance/execute.py wrote down of runs of the cases
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
@@ -78,8 +79,9 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
     };
     let mut arguments = arguments.iter();
     while let Some(name) = arguments.next() {
-        if name == "--bundle" {
-            parsed.bundle = true;
+        if matches!(name.as_str(), "--bundle" | "--trust-defaults") {
+            parsed.bundle |= name == "--bundle";
+            parsed.data.trust_defaults |= name == "--trust-defaults";
             continue;
         }
         let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;

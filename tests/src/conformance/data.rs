@@ -19,6 +19,8 @@ pub struct Data {
     pub program: Option<PathBuf>,
     /// What was observed when recorded models ran.
     pub runs: Option<PathBuf>,
+    /// Whether inference takes initializers that are inputs, too, as constants.
+    pub trust_defaults: bool,
     /// The only operator that suites about operators look at.
     pub op: Option<String>,
 }

@@ -178,13 +178,18 @@ impl<'m> crate::engine::state::State<'m> {
         if let Some(tensor) = self.model.constant_tensor(value) {
             return Some(tensor);
         }
-        // Before version 4 of the format every initializer had to be an input, too, so being one says nothing.
         let record = self.model.value(value);
         let is_input = matches!(record.def(), Def::Input { .. });
-        if is_input && self.model.info().ir_version < 4 {
+        if is_input && self.defaults_are_constant() {
             return record.initializer().map(AsRef::as_ref).and_then(Constant::dense);
         }
         None
+    }
+
+    /// Whether initializers that are inputs, too, count as constants. Before version 4 of the format every initializer had
+    /// to be an input, so being one says nothing.
+    pub(crate) const fn defaults_are_constant(&self) -> bool {
+        self.options.defaults_are_constant || self.model.info().ir_version < 4
     }
 
     /// The elements of a small value, as far as they are known.

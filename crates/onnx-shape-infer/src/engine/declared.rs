@@ -37,7 +37,7 @@ impl Engine<'_> {
         let mut ty = record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty));
         if let Some(constant) = record.initializer() {
             self.state.check_default(value, &ty, constant);
-            if ty.is_unknown() || model.info().ir_version < 4 {
+            if ty.is_unknown() || self.state.defaults_are_constant() {
                 ty = of_constant(constant);
             }
         }

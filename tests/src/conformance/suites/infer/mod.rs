@@ -45,6 +45,7 @@ struct Recorded {
 pub struct InferSuite {
     recorded: Mutex<BTreeMap<String, Recorded>>,
     op: OnceLock<String>,
+    trust_defaults: OnceLock<bool>,
 }
 
 const MODEL: &str = "shape_inference.infer_shapes";
@@ -73,6 +74,7 @@ impl Suite for InferSuite {
     }
 
     fn cases(&self, data: &Data, feed: &mut Feed<'_>) -> Result<(), String> {
+        let _ = self.trust_defaults.set(data.trust_defaults);
         if let Some(op) = &data.op {
             let _ = self.op.set(op.clone());
         }
@@ -82,7 +84,9 @@ impl Suite for InferSuite {
     fn check(&self, case: &Case) -> Outcome {
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let recorded = recorded.unwrap_or_default();
-        let mut run = match Run::of(case, &recorded) {
+        let mut options = Options::default();
+        options.defaults_are_constant = self.trust_defaults.get().copied().unwrap_or_default();
+        let mut run = match Run::of(case, &recorded, options) {
             Ok(run) => run,
             Err(problem) => {
                 let failures = vec![Failure::new("not-asked", problem)];
@@ -161,12 +165,11 @@ struct Run {
 }
 
 impl Run {
-    fn of(case: &Case, recorded: &Recorded) -> Result<Self, String> {
+    fn of(case: &Case, recorded: &Recorded, mut options: Options<'_>) -> Result<Self, String> {
         let decoded = decode(case.bytes.clone(), &DecodeOptions::default());
         let mut model = decoded.map_err(|error| error.to_string())?.model;
         let given = model.names().len();
         let flag = |name: &str| recorded.options.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let mut options = Options::default();
         options.values = flag("data_prop");
         options.check_types = flag("check_type");
         let (inference, outputs) = match recorded.call.as_str() {
