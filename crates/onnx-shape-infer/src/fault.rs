@@ -78,4 +78,7 @@ rules! {
     /// The operator set of a node is not imported.
     NOT_IMPORTED = 3019, "operator-set-not-imported", Enforced,
         "A node is of an operator set that is not imported where it stands.";
+    /// A size does not fit in 64 bits.
+    TOO_LARGE = 3020, "size-too-large", Enforced,
+        "A dimension of an output does not fit in 64 bits.";
 }

@@ -4,7 +4,7 @@ use onnx_types::Dim;
 
 use super::{Cx, Outcome};
 use crate::facts::{Fact, Relation, Strength};
-use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER};
+use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER, TOO_LARGE};
 use crate::ty::Dims;
 
 impl Cx<'_, '_> {
@@ -189,5 +189,36 @@ impl Cx<'_, '_> {
     /// The number of elements of a shape.
     pub fn product(&mut self, dims: &[Dim]) -> Dim {
         self.dims().product(dims)
+    }
+
+    /// The sum of sizes and of numbers that are added to them.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when it is too large for a size, whatever the sizes are that are no numbers.
+    pub fn sum_of_sizes(&mut self, parts: &[Dim]) -> Outcome<Dim> {
+        let known: i128 = parts.iter().filter_map(|part| part.known()).map(i128::from).sum();
+        let is_open = |part: &Dim| part.known().is_none() && !self.is_size(*part);
+        if known > i128::from(i64::MAX) && !parts.iter().any(is_open) {
+            return Err(self.fail(&TOO_LARGE, "a sum of sizes does not fit in 64 bits"));
+        }
+        Ok(self.dims().sum(parts))
+    }
+
+    /// The product of sizes.
+    ///
+    /// # Errors
+    ///
+    /// With a finding when all are numbers and it is too large for a size.
+    pub fn product_of_sizes(&mut self, factors: &[Dim]) -> Outcome<Dim> {
+        let product = self.product(factors);
+        if product.is_unknown() && factors.iter().all(|&factor| factor.known().is_some_and(|size| size > 0)) {
+            let product =
+                factors.iter().filter_map(|factor| factor.known()).try_fold(1_i64, i64::checked_mul);
+            if product.is_none() {
+                return Err(self.fail(&TOO_LARGE, "a product of sizes does not fit in 64 bits"));
+            }
+        }
+        Ok(product)
     }
 }

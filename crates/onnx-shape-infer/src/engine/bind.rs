@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_schema::{FormalType, Schema, TypeForm};
+use onnx_schema::{FormalOption, FormalType, Schema, TypeForm};
 use onnx_types::{ElemType, Type};
 use smallvec::SmallVec;
 
@@ -77,6 +77,11 @@ fn count(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
     };
     if is_refused {
         return Err(cx.fail(&MISSING, format_args!("{schema} does not take {inputs} inputs")));
+    }
+    // Written, but left out by the call of the function that this is in. The reference looks at the first input alone.
+    let is_left_out = cx.node.input(0).is_some() && !cx.has_input(0);
+    if is_left_out && schema.input_for(0).is_some_and(|formal| formal.option == FormalOption::Single) {
+        return Err(cx.fail(&MISSING, format_args!("{schema} needs the input that the call leaves out")));
     }
     Ok(())
 }

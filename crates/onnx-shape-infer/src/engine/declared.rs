@@ -15,7 +15,7 @@ use crate::facts::{Fact, Relation, Strength};
 use crate::fault::DECLARED_DIFFERS;
 use crate::ty::{Dims, Ty, with_shapes};
 
-impl Engine<'_> {
+impl<'m> Engine<'m> {
     /// Takes the types of a main graph's inputs and initializers.
     pub(super) fn declare_inputs(&mut self, graph: GraphId) {
         let model = self.state.model;
@@ -23,6 +23,7 @@ impl Engine<'_> {
             self.declare_value(value);
         }
         self.note_input_symbols(graph);
+        self.note_repeated(graph);
         self.declare_initializers(graph);
     }
 
@@ -89,6 +90,7 @@ impl Engine<'_> {
         if self.state.call != 0 {
             return;
         }
+        self.check_repeated(node, value, &out.ty);
         let is_main = self.frames.len() == 1;
         let declared = if is_main { self.state.declared(ty) } else { self.state.declared_inside(ty) };
         match (&mut out.ty, declared) {
@@ -134,6 +136,26 @@ impl Engine<'_> {
                     self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
                 }
             }
+        }
+    }
+
+    /// Notes which values of the main graph are declared several times, with different types.
+    pub(super) fn note_repeated(&mut self, graph: GraphId) {
+        self.repeated.clear();
+        for entry in self.state.model.value_info(graph) {
+            if let Some(ty) = entry.own().and_then(|own| own.ty.as_deref()) {
+                self.repeated.insert(entry.value(), ty);
+            }
+        }
+    }
+
+    /// Compares what was inferred with the other type that is declared. Nothing is taken from that.
+    fn check_repeated(&mut self, node: NodeId, value: ValueId, inferred: &Ty) {
+        let Some(&ty) = self.repeated.get(value) else { return };
+        let declared = self.state.declared_inside(ty);
+        if !self.state.compatible(inferred, &declared) {
+            let message = "it is declared several times, once with another type than it is of";
+            self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
         }
     }
 

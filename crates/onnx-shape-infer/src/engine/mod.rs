@@ -12,7 +12,7 @@ mod update;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{FunctionId, GraphId, Model, NodeId};
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, ValueId};
 use onnx_types::{Symbol, Type};
 use slotmap::SecondaryMap;
 
@@ -42,6 +42,8 @@ pub(crate) struct Engine<'m> {
     left: usize,
     /// Symbols that the inputs of the main graph declare.
     input_symbols: HashMap<Symbol, (), RandomState>,
+    /// Values that are declared several times, with another type than the first one.
+    repeated: SecondaryMap<ValueId, &'m Type>,
 }
 
 impl<'m> Engine<'m> {
@@ -65,6 +67,7 @@ impl<'m> Engine<'m> {
             calls: 0,
             left,
             input_symbols: HashMap::default(),
+            repeated: SecondaryMap::new(),
         }
     }
 

@@ -45,6 +45,7 @@ impl Engine<'_> {
             }
         }
         self.note_input_symbols(main);
+        self.note_repeated(main);
         self.enter_main(main);
         while let Some(Reverse((_, node))) = queue.heap.pop() {
             queue.queued.remove(&node);

@@ -9,7 +9,7 @@ use onnx_types::{Dim, ElemType};
 
 use crate::content::{Elem, of_tensor};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{BAD_ATTRIBUTE, NEGATIVE_SIZE};
+use crate::fault::{BAD_ATTRIBUTE, NEGATIVE_SIZE, TYPE_NOT_ALLOWED};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::CONSTANT_OF_SHAPE, &[since(9, fill)]).values(&[since(9, values)]);
@@ -23,6 +23,9 @@ fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `value` has rank {rank}, not 1")));
     }
     cx.set_elem(0, value.map_or(ElemType::Float, |value| value.elem()));
+    if cx.constant(0).is_some_and(|shape| shape.elem() == ElemType::Undefined) {
+        return Err(cx.fail(&TYPE_NOT_ALLOWED, "the shape is a tensor without an element type"));
+    }
     cx.shape_of_rank(0, 1)?;
     let sizes = cx.elements(0).ok_or(Stop::Unknown)?;
     if let Some(size) = sizes.iter().filter_map(|dim| dim.known()).find(|&size| size < 0) {

@@ -12,7 +12,7 @@ use crate::fault::SIZES_DIFFER;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
-use super::depth_space::divided;
+use super::depth_space::{area_of, divided};
 
 pub(super) const RULES: OpRules = infer(op::COL2IM, &[since(18, col2im)]);
 
@@ -24,7 +24,7 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     let image = cx.elements(1).map_or_else(|| unknown(axes), Ok)?;
     let channels = match cx.elements(2) {
         Some(block) if block.iter().all(|&size| cx.dims_le(Dim::Known(1), size) == Some(true)) => {
-            let area = cx.product(&block);
+            let area = area_of(cx, &block, channels)?;
             divided(cx, channels, area)
         }
         _ => Dim::Unknown,

@@ -31,7 +31,7 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
         }
         for (at, (dim, size)) in dims.iter_mut().zip(other).enumerate() {
             *dim = if at == axis {
-                cx.dims().add(*dim, size)
+                cx.sum_of_sizes(&[*dim, size])?
             } else {
                 cx.same(*dim, size, "the sizes beside the axis")?
             };

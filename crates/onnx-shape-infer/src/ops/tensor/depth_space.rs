@@ -26,16 +26,22 @@ fn blocks(cx: &mut Cx<'_, '_>, to_space: bool) -> Outcome {
         return Err(cx.fail(&WRONG_RANK, format_args!("the input has rank {rank} where 4 is needed")));
     };
     let block = Dim::Known(block);
-    let area = cx.dims().mul(block, block);
+    let area = area_of(cx, &[block, block], channels)?;
     let dims = if to_space {
         let channels = divided(cx, channels, area);
-        [batch, channels, cx.dims().mul(height, block), cx.dims().mul(width, block)]
+        [batch, channels, cx.product_of_sizes(&[height, block])?, cx.product_of_sizes(&[width, block])?]
     } else {
-        let channels = cx.dims().mul(channels, area);
+        let channels = cx.product_of_sizes(&[channels, area])?;
         [batch, channels, divided(cx, height, block), divided(cx, width, block)]
     };
     cx.set_shape(0, dims);
     Ok(())
+}
+
+/// The number of elements of a block. That it does not fit is a fault unless there are no channels.
+pub(super) fn area_of(cx: &mut Cx<'_, '_>, block: &[Dim], channels: Dim) -> Outcome<Dim> {
+    let are_there = cx.dims_le(Dim::Known(1), channels) == Some(true);
+    if are_there { cx.product_of_sizes(block) } else { Ok(cx.product(block)) }
 }
 
 /// The quotient of a size that is divisible in every valid run.

@@ -51,7 +51,7 @@ fn pad(cx: &mut Cx<'_, '_>, numbers: Param) -> Outcome {
     for (nth, &axis) in pads.axes.iter().enumerate() {
         let (before, behind) = pads.nth(nth);
         let Some(slot) = dims.get_mut(axis) else { continue };
-        let size = cx.dims().sum(&[*slot, before, behind]);
+        let size = cx.sum_of_sizes(&[*slot, before, behind])?;
         *slot = size;
         if let Dim::Known(size) = size
             && size < 0

@@ -1,7 +1,7 @@
 //! `Resize`: axes scaled to given sizes, or by given scales.
 //!
-//! A scaled size is `floor(size * scale)` in 32-bit floats, as runtimes compute it, for numbers; for other sizes it is
-//! followed where the scale is an integer or a small power of two below one, so that no rounding can matter. The region of
+//! A scaled size is `floor(size * scale)`. Runtimes compute it in 32-bit floats, and the reference exactly: 0.7 times 10 is
+//! 7 there and 6 here, so a number is known only where both agree. For other sizes it is followed where the scale is an integer or a small power of two below one, so that no rounding can matter. The region of
 //! interest does not change the shape. Which of the two inputs counts is not decided before version 13 where both are
 //! given: the sizes do. With an aspect ratio that is kept, sizes follow where all sizes are numbers and no quotient is close
 //! to where its rounding changes.
@@ -176,12 +176,13 @@ fn scale_axes(cx: &mut Cx<'_, '_>, input: usize, axes: &[usize]) -> Outcome {
     Ok(())
 }
 
-/// `floor(dim * scale)` as it is computed in 32-bit floats; unknown where rounding could matter.
+/// `floor(dim * scale)`; unknown where rounding could matter.
 pub(super) fn scaled(cx: &mut Cx<'_, '_>, dim: Dim, scale: Elem) -> Dim {
     const MAX: f64 = 9e15;
     if let (Dim::Known(dim), Some(scale)) = (dim, scale.to_f64()) {
         let size = f64::from((dim as f32 * scale as f32).floor());
-        return if scale > 0.0 && (0.0..MAX).contains(&size) {
+        let is_exact = size == (dim as f64 * f64::from(scale as f32)).floor();
+        return if is_exact && scale > 0.0 && (0.0..MAX).contains(&size) {
             Dim::Known(size as i64)
         } else {
             Dim::Unknown

@@ -54,6 +54,6 @@ fn repeated(cx: &mut Cx<'_, '_>, dim: Dim, times: Dim) -> Outcome<Dim> {
         }
         Dim::Unknown if dim == Dim::Known(0) => Ok(dim),
         // A negative number is refused by every run.
-        times => Ok(cx.dims().mul(dim, times)),
+        times => cx.product_of_sizes(&[dim, times]),
     }
 }
