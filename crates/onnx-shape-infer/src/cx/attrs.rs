@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_ir::{AttrValue, Attribute, GraphId};
+use onnx_ir::{AttrKind, AttrValue, Attribute, GraphId};
 use onnx_schema::AttrDefault;
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
@@ -28,6 +28,13 @@ impl<'m> Cx<'_, 'm> {
         self.schema?.default_of(name)
     }
 
+    /// Whether an attribute says that it is of this kind, and gives no value: that is the kind's zero, as writers may leave
+    /// out the defaults of fields.
+    fn is_default_of(&self, name: Symbol, kind: AttrKind) -> bool {
+        self.attr(name)
+            .is_some_and(|attribute| *attribute.value() == AttrValue::None && attribute.kind() == kind)
+    }
+
     fn wrong_kind<T>(&mut self, name: Symbol) -> Outcome<T> {
         let name = self.names().resolve(name).to_owned();
         Err(self.fail(
@@ -44,6 +51,7 @@ impl<'m> Cx<'_, 'm> {
     pub fn int(&mut self, name: Symbol) -> Outcome<Option<i64>> {
         match self.attr(name).map(Attribute::value) {
             Some(&AttrValue::Int(value)) => Ok(Some(value)),
+            Some(_) if self.is_default_of(name, AttrKind::Int) => Ok(Some(0)),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
                 Some(AttrDefault::Int(value)) => Some(value),
@@ -69,6 +77,7 @@ impl<'m> Cx<'_, 'm> {
     pub fn float(&mut self, name: Symbol) -> Outcome<Option<f32>> {
         match self.attr(name).map(Attribute::value) {
             Some(&AttrValue::Float(value)) => Ok(Some(value)),
+            Some(_) if self.is_default_of(name, AttrKind::Float) => Ok(Some(0.0)),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
                 Some(AttrDefault::Float(value)) => Some(value),
@@ -120,6 +129,7 @@ impl<'m> Cx<'_, 'm> {
                 Ok(text) => Ok(Some(text)),
                 Err(_) => self.wrong_kind(name),
             },
+            Some(_) if self.is_default_of(name, AttrKind::String) => Ok(Some("")),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
                 Some(AttrDefault::String(text)) => Some(text),

@@ -93,19 +93,17 @@ fn slices(cx: &mut Cx<'_, '_>, form: &Form, parts: &mut Parts) -> Outcome<Vec<Ty
     let mut slices = Vec::with_capacity(count);
     for (at, axis) in axes.into_iter().enumerate() {
         let mut ty = cx.ty(start.saturating_add(at));
-        if let Ty::Tensor(elem, Some(dims)) = &mut ty {
-            if form.batch > 0 && dims.len() < 2 {
-                // The node cannot run, which the reference does not see.
-                ty = Ty::Tensor(*elem, None);
-            } else {
-                for _ in 0..form.batch {
-                    let dim = dims.remove(0);
-                    parts.batch = cx.same(parts.batch, dim, "the sizes of the batch")?;
-                }
-                let axis = cx.axis(axis, dims.len())?;
-                let dim = dims.remove(axis);
-                parts.length = cx.same(parts.length, dim, "the sizes of the scanned axes")?;
+        if let Ty::Tensor(_, Some(dims)) = &mut ty {
+            if dims.len() < form.batch {
+                return Err(cx.fail(&WRONG_RANK, "what is scanned has no axis for the batch"));
             }
+            for _ in 0..form.batch {
+                let dim = dims.remove(0);
+                parts.batch = cx.same(parts.batch, dim, "the sizes of the batch")?;
+            }
+            let axis = cx.axis(axis, dims.len())?;
+            let dim = dims.remove(axis);
+            parts.length = cx.same(parts.length, dim, "the sizes of the scanned axes")?;
         }
         slices.push(ty);
     }
