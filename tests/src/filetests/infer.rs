@@ -6,7 +6,8 @@
 //! filled in. Contradictions are expected by `# error: ONNX3007 "text"` as everywhere.
 //!
 //! Words: `opset=13..18` (or `13..`, up to the newest) runs the test at each of these versions of the default domain, and
-//! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas.
+//! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas;
+//! `trust-defaults` takes initializers that are inputs, too, for constants.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -61,6 +62,7 @@ impl Words {
                 Some(("ml", range)) => versions = range_of(domain::ML, range)?,
                 None if *word == "no-values" => options.values = false,
                 None if *word == "check-types" => options.check_types = true,
+                None if *word == "trust-defaults" => options.defaults_are_constant = true,
                 _ => return Err(format!("`infer` does not know `{word}`")),
             }
         }

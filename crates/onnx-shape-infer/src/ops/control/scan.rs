@@ -93,9 +93,14 @@ fn slices(cx: &mut Cx<'_, '_>, form: &Form, parts: &mut Parts) -> Outcome<Vec<Ty
     let mut slices = Vec::with_capacity(count);
     for (at, axis) in axes.into_iter().enumerate() {
         let mut ty = cx.ty(start.saturating_add(at));
-        if let Ty::Tensor(_, Some(dims)) = &mut ty {
+        if let Ty::Tensor(elem, Some(dims)) = &mut ty {
             if dims.len() < form.batch {
                 return Err(cx.fail(&WRONG_RANK, "what is scanned has no axis for the batch"));
+            }
+            if form.batch > 0 && dims.len() == form.batch {
+                // The node cannot run, which the reference does not see.
+                slices.push(Ty::Tensor(*elem, None));
+                continue;
             }
             for _ in 0..form.batch {
                 let dim = dims.remove(0);
