@@ -49,7 +49,6 @@ pub struct Contradictions {
 
 impl Contradictions {
     /// All contradictions that were found.
-    #[must_use]
     pub fn findings(&self) -> &[Diagnostic] {
         &self.findings
     }

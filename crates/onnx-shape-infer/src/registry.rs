@@ -258,10 +258,6 @@ impl InferRegistry {
             let domain = onnx_schema::normalize_domain(names.get(domain)?);
             Some((domain, names.get(op)?))
         };
-        #[expect(
-            clippy::iter_over_hash_type,
-            reason = "the order of a map's entries does not matter for making a map"
-        )]
         self.custom.iter().filter_map(|(key, rule)| Some((symbol(key)?, rule.clone()))).collect()
     }
 }

@@ -9,7 +9,7 @@ use prost::Message;
 use serde_json::Value;
 
 /// What a call was given or gave: the name in the call, and the bytes of the message.
-pub type Piece = (String, Bytes);
+pub(super) type Piece = (String, Bytes);
 
 fn read<M: Message + Default>(bytes: &Bytes) -> Result<M, String> {
     M::decode(bytes.clone()).map_err(|error| error.to_string())
@@ -35,7 +35,7 @@ fn model(graph: GraphProto, imports: Vec<(String, i64)>) -> ModelProto {
 /// # Errors
 ///
 /// When a message cannot be read.
-pub fn of_node(inputs: &[Piece], options: &Value) -> Result<Bytes, String> {
+pub(super) fn of_node(inputs: &[Piece], options: &Value) -> Result<Bytes, String> {
     let mut graph = GraphProto { name: Some("g".to_owned()), ..GraphProto::default() };
     for (name, bytes) in inputs {
         if name == "node" {
@@ -70,7 +70,7 @@ pub fn of_node(inputs: &[Piece], options: &Value) -> Result<Bytes, String> {
 /// # Errors
 ///
 /// When a message cannot be read.
-pub fn of_function(inputs: &[Piece]) -> Result<Bytes, String> {
+pub(super) fn of_function(inputs: &[Piece]) -> Result<Bytes, String> {
     let mut graph = GraphProto { name: Some("g".to_owned()), ..GraphProto::default() };
     let mut function = FunctionProto::default();
     let mut attributes = Vec::new();
@@ -101,7 +101,7 @@ pub fn of_function(inputs: &[Piece]) -> Result<Bytes, String> {
 /// # Errors
 ///
 /// When a message cannot be read.
-pub fn of_types(outputs: &[Piece]) -> Result<Bytes, String> {
+pub(super) fn of_types(outputs: &[Piece]) -> Result<Bytes, String> {
     let mut graph = GraphProto { name: Some("g".to_owned()), ..GraphProto::default() };
     for (name, bytes) in outputs {
         let name = name.strip_prefix("type:").unwrap_or(name);
