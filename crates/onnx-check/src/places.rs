@@ -1,11 +1,11 @@
-//! Where things stand, for findings.
+//! Where things stand, for findings, and what may have been meant there.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
+use std::ops::Deref;
 
-use onnx_diag::{Locus, Position, Step};
-use onnx_ir::{Constant, Def, FunctionId, GraphId, Model, NodeId, Origin, Owner, ValueId, ValueRef};
+use onnx_diag::Locus;
+use onnx_ir::{GraphId, Model, NodeId};
 use onnx_types::Symbol;
-use slotmap::SecondaryMap;
 
 use crate::options::Part;
 
@@ -13,149 +13,43 @@ use crate::options::Part;
 /// time with few bytes.
 const SUGGESTION_BUDGET: usize = 200_000;
 
-/// Finds the places of graphs, nodes and values. Nothing is computed before the first finding.
+/// The places of the part of a model that is checked, and names that are near to others.
 pub(crate) struct Places<'a> {
     model: &'a Model,
-    /// The position of every node in its graph; counted when the first node is named.
-    positions: OnceCell<SecondaryMap<NodeId, usize>>,
+    places: onnx_ir::Places<'a>,
     budget: Cell<usize>,
-    /// Whether all places are given as the model, because nobody will see them.
-    is_terse: Cell<bool>,
-    /// How many of the outermost steps are around the part that is checked, and so not there for the reader.
-    hidden: usize,
+    /// Whether attributes are not in the file, but only what they hold.
+    is_contents: bool,
+}
+
+impl<'a> Deref for Places<'a> {
+    type Target = onnx_ir::Places<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.places
+    }
 }
 
 impl<'a> Places<'a> {
-    pub(crate) fn new(model: &'a Model, part: Part) -> Self {
+    pub(crate) const fn new(model: &'a Model, part: Part) -> Self {
+        // The steps around the part, which are not there for the reader.
+        let hidden = match part {
+            Part::Model | Part::Graph | Part::Function(_) => 0,
+            Part::Node(_) | Part::Inputs => 1,
+            Part::Attributes(_) => 2,
+            Part::Contents(_) => 3,
+        };
         Self {
             model,
-            positions: OnceCell::new(),
+            places: onnx_ir::Places::below(model, hidden),
             budget: Cell::new(SUGGESTION_BUDGET),
-            is_terse: Cell::new(false),
-            hidden: match part {
-                Part::Model | Part::Graph | Part::Function(_) => 0,
-                Part::Node(_) | Part::Inputs => 1,
-                Part::Attributes(_) => 2,
-                Part::Contents(_) => 3,
-            },
+            is_contents: matches!(part, Part::Contents(_)),
         }
-    }
-
-    /// From now on, gives places or, where nobody will see them, does not look for them.
-    pub(crate) fn set_terse(&self, is_terse: bool) {
-        self.is_terse.set(is_terse);
-    }
-
-    /// The text of a symbol.
-    pub(crate) fn str(&self, symbol: Symbol) -> &'a str {
-        self.model.str(symbol)
-    }
-
-    /// The place of a graph.
-    pub(crate) fn graph(&self, graph: GraphId) -> Locus {
-        self.locate(Vec::new(), graph)
-    }
-
-    /// The name by which a part of the model that is not data flow refers to a value.
-    pub(crate) fn referred(&self, reference: ValueRef) -> &'a str {
-        match reference {
-            ValueRef::Name(name) => self.str(name),
-            ValueRef::Value(value) => self.model.get_value(value).map_or("", |value| self.str(value.name())),
-        }
-    }
-
-    /// The place of a function.
-    pub(crate) fn function(&self, function: FunctionId) -> Locus {
-        let record = self.model.function(function);
-        Locus::model().function(
-            self.str(record.domain()),
-            self.str(record.name()),
-            self.str(record.overload()),
-        )
-    }
-
-    /// The place of an attribute that a function declares.
-    pub(crate) fn function_attribute(&self, function: FunctionId, name: Symbol) -> Locus {
-        self.function(function).attribute(self.str(name))
-    }
-
-    /// The place of a node.
-    pub(crate) fn node(&self, node: NodeId) -> Locus {
-        if self.is_terse.get() {
-            return Locus::model();
-        }
-        let record = self.model.node(node);
-        self.locate(vec![self.node_step(node)], record.graph()).at(position(self.model.root_origin(node)))
-    }
-
-    /// The place of an input of a node; `value` is what stands there.
-    pub(crate) fn input(&self, node: NodeId, index: usize) -> Locus {
-        let value = self.model.node(node).input(index);
-        self.node(node).input(index, value.map_or("", |value| self.name(value)))
-    }
-
-    /// The place of an output of a node.
-    pub(crate) fn output(&self, node: NodeId, index: usize) -> Locus {
-        let value = self.model.node(node).output(index);
-        self.node(node).output(index, value.map_or("", |value| self.name(value)))
     }
 
     /// The place of an attribute of a node.
     pub(crate) fn attribute(&self, node: NodeId, name: Symbol) -> Locus {
-        let place = self.node(node);
-        // Of contents alone, the attribute is not in the file.
-        if self.hidden > 2 { place.field("tensor") } else { place.attribute(self.str(name)) }
-    }
-
-    /// The place where a value is defined.
-    pub(crate) fn definition(&self, value: ValueId) -> Locus {
-        let name = self.name(value);
-        match self.model.value(value).def() {
-            Def::Output { node, index } => self.output(node, index as usize),
-            Def::Input { graph, index } => {
-                self.graph(graph).input(index as usize, name).at(self.origin(value))
-            }
-            Def::Initializer(_) => self.initializer(value),
-            // The graph that the name was looked up in may be gone.
-            Def::Unresolved(graph) if self.model.get_graph(graph).is_some() => self.graph(graph).value(name),
-            Def::Unresolved(_) => Locus::model().value(name),
-        }
-    }
-
-    /// The place of an input of a graph.
-    pub(crate) fn graph_input(&self, graph: GraphId, index: usize) -> Locus {
-        let value = self.model.graph(graph).inputs().get(index).copied();
-        let place = self.graph(graph).input(index, value.map_or("", |value| self.name(value)));
-        place.at(value.and_then(|value| self.origin(value)))
-    }
-
-    /// The place of an output of a graph.
-    pub(crate) fn graph_output(&self, graph: GraphId, index: usize) -> Locus {
-        let output = self.model.graph(graph).outputs().get(index);
-        self.graph(graph).output(index, output.map_or("", |output| self.name(output.value())))
-    }
-
-    /// The place of an entry of a graph's `value_info`.
-    pub(crate) fn value_info(&self, graph: GraphId, value: ValueId) -> Locus {
-        self.graph(graph).value_info(self.name(value))
-    }
-
-    /// The place of a quantization annotation of a graph.
-    pub(crate) fn annotation(&self, graph: GraphId, tensor: ValueRef) -> Locus {
-        let name = match tensor {
-            ValueRef::Value(value) => self.model.get_value(value).map_or(Symbol::EMPTY, |value| value.name()),
-            ValueRef::Name(name) => name,
-        };
-        self.graph(graph).quantization_annotation(self.str(name))
-    }
-
-    /// The place of an initializer, which may be the default of a graph input.
-    pub(crate) fn initializer(&self, value: ValueId) -> Locus {
-        let graph = self.graph(self.model.graph_of(value));
-        let name = self.name(value);
-        let is_sparse = self.model.value(value).initializer().is_some_and(|constant| is_sparse(constant));
-        let place = if is_sparse { graph.sparse_initializer(name) } else { graph.initializer(name) };
-        place.at(self.origin(value))
+        if self.is_contents { self.node(node).field("tensor") } else { self.places.attribute(node, name) }
     }
 
     /// The name visible in `graph` that is nearest to `name`, if one is near.
@@ -179,100 +73,6 @@ impl<'a> Places<'a> {
         });
         onnx_schema::nearest(self.str(name), affordable.map(|candidate| self.str(candidate)))
     }
-
-    fn name(&self, value: ValueId) -> &'a str {
-        self.str(self.model.value(value).name())
-    }
-
-    fn origin(&self, value: ValueId) -> Option<Position> {
-        position(self.model.value_origin(value))
-    }
-
-    fn node_step(&self, node: NodeId) -> Step {
-        let record = self.model.node(node);
-        let positions = self.positions.get_or_init(|| self.count());
-        let index = positions.get(node).copied().unwrap_or_default();
-        let (domain, op) = (self.str(record.domain()), self.str(record.op()));
-        let op = if domain.is_empty() { op.into() } else { format!("{domain}::{op}").into() };
-        Step::Node { index, op, name: self.str(record.name()).into() }
-    }
-
-    /// Counts the nodes of all graphs.
-    fn count(&self) -> SecondaryMap<NodeId, usize> {
-        let mut positions = SecondaryMap::with_capacity(self.model.node_count());
-        let mut graphs: Vec<GraphId> = self.model.roots().chain(self.model.algorithms()).collect();
-        while let Some(graph) = graphs.pop() {
-            for (index, node) in self.model.nodes(graph).enumerate() {
-                positions.insert(node, index);
-                graphs.extend(self.model.node(node).nested_graphs());
-            }
-        }
-        positions
-    }
-
-    /// Puts the way from the model to `graph` before `steps`, which are in the order from the place to its graph.
-    fn locate(&self, mut steps: Vec<Step>, graph: GraphId) -> Locus {
-        if self.is_terse.get() {
-            return Locus::model();
-        }
-        let mut at = graph;
-        loop {
-            let record = self.model.graph(at);
-            if !matches!(record.owner(), Owner::Function(_)) {
-                steps.push(Step::Graph { name: self.str(record.name()).into() });
-            }
-            match record.owner() {
-                Owner::Node(node) => {
-                    steps.extend(self.attribute_steps(node, at));
-                    steps.push(self.node_step(node));
-                    at = self.model.node(node).graph();
-                    continue;
-                }
-                Owner::Function(function) => {
-                    steps.extend(self.function(function).steps().iter().cloned());
-                }
-                Owner::Initialization | Owner::Algorithm => {
-                    let training = &self.model.info().training;
-                    let index = training
-                        .iter()
-                        .position(|step| step.initialization == Some(at) || step.algorithm == Some(at));
-                    steps.extend(index.map(|index| Step::TrainingInfo { index }));
-                }
-                Owner::Model | Owner::Detached => {}
-            }
-            break;
-        }
-        steps.reverse();
-        if self.hidden > 0 {
-            steps.drain(..self.hidden.min(steps.len()));
-        }
-        Locus::from_steps(steps)
-    }
-
-    /// The attribute that a nested graph stands in, innermost step first.
-    fn attribute_steps(&self, node: NodeId, graph: GraphId) -> impl Iterator<Item = Step> {
-        let mut attributes = self.model.node(node).attributes().iter();
-        let found = attributes.find_map(|attribute| {
-            let graphs = attribute.value().graphs();
-            let index = graphs.iter().position(|&nested| nested == graph)?;
-            let element = (attribute.as_graph().is_none()).then_some(Step::Element { index });
-            Some((element, Step::Attribute { name: self.str(attribute.name()).into() }))
-        });
-        found.into_iter().flat_map(|(element, attribute)| element.into_iter().chain([attribute]))
-    }
-}
-
-/// The position that an origin stands for.
-fn position(origin: Origin) -> Option<Position> {
-    match origin {
-        Origin::Byte(offset) => Some(Position::Byte(offset)),
-        Origin::Text { line, column } => Some(Position::Text { line, column, length: 0 }),
-        Origin::Unknown | Origin::Derived(_) => None,
-    }
-}
-
-fn is_sparse(constant: &Constant) -> bool {
-    matches!(constant, Constant::Sparse(_))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The result of a run: a table beside the model.
 
-use onnx_diag::{Diagnostic, Locus, Position, Sink};
-use onnx_ir::{Def, Model, Origin, ValueId};
+use onnx_diag::{Diagnostic, Locus, Sink};
+use onnx_ir::{Def, Model, Places, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
 
@@ -95,37 +95,23 @@ impl Raw {
     }
 }
 
+/// Looks up the places of what was found, in time linear in the model and in what is kept.
 fn findings(model: &Model, failures: &[Failure]) -> Sink {
+    let places = Places::new(model);
     let mut sink = Sink::new();
     for failure in failures {
-        sink.report(Diagnostic::new(failure.rule, place(model, failure), failure.message.clone()));
+        sink.report_with(failure.rule, || {
+            // The node is to blame, and more precisely its output where the value is one.
+            let made = |value| matches!(model.value(value).def(), Def::Output { .. });
+            let place = match (failure.value, failure.node) {
+                (Some(value), node) if node.is_none() || made(value) => places.definition(value),
+                (_, Some(node)) => places.node(node),
+                _ => Locus::model(),
+            };
+            Diagnostic::new(failure.rule, place, failure.message.clone())
+        });
     }
     sink
-}
-
-fn place(model: &Model, failure: &Failure) -> Locus {
-    let graph = |graph| Locus::model().graph(model.str(model.graph(graph).name()));
-    let Some(node) = failure.node else {
-        return match failure.value {
-            Some(value) => graph(model.graph_of(value)).value(model.str(model.value(value).name())),
-            None => Locus::model(),
-        };
-    };
-    let record = model.node(node);
-    let position = model.nodes(record.graph()).position(|other| other == node).unwrap_or(0);
-    let origin = match model.root_origin(node) {
-        Origin::Byte(offset) => Some(Position::Byte(offset)),
-        Origin::Text { line, column } => Some(Position::Text { line, column, length: 0 }),
-        Origin::Unknown | Origin::Derived(_) => None,
-    };
-    let locus =
-        graph(record.graph()).node(position, model.str(record.op()), model.str(record.name())).at(origin);
-    match failure.value.map(|value| (value, model.value(value).def())) {
-        Some((value, Def::Output { index, .. })) => {
-            locus.output(index as usize, model.str(model.value(value).name()))
-        }
-        _ => locus,
-    }
 }
 
 impl Inference {

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use onnx_diag::Position;
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::{Inference, Options, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
@@ -157,4 +158,38 @@ fn a_limit_leaves_no_claims_about_bodies() {
             }
         }
     }
+}
+
+#[test]
+fn findings_in_nested_graphs_and_functions_name_the_whole_way() {
+    let text = r#"
+<ir_version: 10, opset_import: ["" : 18, "own" : 1]>
+g (bool c, float[2] x, float[3] y) => (float[] z, float[] w)
+{
+   z = If (c) <then_branch = inner () => (float[] a) {
+      b = Neg (x)
+      a = Add (b, y)
+   }, else_branch = other () => (float[] e) {
+      e = Neg (x)
+   }>
+   w = own.both (x, y)
+}
+<opset_import: ["" : 18], domain: "own">
+both (p, q) => (r)
+{
+   r = Mul (p, q)
+}
+"#;
+    let (_, inference) = run(text);
+    let found: Vec<String> = inference
+        .findings()
+        .diagnostics()
+        .iter()
+        .map(|found| match found.locus.position() {
+            Some(Position::Text { line, column, .. }) => format!("{line}:{column}: {}", found.locus),
+            _ => found.locus.to_string(),
+        })
+        .collect();
+    let nested = r#"7:7: graph "g" / node #0 If / attribute "then_branch" / graph "inner" / node #1 Add"#;
+    assert_eq!(found, [nested, r#"16:4: function "both" of domain "own" / node #0 Mul"#]);
 }

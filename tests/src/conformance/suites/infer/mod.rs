@@ -202,7 +202,7 @@ impl Run {
             }
             (None, Some(found)) if strict => {
                 let op = found.locus.steps().iter().rev().find_map(|step| match step {
-                    Step::Node { op, .. } => Some(op.as_str().to_owned()),
+                    Step::Node { op, .. } => op.as_str().rsplit("::").next().map(str::to_owned),
                     _ => None,
                 });
                 let kind = format!("verdict-refused:{}", op.as_deref().unwrap_or("model"));
