@@ -7,10 +7,12 @@ CORPUS is a folder of recorded cases; its models whose input sizes are names are
 one line of JSON for each model: {"case", "runs": [{"bindings", "values": {name: [dtype, shape]}}]}. A run that fails says
 nothing and is left out. The evaluator computes with inputs that an operator does not take as well, as far as numpy can;
 such runs are left out, too: strict inference of the model with the sizes of the run must accept it, and so must
-onnxruntime, where it is installed and knows the operators. Inputs are those of the original test, repeated or cut to the sizes, so that indices and the like
-stay in their ranges.
+onnxruntime, where it is installed and knows the operators. What operators ask of their inputs and neither of the two
+looks at is in `CONSTRAINTS`. Inputs are those of the original test, repeated or cut to the sizes, so that indices and the
+like stay in their ranges. At the end it says how many models ran, and why others did not.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -30,7 +32,9 @@ except ImportError:
     onnxruntime = None
 
 warnings.filterwarnings("ignore")
+# The most elements of an input, and the most bytes of a model.
 LARGEST = 4_000_000
+LARGEST_MODEL = 64 << 20
 
 
 def originals(corpus):
@@ -104,6 +108,93 @@ def sizes_of(inputs, arrays):
     return sizes
 
 
+def heads_divide(node, given, attributes):
+    """Each head of keys and values serves as many heads of queries."""
+    queries, keys, *_ = given
+    if len(queries) == 4:
+        heads, shared = queries[1], keys[1]
+    else:
+        heads, shared = attributes["q_num_heads"], attributes["kv_num_heads"]
+    return shared > 0 and heads % shared == 0
+
+
+def channels_agree(node, given, attributes):
+    """There is one parameter for each channel."""
+    channels = given[0][1] if len(given[0]) > 1 else 1
+    return all(shape == [channels] for shape in given[1:])
+
+
+def groups_agree(node, given, attributes):
+    """There is one parameter for each channel, or for each group in early versions."""
+    return given[1] == given[2] and given[1] in ([given[0][1]], [attributes["num_groups"]])
+
+
+def states_agree(node, given, attributes):
+    """All weights are for the same number of hidden units."""
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[node.op_type]
+    hidden = given[2][2]
+    return (
+        attributes.get("hidden_size", hidden) == hidden and given[1][1] == gates * hidden == given[2][1]
+    )
+
+
+def blocks_agree(node, given, attributes):
+    """Where scales are for blocks, there are as many as the axis has blocks."""
+    values, scales = given[0], given[1]
+    block = attributes.get("block_size", 0)
+    if not block:
+        return True
+    axis = attributes.get("axis", 1) % len(values)
+    wanted = list(values)
+    wanted[axis] = -(-values[axis] // block)
+    return scales == wanted
+
+
+def state_fits(node, given, attributes):
+    """The state has the heads of keys and values, and the sizes of both."""
+    if len(given) < 4 or given[3] is None:
+        return True
+    heads = attributes["kv_num_heads"]
+    return given[3] == [given[0][0], heads, given[1][2] // heads, given[2][2] // heads]
+
+
+def state_stays(node, given, attributes, made):
+    """The shape of a state does not change from slice to slice."""
+    states = len(given) - attributes["num_scan_inputs"]
+    return all(made[i] is None or made[i] == given[i] for i in range(states))
+
+
+CONSTRAINTS = {
+    "Attention": heads_divide,
+    "BatchNormalization": channels_agree,
+    "InstanceNormalization": channels_agree,
+    "GroupNormalization": groups_agree,
+    "RNN": states_agree,
+    "GRU": states_agree,
+    "LSTM": states_agree,
+    "QuantizeLinear": blocks_agree,
+    "DequantizeLinear": blocks_agree,
+    "LinearAttention": state_fits,
+}
+
+
+def is_documented(model, shapes):
+    """Whether the inputs of all nodes of the main graph are such as the specification of their operators asks for."""
+    shapes = dict(shapes)
+    for tensor in model.graph.initializer:
+        shapes.setdefault(tensor.name, list(tensor.dims))
+    for node in model.graph.node:
+        given = [shapes.get(name) for name in node.input]
+        made = [shapes.get(name) for name in node.output]
+        attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+        if node.op_type == "Scan":
+            if "num_scan_inputs" in attributes and not state_stays(node, given, attributes, made):
+                return False
+        elif node.op_type in CONSTRAINTS and not CONSTRAINTS[node.op_type](node, given, attributes):
+            return False
+    return True
+
+
 def session_of(model):
     """What runs the model besides the evaluator, if anything does."""
     if onnxruntime is None:
@@ -152,6 +243,9 @@ def observed(model, session, inputs, arrays, bindings):
         if name and isinstance(value, np.ndarray):
             dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
             shapes[name] = [TensorProto.DataType.Name(dtype).lower(), list(value.shape)]
+    known = {name: shape for name, (_, shape) in shapes.items()}
+    if not is_documented(model, known | {name: list(array.shape) for name, array in feeds.items()}):
+        return None
     return shapes if is_valid(model, session, feeds, shapes) else None
 
 
@@ -160,18 +254,23 @@ def run(model, data):
     inputs = [info for info in model.graph.input if info.name not in known]
     arrays = [tensor_of(piece) for piece in data]
     if len(inputs) != len(arrays):
-        return []
+        return "the test has not the inputs of the model"
     sizes = sizes_of(inputs, arrays)
+    if sizes is None:
+        return "an input is no tensor"
+    if not sizes:
+        return "no size is a name"
     session = session_of(model)
-    runs = []
-    for bindings in bindings_of(sizes, session is not None) if sizes else []:
+    runs, problem = [], None
+    for bindings in bindings_of(sizes, session is not None):
         try:
             values = observed(model, session, inputs, arrays, bindings)
-        except Exception:  # A run that fails says nothing.
+        except Exception as error:  # A run that fails says nothing.
+            problem = problem or f"every run fails, the first one with {type(error).__name__}"
             continue
         if values:
             runs.append({"bindings": bindings, "values": values})
-    return runs
+    return runs or problem or "no run is valid"
 
 
 def apart(model, data):
@@ -191,14 +290,15 @@ def apart(model, data):
     os.waitpid(child, 0)
     try:
         return json.loads(text)
-    except ValueError:  # The process ended early.
-        return []
+    except ValueError:
+        return "the process ended early"
 
 
 def main(corpus, out):
     corpus = pathlib.Path(corpus)
     data = originals(corpus)
     seen = set()
+    reasons = collections.Counter()
     with open(out, "w", encoding="utf-8") as file:
         for manifest in sorted(corpus.glob("manifest*.jsonl")):
             for line in manifest.read_text(encoding="utf-8").splitlines():
@@ -211,9 +311,17 @@ def main(corpus, out):
                     continue
                 seen.add(blob)
                 model = onnx.load_from_string((corpus / "blobs" / f"{blob}.bin").read_bytes())
+                if model.ByteSize() > LARGEST_MODEL:
+                    reasons["the model is large"] += 1
+                    continue
                 runs = apart(model, data[name])
-                if runs:
+                if isinstance(runs, str):
+                    reasons[runs] += 1
+                else:
                     file.write(json.dumps({"case": case["id"], "model": blob, "runs": runs}) + "\n")
+                    reasons["it ran"] += 1
+    for reason, count in reasons.most_common():
+        print(f"{count} models: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":
