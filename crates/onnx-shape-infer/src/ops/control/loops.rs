@@ -13,7 +13,7 @@
 
 use onnx_ir::{Def, GraphId, ValueId};
 use onnx_schema::{attr, op};
-use onnx_types::{Dim, ElemType};
+use onnx_types::{Dim, ElemType, TypeKind};
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
@@ -50,6 +50,11 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
     let last = control.round >= MAX_ROUNDS;
     let mut next = Vec::with_capacity(carried);
     for (index, (before, after)) in current.iter().zip(results.iter().skip(1)).enumerate() {
+        // An optional value that the body gives without its wrapping may be either, depending on whether the loop runs.
+        if unwraps(&cx.ty(index.saturating_add(2)), &after.ty) {
+            next.push(Known::default());
+            continue;
+        }
         let Ok(mut joined) = join(cx, before, after) else {
             cx.state.forget_graph(body);
             return Err(cx.fail(
@@ -71,6 +76,15 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
     }
     cx.state.widened.insert(cx.node_id(), (cx.state.call, next.clone()));
     finish(cx, body, next, results)
+}
+
+/// Whether a value is what an optional one holds.
+fn unwraps(initial: &Ty, given: &Ty) -> bool {
+    let (Ty::Other(initial), Some(given)) = (initial, given.to_type()) else { return false };
+    matches!(initial.kind, TypeKind::Optional(_))
+        && initial
+            .inner()
+            .is_some_and(|inner| std::mem::discriminant(&inner.kind) == std::mem::discriminant(&given.kind))
 }
 
 /// The initial types as far as they were the same in all runs when the loop was last visited: what changed then mostly
