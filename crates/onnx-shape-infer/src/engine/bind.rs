@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_schema::{FormalOption, FormalType, Schema, TypeForm};
+use onnx_schema::{FormalOption, FormalType, Schema, TypeForm, TypeSet};
 use onnx_types::{ElemType, Type};
 use smallvec::SmallVec;
 
@@ -95,7 +95,7 @@ pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
         let fits = match cx.output_ty(index) {
             Ty::Unknown | Ty::Tensor(ElemType::Undefined, _) => true,
             Ty::Tensor(elem, _) => allowed.contains_tensor(*elem),
-            Ty::Other(ty) => allowed.contains_type(ty),
+            Ty::Other(ty) => could_be(cx, allowed, ty),
         };
         if !fits {
             let name = formal.name;
@@ -109,7 +109,7 @@ pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
 fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema, bound: &[Binding]) {
     for (index, out) in cx.outs.iter_mut().enumerate() {
         let Some(formal) = schema.output_for(index) else { continue };
-        let only = |set: onnx_schema::TypeSet| set.single().map_or(Ty::Unknown, |id| form(id.form()));
+        let only = |set: TypeSet| set.single().map_or(Ty::Unknown, |id| form(id.form()));
         out.ty = match formal.ty {
             FormalType::Concrete(id) => form(id.form()),
             FormalType::Variable(_) if formal.is_variadic() && !formal.is_homogeneous => continue,
@@ -119,6 +119,12 @@ fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema, bound: &[Binding]) {
             },
         };
     }
+}
+
+/// Whether a value can be of one of the types, as far as its own type is known.
+fn could_be(cx: &Cx<'_, '_>, allowed: TypeSet, ty: &Arc<Type>) -> bool {
+    let found = Ty::Other(Arc::clone(ty)).without_shape();
+    allowed.contains_type(ty) || allowed.iter().any(|id| cx.state.compatible(&form(id.form()), &found))
 }
 
 fn form(form: &'static TypeForm) -> Ty {
@@ -135,7 +141,7 @@ fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: onnx
     let fits = match Binding::of(cx, value) {
         Binding::Free => return Ok(()),
         Binding::Tensor(elem) => allowed.contains_tensor(elem),
-        Binding::Other(ty) => allowed.contains_type(&ty),
+        Binding::Other(ty) => could_be(cx, allowed, &ty),
     };
     if fits {
         return Ok(());
@@ -146,10 +152,8 @@ fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: onnx
 
 fn agree(cx: &mut Cx<'_, '_>, known: &Binding, found: &Binding, index: usize) -> Result<(), Stop> {
     let same = match (known, found) {
-        (Binding::Free, _) | (_, Binding::Free) => true,
         (Binding::Tensor(known), Binding::Tensor(found)) => known == found,
-        (Binding::Other(_), Binding::Other(_)) => known.ty() == found.ty(),
-        _ => false,
+        _ => cx.state.compatible(&known.ty(), &found.ty()),
     };
     if same {
         return Ok(());

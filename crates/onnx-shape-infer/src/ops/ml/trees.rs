@@ -1,6 +1,7 @@
 //! `TreeEnsembleClassifier`, `TreeEnsembleRegressor` and `TreeEnsemble`: trees for each row of features.
 //!
-//! From version 3 on, the input must be a matrix. For version 1 the reference infers no shapes, and nothing for version 5 of
+//! From version 3 on, the input must be a matrix. Before, nothing says so, but inputs of more than two dimensions do not
+//! run: the outputs are what they are for others. For version 1 the reference infers no shapes, and nothing for version 5 of
 //! the first two, which is deprecated. Of `TreeEnsemble` the lists about nodes must have one length, and those about leaves
 //! one, as in the reference; splits, weights and members have the type of the input.
 
@@ -39,9 +40,6 @@ fn matrix(cx: &mut Cx<'_, '_>, rule: fn(&mut Cx<'_, '_>) -> Outcome) -> Outcome 
 fn classifier(cx: &mut Cx<'_, '_>) -> Outcome {
     let labels = labels(cx, attr::CLASSLABELS_INT64S, attr::CLASSLABELS_STRINGS)?;
     let rows = rows(cx).unwrap_or_default();
-    if cx.rank(0).is_ok_and(|rank| !(1..=2).contains(&rank)) {
-        return Ok(());
-    }
     cx.set_shape(0, [rows]);
     cx.set_shape(1, [rows, if labels > 0 { size(labels) } else { Dim::Unknown }]);
     Ok(())
@@ -49,9 +47,6 @@ fn classifier(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn regressor(cx: &mut Cx<'_, '_>) -> Outcome {
     let rows = rows(cx).unwrap_or_default();
-    if cx.rank(0).is_ok_and(|rank| !(1..=2).contains(&rank)) {
-        return Ok(());
-    }
     let targets = cx.int(attr::N_TARGETS)?.filter(|&targets| targets > 0);
     cx.set_shape(0, [rows, targets.map_or(Dim::Unknown, Dim::Known)]);
     Ok(())
