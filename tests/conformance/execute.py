@@ -164,6 +164,9 @@ def state_stays(node, given, attributes, made):
     return all(made[i] is None or made[i] == given[i] for i in range(states))
 
 
+# Until version 6, the second input broadcasts to the first, and never the other way.
+ONE_WAY = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "PRelu", "Sub", "Xor"}
+
 CONSTRAINTS = {
     "Attention": heads_divide,
     "BatchNormalization": channels_agree,
@@ -183,6 +186,7 @@ def is_documented(model, shapes):
     shapes = dict(shapes)
     for tensor in model.graph.initializer:
         shapes.setdefault(tensor.name, list(tensor.dims))
+    is_early = any(opset.domain == "" and opset.version < 7 for opset in model.opset_import)
     for node in model.graph.node:
         given = [shapes.get(name) for name in node.input]
         made = [shapes.get(name) for name in node.output]
@@ -190,6 +194,8 @@ def is_documented(model, shapes):
         if node.op_type == "Scan":
             if "num_scan_inputs" in attributes and not state_stays(node, given, attributes, made):
                 return False
+        elif is_early and node.op_type in ONE_WAY and made[0] != given[0]:
+            return False
         elif node.op_type in CONSTRAINTS and not CONSTRAINTS[node.op_type](node, given, attributes):
             return False
     return True
