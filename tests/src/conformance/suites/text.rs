@@ -5,7 +5,7 @@
 //! * the full text of its model parses, and the parsed model is written as the same bytes;
 //! * the text that is printed for people parses, unless tensors are elided, and so does the reference's subset.
 //!
-//! With the reference at hand, it reads what is printed for it: see [`compat`].
+//! With the reference at hand, it reads what is printed for it: see `compat`.
 //!
 //! For every recorded call of the reference's parser the verdict is the same, and the message, too, but for fields that
 //! hold their default.
