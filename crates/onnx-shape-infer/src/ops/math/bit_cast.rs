@@ -15,6 +15,9 @@ fn bit_cast(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(to) = element_type::attribute(cx, attr::TO)? else {
         return Err(cx.fail(&MISSING, "attribute `to` is missing"));
     };
+    if to == onnx_types::ElemType::Undefined {
+        return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `to` names no element type"));
+    }
     let from = cx.elem(0).ok().and_then(onnx_types::ElemType::bits);
     if let (Some(from), Some(to)) = (from, to.bits())
         && from != to
