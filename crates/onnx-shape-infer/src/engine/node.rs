@@ -208,8 +208,8 @@ fn run_target(
     active: &mut SecondaryMap<FunctionId, ()>,
 ) -> Outcome<Next> {
     match target {
-        Target::Plain(infer, values) => run_plain(cx, *infer, *values),
-        Target::Custom(custom) => run_custom(cx, custom),
+        Target::Plain(infer, values) => run_rule(cx, *infer, *values),
+        Target::Custom(custom) => run_rule(cx, &*custom.infer, custom.values.as_deref()),
         Target::Nothing => Ok(Next::Done),
         Target::Control(rule) => {
             let mut control = control.unwrap_or_default();
@@ -246,26 +246,17 @@ impl Next {
     }
 }
 
-fn run_plain(cx: &mut Cx<'_, '_>, infer: RuleFn, values: Option<RuleFn>) -> Outcome<Next> {
+/// Runs a rule, and then how the operator computes small tensors, where that is known and an output is small.
+fn run_rule(
+    cx: &mut Cx<'_, '_>,
+    infer: impl Fn(&mut Cx<'_, '_>) -> Outcome,
+    values: Option<impl Fn(&mut Cx<'_, '_>) -> Outcome>,
+) -> Outcome<Next> {
     let inferred = infer(cx);
     if inferred == Err(Stop::Failed) {
         return Err(Stop::Failed);
     }
     if let Some(values) = values
-        && cx.wants_content()
-        && values(cx) == Err(Stop::Failed)
-    {
-        return Err(Stop::Failed);
-    }
-    inferred.map(|()| Next::Done)
-}
-
-fn run_custom(cx: &mut Cx<'_, '_>, custom: &Custom) -> Outcome<Next> {
-    let inferred = (custom.infer)(cx);
-    if inferred == Err(Stop::Failed) {
-        return Err(Stop::Failed);
-    }
-    if let Some(values) = &custom.values
         && cx.wants_content()
         && values(cx) == Err(Stop::Failed)
     {
@@ -288,7 +279,7 @@ impl Cx<'_, '_> {
         };
         let values = TABLE.get(schema.id().index()).and_then(|entry| entry.values);
         let own = (self.schema.replace(schema), std::mem::replace(&mut self.opset, version));
-        let outcome = super::bind::bind(self).and_then(|()| run_plain(self, rule, values));
+        let outcome = super::bind::bind(self).and_then(|()| run_rule(self, rule, values));
         (self.schema, self.opset) = own;
         outcome.map(|_| ())
     }
