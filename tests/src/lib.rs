@@ -6,3 +6,4 @@ pub mod filetests;
 pub mod hostile;
 pub mod models;
 pub mod operators;
+pub mod properties;

@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod fuzz;
 mod python;
 mod tidy;
 mod workspace;
@@ -23,6 +24,7 @@ cargo xtask <task>
   codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
   conformance   compare with the reference, whose answers it asks for; --offline compares with committed ones
   bench         run the benchmarks; --peers measures side by side with other tools
+  fuzz          try random input, as long as one likes: --minutes N, --target NAME
   tidy          check the laws of docs/architecture.md
 ";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         "ci" => ci::run(&rest),
         "codegen" => codegen::run(&rest),
         "conformance" => conformance::run(&rest),
+        "fuzz" => fuzz::run(&rest),
         "tidy" => tidy::run(&rest),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -10,11 +10,13 @@
 //! | [`amplify`] | to take much more memory than they have bytes |
 //! | [`traps`] | to take time that grows with the square of their size |
 //!
-//! A [`Case`] is only bytes and an expectation; the test `hostile` puts each of them through everything that the
-//! workspace does with a file.
+//! A [`Case`] is only bytes and an expectation; [`gauntlet`] puts each of them through everything that the workspace does
+//! with a file.
 
 pub mod amplify;
 pub mod functions;
+pub mod gauntlet;
+pub mod memory;
 pub mod models;
 pub mod nesting;
 pub mod tensors;

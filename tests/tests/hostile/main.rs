@@ -6,11 +6,9 @@
 //! no file can be made for them.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail")]
 
-mod gauntlet;
-mod memory;
 mod varied;
 
-use onnx_tests::hostile;
+use onnx_tests::hostile::{self, gauntlet, memory};
 
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;

@@ -10,10 +10,9 @@ use onnx_tests::conformance::schema::{Field, FieldType, MessageId, Schema};
 use onnx_tests::conformance::suites::roundtrip::{RoundTrip, Verdict};
 use onnx_tests::conformance::tree::{Node, Tree};
 use onnx_tests::conformance::wire::{Records, Value};
+use onnx_tests::hostile::gauntlet::{STACK, on_thread};
 use onnx_tests::hostile::models::everywhere;
 use onnx_tests::hostile::tensors::{ADDRESS_MARKER, external_everywhere};
-
-use crate::gauntlet::{STACK, on_thread};
 
 fn complete(suite: &RoundTrip) -> Vec<u8> {
     generate::complete(suite.schema(), suite.model())

@@ -68,8 +68,12 @@ impl TextSuite {
         Ok(Self { schema, model, pool, recorded: Mutex::default(), reference: Reference::default() })
     }
 
-    /// Prints and parses the model in a file.
-    fn file(&self, bytes: &Bytes) -> Result<bool, Failure> {
+    /// Prints and parses the model in a file; `false` where the file is no model that can be written.
+    ///
+    /// # Errors
+    ///
+    /// The first expectation that is not met.
+    pub fn file(&self, bytes: &Bytes) -> Result<bool, Failure> {
         let Ok(decoded) = decode(bytes.clone(), &DecodeOptions::default()) else { return Ok(false) };
         let model = decoded.model;
         let Ok(before) = encode(&model, &EncodeOptions::default()) else { return Ok(false) };

@@ -10,14 +10,14 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_diag::Sink;
 use onnx_ir::Model;
-use onnx_tests::conformance::suites::roundtrip::RoundTrip;
-use onnx_tests::hostile::{Case, Expect};
 use onnx_types::tensor::NoData;
 
-use crate::memory::{Taken, measure};
+use super::memory::{Taken, measure};
+use super::{Case, Expect};
+use crate::conformance::suites::roundtrip::RoundTrip;
 
 /// The stack that is enough for every file.
-pub(crate) const STACK: usize = 512 << 10;
+pub const STACK: usize = 512 << 10;
 
 /// The stack of the independent readers, which recurse as they like.
 const ROOMY: usize = 64 << 20;
@@ -35,8 +35,12 @@ const COMPARED: usize = 100_000;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Puts all files through everything and fails with whatever went wrong with any of them.
+///
+/// # Panics
+///
+/// When something is not as the cases expect.
 #[track_caller]
-pub(crate) fn run(cases: Vec<Case>) {
+pub fn run(cases: Vec<Case>) {
     let mut failures = String::new();
     for case in cases {
         let name = case.name.clone();
@@ -48,7 +52,11 @@ pub(crate) fn run(cases: Vec<Case>) {
 }
 
 /// Does work on a thread with the given stack. It must come back and not panic.
-pub(crate) fn on_thread<R: Send + 'static>(
+///
+/// # Errors
+///
+/// Those of the work, and that it panics or hangs.
+pub fn on_thread<R: Send + 'static>(
     stack: usize,
     work: impl FnOnce() -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
@@ -161,7 +169,11 @@ fn slugs(findings: &Sink) -> Vec<&'static str> {
 }
 
 /// No finding is long or acts on a terminal, and there are not too many of them.
-fn printable(findings: &Sink) -> Result<(), String> {
+///
+/// # Errors
+///
+/// The first finding that is not fit to be shown.
+pub fn printable(findings: &Sink) -> Result<(), String> {
     if findings.diagnostics().len() > 1000 {
         return Err(format!("{} findings are kept", findings.diagnostics().len()));
     }

@@ -4,7 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 /// The allocator of the system, counting.
-pub(crate) struct Counting;
+#[derive(Debug)]
+pub struct Counting;
 
 thread_local! {
     // Without destructors and made without memory, so that the allocator may use them at any time.
@@ -15,15 +16,15 @@ thread_local! {
 
 /// What a piece of work took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// The most bytes that were held at once, beyond those held before.
-    pub(crate) peak: usize,
+    pub peak: usize,
     /// How often memory was asked for.
-    pub(crate) calls: u64,
+    pub calls: u64,
 }
 
 /// Does a piece of work on this thread and says what it took.
-pub(crate) fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
+pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
     let before = LIVE.get();
     PEAK.set(before);
     CALLS.set(0);

@@ -1,0 +1,87 @@
+//! Inputs to start from: small files, texts and scripts that already lead far.
+
+use std::fs;
+use std::path::Path;
+
+use super::mutate::Numbers;
+use super::write;
+use crate::conformance::data::bundled;
+use crate::conformance::generate::{self, Choices, Style};
+use crate::conformance::schema::Schema;
+use crate::hostile;
+
+/// Longer seeds teach a fuzzer nothing that shorter ones do not, and slow it down.
+const LONGEST: usize = 8 << 10;
+
+/// Files of models: the bundled ones, messages made from the descriptors, the hostile ones.
+#[must_use]
+pub fn models() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = files(&bundled(), "onnx");
+    if let Ok(schema) = Schema::load()
+        && let Some(model) = schema.find("ModelProto")
+    {
+        for seed in 0..150 {
+            let style = [Style::Canonical, Style::Odd, Style::Broken][seed as usize % 3];
+            let noise = generate::noise(seed, 100 + 20 * (seed as usize % 50));
+            seeds.push(generate::message(&schema, model, &mut Choices::new(&noise), style, 8));
+        }
+    }
+    let hostile = hostile::nesting::cases().into_iter().chain(hostile::tensors::cases());
+    let hostile = hostile.chain(hostile::functions::cases());
+    seeds.extend(hostile.map(|case| case.bytes.to_vec()));
+    seeds.retain(|seed| seed.len() <= LONGEST);
+    seeds
+}
+
+/// Texts: the file tests, which hold every operator and most mistakes.
+#[must_use]
+pub fn texts() -> Vec<Vec<u8>> {
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests"), "onnxtxt")
+}
+
+/// Texts, and the models in them as files.
+#[must_use]
+pub fn texts_and_models() -> Vec<Vec<u8>> {
+    let mut seeds = texts();
+    seeds.extend(models());
+    seeds
+}
+
+/// Files, and the models of texts as files.
+#[must_use]
+pub fn models_and_texts() -> Vec<Vec<u8>> {
+    let mut seeds = models();
+    for text in texts() {
+        let model = onnx_text::parse_model(&text, &onnx_text::ParseOptions::default());
+        if let Some(file) = model.ok().and_then(|model| write(&model).ok().flatten()) {
+            seeds.push(file.to_vec());
+        }
+    }
+    seeds.retain(|seed| seed.len() <= LONGEST);
+    seeds
+}
+
+/// Scripts: numbers that are taken for steps.
+#[must_use]
+pub fn scripts() -> Vec<Vec<u8>> {
+    let script = |seed: usize| {
+        let mut numbers = Numbers::new(seed as u64);
+        (0..40 + 20 * (seed % 20)).map(|_| numbers.next() as u8).collect()
+    };
+    (0..60).map(script).collect()
+}
+
+/// The files under a folder with this ending, in the order of their names, unless they are long.
+fn files(root: &Path, ending: &str) -> Vec<Vec<u8>> {
+    let (mut paths, mut left) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(path) = left.pop() {
+        if let Ok(entries) = path.read_dir() {
+            left.extend(entries.filter_map(Result::ok).map(|entry| entry.path()));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let contents = paths.iter().filter_map(|path| fs::read(path).ok());
+    contents.filter(|bytes| bytes.len() <= LONGEST).collect()
+}
