@@ -7,11 +7,13 @@
 mod ahead;
 mod attr;
 mod device;
+mod entries;
 mod graph;
 mod info;
 mod meta;
 mod model;
 mod node;
+mod plain;
 mod position;
 mod recover;
 mod tensor;

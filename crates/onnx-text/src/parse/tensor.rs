@@ -9,7 +9,7 @@ use onnx_types::{Dim, ElemType, FieldMask, Storage, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
-use super::{Parser, Result};
+use super::{Parser, Result, plain};
 use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack};
 use crate::lexer::{Literal, Mark};
 use crate::originals::Place;
@@ -71,7 +71,12 @@ impl<'a> Parser<'a> {
         match self.lex.peek() {
             Some(b'{') if self.is_elided() => self.elided(head),
             Some(b'{') => {
-                let payload = self.entries(head.elem().storage(), head.elem(), int32_range(head.elem()))?;
+                let payload = self.entries(
+                    head.elem().storage(),
+                    head.elem(),
+                    &int32_range(head.elem()),
+                    self.room(head),
+                )?;
                 self.check_count(mark, &payload, head)?;
                 Ok(payload)
             }
@@ -146,7 +151,7 @@ impl<'a> Parser<'a> {
             return self.wire_form(mark, storage, bytes);
         }
         let all = i64::from(i32::MIN)..=i64::from(i32::MAX);
-        let payload = self.entries(storage, head.elem(), all)?;
+        let payload = self.entries(storage, head.elem(), &all, 0)?;
         // A field that is named is there, also when it is empty.
         Ok(match (payload, storage) {
             (Payload::None, Storage::Float) => Payload::Floats(Bytes::new()),
@@ -199,12 +204,9 @@ impl<'a> Parser<'a> {
         }
         let bits = elem.bits().unwrap_or(8);
         let (bytes, found) = if elem.storage() == Storage::Int32 && bits < 32 {
-            let mut codes: Vec<u16> = Vec::new();
-            self.braces(|parser| {
-                let code = parser.element(elem)?;
-                codes.push(code);
-                Ok(())
-            })?;
+            let mut codes: Vec<u16> = Vec::with_capacity(self.room(head));
+            let plain = |text: &[u8]| plain_element(elem, text);
+            self.numbers(plain, |parser| parser.element(elem), |code| codes.push(code))?;
             let found = codes.len();
             let bytes = match bits {
                 16 => codes.iter().flat_map(|code| code.to_le_bytes()).collect(),
@@ -213,7 +215,7 @@ impl<'a> Parser<'a> {
             };
             (Bytes::from(bytes), found as u64)
         } else {
-            let payload = self.entries(elem.storage(), elem, int32_range(elem))?;
+            let payload = self.entries(elem.storage(), elem, &int32_range(elem), self.room(head))?;
             raw_bytes(elem, &payload)
         };
         let expected = match (is_splat, bits < 8) {
@@ -225,6 +227,13 @@ impl<'a> Parser<'a> {
             return Err(self.wrong_count(mark, expected, found));
         }
         Ok(bytes)
+    }
+
+    /// How many entries to expect: as many as the dimensions say, if the rest of the text is long enough for them. A tensor
+    /// with another number is an error, so what was expected wrongly is given back at once.
+    fn room(&self, head: &Head) -> usize {
+        let count = head.count().and_then(|count| entry_count(head.elem(), count)).unwrap_or(0);
+        usize::try_from(count).unwrap_or(usize::MAX).min(self.lex.rest().len() / 2)
     }
 
     /// Takes one element of a type of at most 16 bits, by its value or, for a float, by its bit pattern.
@@ -245,7 +254,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The code of an element of a narrow float type that is given by its value.
-    fn narrow(&mut self, mark: Mark, elem: ElemType, literal: &Literal<'a>) -> Result<u16> {
+    pub(super) fn narrow(&mut self, mark: Mark, elem: ElemType, literal: &Literal<'a>) -> Result<u16> {
         let value = match *literal {
             Literal::Float(digits) => match digits.parse::<f32>() {
                 Ok(value) if value.is_finite() => Some(value),
@@ -265,167 +274,6 @@ impl<'a> Parser<'a> {
             Some(Ok(code)) => Ok(code),
             Some(Err(())) => Err(self.out_of_range(mark, "the number", elem.name())),
             None => Err(self.wrong_literal(mark, "a number")),
-        }
-    }
-
-    /// Takes the entries of a typed field in braces.
-    fn entries(
-        &mut self,
-        storage: Storage,
-        elem: ElemType,
-        range: std::ops::RangeInclusive<i64>,
-    ) -> Result<Payload> {
-        match storage {
-            Storage::Float => self.floats().map(|list| some(list, |list| Payload::Floats(list.into()))),
-            Storage::Double => self.doubles().map(|list| some(list, |list| Payload::Doubles(list.into()))),
-            Storage::Int32 => {
-                let mut list = Vec::new();
-                self.braces(|parser| parser.int32(elem, &range).map(|value| list.push(value)))?;
-                Ok(some(list, |list| Payload::Int32s(Varints::from_i32s(list))))
-            }
-            Storage::Int64 => {
-                let mut list = Vec::new();
-                self.braces(|parser| parser.int().map(|value| list.push(value)))?;
-                Ok(some(list, |list| Payload::Int64s(Varints::from_i64s(list))))
-            }
-            Storage::Uint64 => {
-                let max = if elem == ElemType::Uint32 && range != (i64::from(i32::MIN)..=i64::from(i32::MAX))
-                {
-                    u64::from(u32::MAX)
-                } else {
-                    u64::MAX
-                };
-                let mut list = Vec::new();
-                self.braces(|parser| parser.uint64(max).map(|value| list.push(value)))?;
-                Ok(some(list, |list| Payload::Uint64s(Varints::from_u64s(list))))
-            }
-            Storage::String => {
-                let mut list = Vec::new();
-                self.braces(|parser| {
-                    let string = parser.string("a string")?;
-                    list.push(Bytes::from(string.into_owned()));
-                    Ok(())
-                })?;
-                Ok(some(list, Payload::strings))
-            }
-            Storage::None => {
-                let mut any = false;
-                self.braces(|parser| {
-                    any = true;
-                    parser.literal("a literal").map(drop)
-                })?;
-                if any {
-                    return Err(self.error(&rules::WRONG_LITERAL, || {
-                        "a tensor without an element type takes no elements".to_owned()
-                    }));
-                }
-                Ok(Payload::None)
-            }
-        }
-    }
-
-    /// Takes a list in braces.
-    fn braces(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
-        self.expect(b'{')?;
-        if self.lex.eat(b'}') {
-            return Ok(());
-        }
-        loop {
-            item(self)?;
-            if !self.lex.eat(b',') {
-                return self.expect(b'}');
-            }
-        }
-    }
-
-    fn floats(&mut self) -> Result<Vec<u8>> {
-        let mut list = Vec::new();
-        self.braces(|parser| {
-            let value = parser.f32()?;
-            list.extend_from_slice(&value.to_le_bytes());
-            Ok(())
-        })?;
-        Ok(list)
-    }
-
-    fn doubles(&mut self) -> Result<Vec<u8>> {
-        let mut list = Vec::new();
-        self.braces(|parser| {
-            let value = parser.f64()?;
-            list.extend_from_slice(&value.to_le_bytes());
-            Ok(())
-        })?;
-        Ok(list)
-    }
-
-    /// Takes a binary32.
-    fn f32(&mut self) -> Result<f32> {
-        self.lex.peek();
-        let mark = self.lex.mark();
-        let literal = self.literal("a number")?;
-        self.literal_f32(mark, &literal)
-    }
-
-    /// The binary32 that a literal stands for.
-    pub(super) fn literal_f32(&mut self, mark: Mark, literal: &Literal<'_>) -> Result<f32> {
-        match *literal {
-            Literal::Int(digits) | Literal::Float(digits) => match digits.parse::<f32>() {
-                Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(self.out_of_range(mark, digits, "a 32-bit float")),
-            },
-            Literal::Inf(negative) => Ok(if negative { f32::NEG_INFINITY } else { f32::INFINITY }),
-            Literal::Nan(negative) => Ok(f32::from_bits(if negative { 0xffc0_0000 } else { 0x7fc0_0000 })),
-            Literal::NanBits(bits) => match u32::try_from(bits).map(f32::from_bits) {
-                Ok(value) if value.is_nan() => Ok(value),
-                _ => Err(self.out_of_range(mark, "NaN", "a 32-bit float")),
-            },
-            Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
-        }
-    }
-
-    fn f64(&mut self) -> Result<f64> {
-        self.lex.peek();
-        let mark = self.lex.mark();
-        match self.literal("a number")? {
-            Literal::Int(digits) | Literal::Float(digits) => match digits.parse::<f64>() {
-                Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(self.out_of_range(mark, digits, "a 64-bit float")),
-            },
-            Literal::Inf(negative) => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
-            Literal::Nan(negative) => Ok(f64::from_bits(if negative { 0xfff8 << 48 } else { 0x7ff8 << 48 })),
-            Literal::NanBits(bits) if f64::from_bits(bits).is_nan() => Ok(f64::from_bits(bits)),
-            Literal::NanBits(_) => Err(self.out_of_range(mark, "NaN", "a 64-bit float")),
-            Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
-        }
-    }
-
-    /// Takes an entry of `int32_data`: an integer, or the value of a float type of 8 or 16 bits.
-    fn int32(&mut self, elem: ElemType, range: &std::ops::RangeInclusive<i64>) -> Result<i32> {
-        self.lex.peek();
-        let mark = self.lex.mark();
-        let literal = self.literal("an integer")?;
-        match literal {
-            Literal::Int(digits) => match digits.parse::<i64>() {
-                Ok(value) if range.contains(&value) => Ok(value as i32),
-                _ => Err(self.out_of_range(mark, digits, elem.name())),
-            },
-            Literal::String(_) => Err(self.wrong_literal(mark, "an integer")),
-            _ if elem.is_float() && elem.bits().is_some_and(|bits| (6..=16).contains(&bits)) => {
-                self.narrow(mark, elem, &literal).map(i32::from)
-            }
-            _ => Err(self.wrong_literal(mark, "an integer")),
-        }
-    }
-
-    fn uint64(&mut self, max: u64) -> Result<u64> {
-        self.lex.peek();
-        let mark = self.lex.mark();
-        match self.literal("an integer")? {
-            Literal::Int(digits) => match digits.parse::<u64>() {
-                Ok(value) if value <= max => Ok(value),
-                _ => Err(self.out_of_range(mark, digits, "an unsigned integer of this type")),
-            },
-            _ => Err(self.wrong_literal(mark, "an integer")),
         }
     }
 
@@ -567,9 +415,16 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What a list without elements stands for: no data field.
-fn some<T>(list: Vec<T>, make: impl FnOnce(Vec<T>) -> Payload) -> Payload {
-    if list.is_empty() { Payload::None } else { make(list) }
+/// An element of a type of at most 16 bits that is a plain number, with its length.
+fn plain_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
+    let (low, high) = element_bits(elem);
+    if let Some((value, length)) = plain::int(text)
+        && !matches!(text.get(length), Some(b'.' | b'e' | b'E'))
+    {
+        return (low..=high).contains(&value).then_some(((value & 0xffff) as u16 & mask(elem), length));
+    }
+    let (value, length) = plain::f32(text)?;
+    Some((narrow_code(elem, value).ok()?, length))
 }
 
 /// The bits that a code of a type can have.

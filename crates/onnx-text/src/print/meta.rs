@@ -143,13 +143,6 @@ impl Printer<'_> {
         self.out.push(close);
     }
 
-    /// Writes an integer.
-    #[inline]
-    pub(super) fn int(&mut self, value: i64) {
-        // Writing to a string cannot fail.
-        let _ = write!(self.out, "{value}");
-    }
-
     /// Writes a list of integers.
     pub(super) fn ints(&mut self, values: &[i64]) {
         self.list('[', ']', values, |printer, &value| printer.int(value));

@@ -7,10 +7,60 @@ use onnx_types::ElemType;
 use super::Printer;
 use crate::elements::{narrow_code, narrow_value};
 
+/// The numbers that every printer of the fewest digits spells alike: without an exponent. Text of others is made so that
+/// it is the same as that of `{:?}`, which the layout of this format is.
+const PLAIN_F32: std::ops::Range<f32> = 1e-4..1e7;
+const PLAIN_F64: std::ops::Range<f64> = 1e-4..1e15;
+
 impl Printer<'_> {
+    /// Writes an integer.
+    #[inline]
+    pub(super) fn int(&mut self, value: i64) {
+        match value {
+            // Most integers are small, and most elements of sparse weights are zero.
+            0..=9 => self.out.push(char::from(b'0' + value as u8)),
+            _ => self.out.push_str(itoa::Buffer::new().format(value)),
+        }
+    }
+
+    /// Writes an integer without sign.
+    #[inline]
+    pub(super) fn uint(&mut self, value: u64) {
+        self.out.push_str(itoa::Buffer::new().format(value));
+    }
+
+    /// Writes the numbers of a list of binary32 in raw form.
+    pub(super) fn f32s(&mut self, bytes: &[u8]) {
+        let (entries, _) = bytes.as_chunks();
+        self.out.reserve(entries.len().saturating_mul(3));
+        self.items(entries.iter(), |printer, &bytes| printer.f32(f32::from_le_bytes(bytes), true));
+    }
+
+    /// Writes the numbers of a list of binary64 in raw form.
+    pub(super) fn f64s(&mut self, bytes: &[u8]) {
+        let (entries, _) = bytes.as_chunks();
+        self.out.reserve(entries.len().saturating_mul(3));
+        self.items(entries.iter(), |printer, &bytes| printer.f64(f64::from_le_bytes(bytes), true));
+    }
+
     /// Writes a binary32 so that reading gives the same bits; `whole` writes `1` for 1, which reads as an integer where
     /// the syntax does not ask for a float.
+    #[inline]
     pub(super) fn f32(&mut self, value: f32, whole: bool) {
+        let int = value as i32;
+        // Below this bound every whole number is exact.
+        if whole && int as f32 == value && int.unsigned_abs() < 10_000_000 && value.to_bits() != 1 << 31 {
+            self.int(i64::from(int));
+        } else if PLAIN_F32.contains(&value.abs()) {
+            self.out.push_str(zmij::Buffer::new().format_finite(value));
+        } else {
+            self.odd_f32(value);
+        }
+    }
+
+    /// Writes a binary32 that is very large, very small, or no number.
+    #[inline(never)]
+    fn odd_f32(&mut self, value: f32) {
         if value.is_nan() {
             let quiet = match value.to_bits() {
                 0x7fc0_0000 => Some("nan"),
@@ -18,9 +68,8 @@ impl Printer<'_> {
                 _ => None,
             };
             self.nan(quiet, value.is_sign_negative(), u64::from(value.to_bits()));
-        } else if whole && value.fract() == 0.0 && value.abs() < 1e7 && value.to_bits() != 1 << 31 {
-            // Below this bound every whole number is exact.
-            self.int(value as i64);
+        } else if value.abs() < PLAIN_F32.start && value != 0.0 {
+            self.small(zmij::Buffer::new().format_finite(value));
         } else {
             // Writing to a string cannot fail.
             let _ = write!(self.out, "{value:?}");
@@ -28,7 +77,24 @@ impl Printer<'_> {
     }
 
     /// Writes a binary64; as for [`Self::f32`].
+    #[inline]
     pub(super) fn f64(&mut self, value: f64, whole: bool) {
+        let int = value as i64;
+        if whole
+            && int as f64 == value
+            && int.unsigned_abs() < 1_000_000_000_000_000
+            && value.to_bits() != 1 << 63
+        {
+            self.int(int);
+        } else if PLAIN_F64.contains(&value.abs()) {
+            self.out.push_str(zmij::Buffer::new().format_finite(value));
+        } else {
+            self.odd_f64(value);
+        }
+    }
+
+    #[inline(never)]
+    fn odd_f64(&mut self, value: f64) {
         if value.is_nan() {
             let quiet = match value.to_bits() {
                 0x7ff8_0000_0000_0000 => Some("nan"),
@@ -36,12 +102,32 @@ impl Printer<'_> {
                 _ => None,
             };
             self.nan(quiet, value.is_sign_negative(), value.to_bits());
-        } else if whole && value.fract() == 0.0 && value.abs() < 1e15 && value.to_bits() != 1 << 63 {
-            self.int(value as i64);
+        } else if value.abs() < PLAIN_F64.start && value != 0.0 {
+            self.small(zmij::Buffer::new().format_finite(value));
         } else {
             // Writing to a string cannot fail.
             let _ = write!(self.out, "{value:?}");
         }
+    }
+
+    /// Writes a number below a ten thousandth, which may come without an exponent, with one.
+    fn small(&mut self, text: &str) {
+        let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+        self.out.push_str(sign);
+        let Some(fraction) = digits.strip_prefix("0.").filter(|digits| !digits.contains('e')) else {
+            self.out.push_str(digits);
+            return;
+        };
+        let digits = fraction.trim_start_matches('0');
+        let zeros = fraction.len() - digits.len();
+        let (first, more) = digits.split_at_checked(1).unwrap_or((digits, ""));
+        self.out.push_str(first);
+        if !more.is_empty() {
+            self.out.push('.');
+            self.out.push_str(more);
+        }
+        self.out.push_str("e-");
+        self.uint(zeros as u64 + 1);
     }
 
     /// Writes something that is no number: in short where that gives the same bits, else with all bits.

@@ -164,14 +164,8 @@ impl Printer<'_> {
     fn entries(&mut self, tensor: &Tensor) {
         self.out.push('{');
         match tensor.payload() {
-            Payload::Floats(bytes) => {
-                let (entries, _) = bytes.as_chunks();
-                self.items(entries.iter(), |printer, &bytes| printer.f32(f32::from_le_bytes(bytes), true));
-            }
-            Payload::Doubles(bytes) => {
-                let (entries, _) = bytes.as_chunks();
-                self.items(entries.iter(), |printer, &bytes| printer.f64(f64::from_le_bytes(bytes), true));
-            }
+            Payload::Floats(bytes) => self.f32s(bytes),
+            Payload::Doubles(bytes) => self.f64s(bytes),
             Payload::Int32s(list) => self.int32_entries(tensor.elem(), list),
             Payload::Int64s(list) => self.items(list.iter_i64(), |printer, value| printer.int(value)),
             Payload::Uint64s(list) => self.items(list.iter(), Self::uint),
@@ -218,14 +212,8 @@ impl Printer<'_> {
         let elem = tensor.elem();
         self.out.push('{');
         match elem {
-            ElemType::Float | ElemType::Complex64 => {
-                let (entries, _) = bytes.as_chunks();
-                self.items(entries.iter(), |printer, &bytes| printer.f32(f32::from_le_bytes(bytes), true));
-            }
-            ElemType::Double | ElemType::Complex128 => {
-                let (entries, _) = bytes.as_chunks();
-                self.items(entries.iter(), |printer, &bytes| printer.f64(f64::from_le_bytes(bytes), true));
-            }
+            ElemType::Float | ElemType::Complex64 => self.f32s(bytes),
+            ElemType::Double | ElemType::Complex128 => self.f64s(bytes),
             ElemType::Int64 => {
                 let (entries, _) = bytes.as_chunks();
                 self.items(entries.iter(), |printer, &bytes| printer.int(i64::from_le_bytes(bytes)));
@@ -279,18 +267,13 @@ impl Printer<'_> {
         }
     }
 
-    fn items<T>(&mut self, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
+    pub(super) fn items<T>(&mut self, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
         for (index, item) in items.enumerate() {
             if index > 0 {
                 self.out.push_str(", ");
             }
             write(self, item);
         }
-    }
-
-    fn uint(&mut self, value: u64) {
-        // Writing to a string cannot fail.
-        let _ = write!(self.out, "{value}");
     }
 
     /// Writes what else a tensor says.

@@ -1,0 +1,195 @@
+//! The entries of the fields that hold the data of tensors.
+
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use onnx_types::tensor::{Payload, Varints};
+use onnx_types::{ElemType, Storage};
+
+use super::plain::{self, Stop};
+use super::{Parser, Result};
+use crate::lexer::{Literal, Mark};
+use crate::rules;
+
+impl Parser<'_> {
+    /// Takes the entries of a typed field in braces. There is `room` for so many, which may be more or fewer.
+    pub(super) fn entries(
+        &mut self,
+        storage: Storage,
+        elem: ElemType,
+        range: &RangeInclusive<i64>,
+        room: usize,
+    ) -> Result<Payload> {
+        match storage {
+            Storage::Float => {
+                let mut list = Vec::with_capacity(room.saturating_mul(4));
+                self.numbers(plain::f32, Self::f32, |value| list.extend_from_slice(&value.to_le_bytes()))?;
+                Ok(some(list, |list| Payload::Floats(list.into())))
+            }
+            Storage::Double => {
+                let mut list = Vec::with_capacity(room.saturating_mul(8));
+                self.numbers(plain::f64, Self::f64, |value| list.extend_from_slice(&value.to_le_bytes()))?;
+                Ok(some(list, |list| Payload::Doubles(list.into())))
+            }
+            Storage::Int32 => {
+                let mut list = Vec::with_capacity(room);
+                let plain = |text: &[u8]| {
+                    let (value, length) = plain::int(text).filter(|(value, _)| range.contains(value))?;
+                    Some((i32::try_from(value).ok()?, length))
+                };
+                self.numbers(plain, |parser| parser.int32(elem, range), |value| list.push(value))?;
+                Ok(some(list, |list| Payload::Int32s(Varints::from_i32s(list))))
+            }
+            Storage::Int64 => {
+                let mut list = Vec::with_capacity(room);
+                self.numbers(plain::int, Self::int, |value| list.push(value))?;
+                Ok(some(list, |list| Payload::Int64s(Varints::from_i64s(list))))
+            }
+            Storage::Uint64 => {
+                let all = i64::from(i32::MIN)..=i64::from(i32::MAX);
+                let narrow = elem == ElemType::Uint32 && *range != all;
+                let max = if narrow { u64::from(u32::MAX) } else { u64::MAX };
+                let mut list = Vec::with_capacity(room);
+                let plain = |text: &[u8]| plain::uint(text).filter(|&(value, _)| value <= max);
+                self.numbers(plain, |parser| parser.uint64(max), |value| list.push(value))?;
+                Ok(some(list, |list| Payload::Uint64s(Varints::from_u64s(list))))
+            }
+            Storage::String => {
+                let mut list = Vec::new();
+                self.braces(|parser| {
+                    let string = parser.string("a string")?;
+                    list.push(Bytes::from(string.into_owned()));
+                    Ok(())
+                })?;
+                Ok(some(list, Payload::strings))
+            }
+            Storage::None => {
+                let mut any = false;
+                self.braces(|parser| {
+                    any = true;
+                    parser.literal("a literal").map(drop)
+                })?;
+                if any {
+                    return Err(self.error(&rules::WRONG_LITERAL, || {
+                        "a tensor without an element type takes no elements".to_owned()
+                    }));
+                }
+                Ok(Payload::None)
+            }
+        }
+    }
+
+    /// Takes a list in braces.
+    pub(super) fn braces(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
+        self.expect(b'{')?;
+        if self.lex.eat(b'}') {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if !self.lex.eat(b',') {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    /// Takes a list of numbers in braces: runs of those that `plain` reads, and each other one as `item`.
+    pub(super) fn numbers<T>(
+        &mut self,
+        plain: impl Fn(&[u8]) -> Option<(T, usize)>,
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+        mut push: impl FnMut(T),
+    ) -> Result {
+        self.expect(b'{')?;
+        if self.lex.eat(b'}') {
+            return Ok(());
+        }
+        loop {
+            let (taken, stop) = plain::run(self.lex.rest(), &plain, &mut push);
+            self.lex.skip(taken);
+            if stop == Stop::Closed {
+                return Ok(());
+            }
+            push(item(self)?);
+            if !self.lex.eat(b',') {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    /// Takes a binary32.
+    fn f32(&mut self) -> Result<f32> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let literal = self.literal("a number")?;
+        self.literal_f32(mark, &literal)
+    }
+
+    /// The binary32 that a literal stands for.
+    pub(super) fn literal_f32(&mut self, mark: Mark, literal: &Literal<'_>) -> Result<f32> {
+        match *literal {
+            Literal::Int(digits) | Literal::Float(digits) => match digits.parse::<f32>() {
+                Ok(value) if value.is_finite() => Ok(value),
+                _ => Err(self.out_of_range(mark, digits, "a 32-bit float")),
+            },
+            Literal::Inf(negative) => Ok(if negative { f32::NEG_INFINITY } else { f32::INFINITY }),
+            Literal::Nan(negative) => Ok(f32::from_bits(if negative { 0xffc0_0000 } else { 0x7fc0_0000 })),
+            Literal::NanBits(bits) => match u32::try_from(bits).map(f32::from_bits) {
+                Ok(value) if value.is_nan() => Ok(value),
+                _ => Err(self.out_of_range(mark, "NaN", "a 32-bit float")),
+            },
+            Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
+        }
+    }
+
+    fn f64(&mut self) -> Result<f64> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        match self.literal("a number")? {
+            Literal::Int(digits) | Literal::Float(digits) => match digits.parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(value),
+                _ => Err(self.out_of_range(mark, digits, "a 64-bit float")),
+            },
+            Literal::Inf(negative) => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+            Literal::Nan(negative) => Ok(f64::from_bits(if negative { 0xfff8 << 48 } else { 0x7ff8 << 48 })),
+            Literal::NanBits(bits) if f64::from_bits(bits).is_nan() => Ok(f64::from_bits(bits)),
+            Literal::NanBits(_) => Err(self.out_of_range(mark, "NaN", "a 64-bit float")),
+            Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
+        }
+    }
+
+    /// Takes an entry of `int32_data`: an integer, or the value of a float type of 8 or 16 bits.
+    fn int32(&mut self, elem: ElemType, range: &RangeInclusive<i64>) -> Result<i32> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        let literal = self.literal("an integer")?;
+        match literal {
+            Literal::Int(digits) => match digits.parse::<i64>() {
+                Ok(value) if range.contains(&value) => Ok(value as i32),
+                _ => Err(self.out_of_range(mark, digits, elem.name())),
+            },
+            Literal::String(_) => Err(self.wrong_literal(mark, "an integer")),
+            _ if elem.is_float() && elem.bits().is_some_and(|bits| (6..=16).contains(&bits)) => {
+                self.narrow(mark, elem, &literal).map(i32::from)
+            }
+            _ => Err(self.wrong_literal(mark, "an integer")),
+        }
+    }
+
+    fn uint64(&mut self, max: u64) -> Result<u64> {
+        self.lex.peek();
+        let mark = self.lex.mark();
+        match self.literal("an integer")? {
+            Literal::Int(digits) => match digits.parse::<u64>() {
+                Ok(value) if value <= max => Ok(value),
+                _ => Err(self.out_of_range(mark, digits, "an unsigned integer of this type")),
+            },
+            _ => Err(self.wrong_literal(mark, "an integer")),
+        }
+    }
+}
+
+/// What a list without elements stands for: no data field.
+fn some<T>(list: Vec<T>, make: impl FnOnce(Vec<T>) -> Payload) -> Payload {
+    if list.is_empty() { Payload::None } else { make(list) }
+}
