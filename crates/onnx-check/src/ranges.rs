@@ -23,18 +23,25 @@ pub(crate) fn range(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
         attr::SIZE if op == op::LRN => 1,
         attr::SAMPLE_SIZE if op == op::MULTINOMIAL => 1,
         attr::OUTPUT_HEIGHT | attr::OUTPUT_WIDTH if op == op::ROI_ALIGN => 1,
+        attr::Q_NUM_HEADS | attr::KV_NUM_HEADS if op == op::ATTENTION => 1,
+        // -1 stands for no bound.
+        attr::LEFT_WINDOW_SIZE | attr::RIGHT_WINDOW_SIZE if op == op::ATTENTION => -1,
+        // Writers give 0 heads where the input tells them.
+        attr::NUM_HEADS | attr::ROTARY_EMBEDDING_DIM if op == op::ROTARY_EMBEDDING => 0,
         _ => return choice(op, name),
     };
     Some(least..=i64::MAX)
 }
 
-/// Numbers that stand for two alternatives.
+/// Numbers that stand for alternatives.
 fn choice(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
     match name {
         attr::BATCH_AXIS | attr::TIME_AXIS if op == op::REVERSE_SEQUENCE => Some(0..=1),
         attr::STORAGE_ORDER if op == op::MAX_POOL => Some(0..=1),
         attr::LAYOUT if matches!(op, op::GRU | op::LSTM | op::RNN) => Some(0..=1),
         attr::P if op == op::LP_NORMALIZATION => Some(1..=2),
+        attr::QK_MATMUL_OUTPUT_MODE if op == op::ATTENTION => Some(0..=3),
+        attr::INTERLEAVED if op == op::ROTARY_EMBEDDING => Some(0..=1),
         _ => None,
     }
 }

@@ -81,6 +81,7 @@ struct OperatorSets;
 mod attribute;
 mod changes;
 mod declared;
+mod exclusive;
 mod facts;
 mod generated;
 mod lookup;

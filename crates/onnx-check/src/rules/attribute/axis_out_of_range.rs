@@ -95,6 +95,7 @@ fn reach(schema: &Schema, name: Symbol) -> Option<Reach> {
         | op::SOFTMAX
         | op::SPLIT
         | op::SPLIT_TO_SEQUENCE
+        | op::TENSOR_SCATTER
         | op::TOP_K
         | op::UNIQUE
             if is_axis =>

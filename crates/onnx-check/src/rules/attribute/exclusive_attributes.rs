@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::AttrValue;
-use onnx_schema::{Schema, attr, op};
+use onnx_schema::{Schema, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };
     let (id, node) = (cx.id, cx.node);
-    for &group in groups(schema) {
+    for &group in schema.exclusive_attributes() {
         let counts = |name: Symbol, value: &AttrValue| {
             group.contains(&name) && (schema.op() == op::CONSTANT || !is_empty(value))
         };
@@ -66,42 +66,6 @@ const fn is_empty(value: &AttrValue) -> bool {
         AttrValue::Strings(list) => list.is_empty(),
         AttrValue::None => true,
         _ => false,
-    }
-}
-
-/// Sets of attributes of which the documentation wants exactly one.
-fn groups(schema: &Schema) -> &'static [&'static [Symbol]] {
-    match (schema.op(), schema.since_version()) {
-        (op::CONSTANT, 11) => &[&[attr::VALUE, attr::SPARSE_VALUE]],
-        (op::CONSTANT, 12..) => &[&[
-            attr::VALUE,
-            attr::SPARSE_VALUE,
-            attr::VALUE_FLOAT,
-            attr::VALUE_FLOATS,
-            attr::VALUE_INT,
-            attr::VALUE_INTS,
-            attr::VALUE_STRING,
-            attr::VALUE_STRINGS,
-        ]],
-        (op::TF_IDF_VECTORIZER, _) => &[&[attr::POOL_STRINGS, attr::POOL_INT64S]],
-        (op::DICT_VECTORIZER, _) => &[&[attr::STRING_VOCABULARY, attr::INT64_VOCABULARY]],
-        (op::IMPUTER, _) => &[&[attr::IMPUTED_VALUE_FLOATS, attr::IMPUTED_VALUE_INT64S]],
-        (op::LABEL_ENCODER, 2..=3) => &[
-            &[attr::KEYS_FLOATS, attr::KEYS_INT64S, attr::KEYS_STRINGS],
-            &[attr::VALUES_FLOATS, attr::VALUES_INT64S, attr::VALUES_STRINGS],
-        ],
-        (op::LABEL_ENCODER, 4..) => &[
-            &[attr::KEYS_FLOATS, attr::KEYS_INT64S, attr::KEYS_STRINGS, attr::KEYS_TENSOR],
-            &[attr::VALUES_FLOATS, attr::VALUES_INT64S, attr::VALUES_STRINGS, attr::VALUES_TENSOR],
-        ],
-        (op::LINEAR_CLASSIFIER | op::SVM_CLASSIFIER, _) => {
-            &[&[attr::CLASSLABELS_INTS, attr::CLASSLABELS_STRINGS]]
-        }
-        (op::TREE_ENSEMBLE_CLASSIFIER | op::ZIP_MAP, _) => {
-            &[&[attr::CLASSLABELS_INT64S, attr::CLASSLABELS_STRINGS]]
-        }
-        (op::ONE_HOT_ENCODER, _) => &[&[attr::CATS_INT64S, attr::CATS_STRINGS]],
-        _ => &[],
     }
 }
 

@@ -21,6 +21,9 @@ mod spatial_attribute_length;
 mod unknown_attribute;
 mod wrong_attribute_kind;
 
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule};
+use onnx_ir::AttrValue;
+
 use super::{Entry, entry, node};
 use crate::cx::AttributeCx;
 
@@ -54,3 +57,42 @@ pub(crate) static NODE_ENTRIES: &[Entry<node::Check>] = &[
     entry(&scale_does_not_fit::RULE, scale_does_not_fit::check),
     entry(&spatial_attribute_length::RULE, spatial_attribute_length::check),
 ];
+
+/// Reports the first string of an attribute that is `wrong`, at the attribute or at the element of its list.
+fn report_string(
+    cx: &mut AttributeCx<'_, '_>,
+    rule: &'static Rule,
+    wrong: impl Fn(&[u8]) -> bool,
+    finding: impl FnOnce(Locus, Quoted<'_>) -> Diagnostic,
+) {
+    let (strings, is_list) = match cx.attribute.value() {
+        AttrValue::String(string) => (std::slice::from_ref(string), false),
+        AttrValue::Strings(strings) => (strings.as_slice(), true),
+        _ => return,
+    };
+    let Some(index) = strings.iter().position(|string| wrong(string)) else { return };
+    let (node, name) = (cx.node, cx.attribute.name());
+    cx.report(rule, |places| {
+        let place = places.attribute(node, name);
+        finding(if is_list { place.element(index) } else { place }, Quoted(places.str(name)))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use onnx_ir::AttrValue;
+
+    use crate::testing::Builder;
+
+    /// The place of the attribute of [`with_strings`].
+    pub(super) const PLACE: &str = r#"graph "g" / node #0 d::Frob / attribute "k""#;
+
+    /// A node with one attribute.
+    pub(super) fn with_strings(m: &mut Builder, value: AttrValue) {
+        m.import("d", 1);
+        m.inputs(["x"]);
+        let attribute = m.attribute("k", value);
+        m.node_with("y = d.Frob (x)", [attribute]);
+        m.outputs(["y"]);
+    }
+}

@@ -1,6 +1,6 @@
 //! `Constant`: a tensor that an attribute gives, from version 11 on also a sparse one, from version 12 on also numbers and
-//! texts. Its elements are known even where others are not followed. There must be one of these attributes, from version 12 on not more than one; version 1 is not held to that, as in
-//! the reference.
+//! texts. Its elements are known even where others are not followed. There must be exactly one of these attributes; version 1
+//! is not held to that, as in the reference.
 
 use onnx_ir::{AttrValue, Attribute};
 use onnx_schema::{attr, op};
@@ -11,31 +11,14 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BAD_ATTRIBUTE, MISSING};
 use crate::registry::{OpRules, infer, since};
 
-pub(super) const RULES: OpRules = infer(
-    op::CONSTANT,
-    &[
-        since(1, |cx| constant(cx, DENSE, true)),
-        since(9, |cx| constant(cx, DENSE, false)),
-        since(11, |cx| constant(cx, SPARSE, false)),
-        since(12, |cx| constant(cx, ALL, false)),
-    ],
-)
-.with_elements();
+pub(super) const RULES: OpRules =
+    infer(op::CONSTANT, &[since(1, |cx| constant(cx, true)), since(9, |cx| constant(cx, false))])
+        .with_elements();
 
-const DENSE: &[Symbol] = &[attr::VALUE];
-const SPARSE: &[Symbol] = &[attr::VALUE, attr::SPARSE_VALUE];
-const ALL: &[Symbol] = &[
-    attr::VALUE,
-    attr::SPARSE_VALUE,
-    attr::VALUE_FLOAT,
-    attr::VALUE_FLOATS,
-    attr::VALUE_INT,
-    attr::VALUE_INTS,
-    attr::VALUE_STRING,
-    attr::VALUE_STRINGS,
-];
-
-fn constant(cx: &mut Cx<'_, '_>, names: &[Symbol], may_be_missing: bool) -> Outcome {
+fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
+    // The first versions have one attribute, and nothing to choose.
+    let names = cx.schema().and_then(|schema| schema.exclusive_attributes().first());
+    let names = names.copied().unwrap_or(&[attr::VALUE]);
     let mut given = names.iter().filter(|&&name| cx.attr(name).is_some());
     let (first, second) = (given.next().copied(), given.next());
     let Some(name) = first else {
