@@ -2,7 +2,7 @@
 
 use onnx_types::{ElemType, Symbol};
 
-use crate::cx::{Cx, Outcome};
+use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::BAD_ATTRIBUTE;
 
 /// The element type that an integer attribute (or its default) names; nothing when it is absent, [`ElemType::Undefined`]
@@ -11,10 +11,19 @@ pub(crate) fn attribute(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<Option<Ele
     let Some(code) = cx.int(name)? else { return Ok(None) };
     match i32::try_from(code).ok().and_then(ElemType::from_code) {
         Some(elem) => Ok(Some(elem)),
-        None => {
-            let name = cx.names().resolve(name).to_owned();
-            Err(cx
-                .fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is {code}, which is no element type")))
-        }
+        None => Err(refused(cx, name, code)),
     }
+}
+
+/// The same where 0 is refused, too.
+pub(crate) fn defined(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<Option<ElemType>> {
+    match attribute(cx, name)? {
+        Some(ElemType::Undefined) => Err(refused(cx, name, 0)),
+        known => Ok(known),
+    }
+}
+
+fn refused(cx: &mut Cx<'_, '_>, name: Symbol, code: i64) -> Stop {
+    let name = cx.names().resolve(name).to_owned();
+    cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is {code}, which is no element type"))
 }

@@ -5,19 +5,13 @@ use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
 
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::BAD_ATTRIBUTE;
+use crate::family::element_type::defined;
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::LAYER_NORMALIZATION, &[since(17, normalize)]);
 
 fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
-    let code = cx.int_or(attr::STASH_TYPE, 1)?;
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
-    let Some(elem) = elem.filter(|&elem| elem != ElemType::Undefined) else {
-        return Err(
-            cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `stash_type` is {code}, which is no type"))
-        );
-    };
+    let elem = defined(cx, attr::STASH_TYPE)?.unwrap_or(ElemType::Float);
     cx.set_elem(1, elem);
     cx.set_elem(2, elem);
     let mut dims = cx.shape(0)?;
@@ -26,6 +20,6 @@ fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
     let axis = cx.axis(axis, dims.len())?;
     dims.get_mut(axis..).ok_or(Stop::Unknown)?.fill(Dim::Known(1));
     cx.set_shape(1, dims.clone());
-    cx.set_shape(2, dims);
+    cx.set_dims(2, dims);
     Ok(())
 }

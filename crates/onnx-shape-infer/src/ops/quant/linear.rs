@@ -10,6 +10,7 @@ use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
 
 use crate::cx::{Cx, Outcome};
+use crate::family::element_type::attribute;
 use crate::fault::{BAD_ATTRIBUTE, TYPES_DIFFER};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::{Dims, at};
@@ -58,24 +59,18 @@ fn dequantize_to(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The type that `output_dtype` asks for, if it asks for one.
 fn asked(cx: &mut Cx<'_, '_>) -> Outcome<Option<ElemType>> {
-    let code = cx.int_or(attr::OUTPUT_DTYPE, 0)?;
-    if code == 0 {
+    let Some(elem) = attribute(cx, attr::OUTPUT_DTYPE)?.filter(|&elem| elem != ElemType::Undefined) else {
         return Ok(None);
-    }
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
-    let allowed = match (elem, cx.schema()) {
-        (Some(elem), Some(schema)) => {
-            schema.output_for(0).is_none_or(|formal| schema.types_of(formal).contains_tensor(elem))
-        }
-        (elem, _) => elem.is_some(),
     };
-    if !allowed {
+    let formal = cx.schema().and_then(|schema| Some((schema, schema.output_for(0)?)));
+    if formal.is_some_and(|(schema, formal)| !schema.types_of(formal).contains_tensor(elem)) {
+        let name = elem.name();
         return Err(cx.fail(
             &BAD_ATTRIBUTE,
-            format_args!("attribute `output_dtype` is {code}, which is no type of the result"),
+            format_args!("attribute `output_dtype` is {name}, which is no type of the result"),
         ));
     }
-    Ok(elem)
+    Ok(Some(elem))
 }
 
 /// Without a zero point the result is `uint8`; with one the type variables of the schema say what it is.
@@ -91,7 +86,7 @@ fn whole(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn by_axis(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = fit_axis(cx)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -136,6 +131,6 @@ fn by_blocks(cx: &mut Cx<'_, '_>) -> Outcome {
             }
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -7,19 +7,14 @@ use onnx_types::{Dim, ElemType};
 
 use super::dft::scalar_rank;
 use crate::cx::{Cx, Outcome};
-use crate::fault::{BAD_ATTRIBUTE, BAD_VALUE};
+use crate::family::element_type::defined;
+use crate::fault::BAD_VALUE;
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::MEL_WEIGHT_MATRIX, &[since(17, weights)]);
 
 fn weights(cx: &mut Cx<'_, '_>) -> Outcome {
-    let code = cx.int_or(attr::OUTPUT_DATATYPE, 1)?;
-    let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
-    let Some(elem) = elem.filter(|&elem| elem != ElemType::Undefined) else {
-        return Err(
-            cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `output_datatype` is {code}, which is no type"))
-        );
-    };
+    let elem = defined(cx, attr::OUTPUT_DATATYPE)?.unwrap_or(ElemType::Float);
     cx.set_elem(0, elem);
     let bins = number(cx, 0, "num_mel_bins")?;
     let length = number(cx, 1, "dft_length")?;
