@@ -82,6 +82,7 @@ mod engine;
 mod facts;
 mod family;
 pub mod fault;
+mod findings;
 mod identifiers;
 mod ops;
 mod options;

@@ -1,7 +1,7 @@
 //! The result of a run: a table beside the model.
 
-use onnx_diag::{Diagnostic, Locus, Sink};
-use onnx_ir::{Def, Model, Places, ValueId};
+use onnx_diag::Sink;
+use onnx_ir::{Model, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
 
@@ -9,6 +9,7 @@ use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
 use crate::engine::{Changed, Engine};
 use crate::facts::Facts;
+use crate::findings::findings;
 use crate::options::Options;
 use crate::table::Table;
 use crate::ty::Ty;
@@ -90,28 +91,9 @@ impl Raw {
     pub(crate) fn finish(self, model: &mut Model) -> Inference {
         let lent = model.exprs_mut();
         (*lent.0, *lent.1) = (self.exprs, self.names);
-        let findings = findings(model, &self.inference.failures);
+        let findings = findings(model, &self.inference.table, &self.inference.failures);
         Inference { findings, ..self.inference }
     }
-}
-
-/// Looks up the places of what was found, in time linear in the model and in what is kept.
-fn findings(model: &Model, failures: &[Failure]) -> Sink {
-    let places = Places::new(model);
-    let mut sink = Sink::new();
-    for failure in failures {
-        sink.report_with(failure.rule, || {
-            // The node is to blame, and more precisely its output where the value is one.
-            let made = |value| matches!(model.value(value).def(), Def::Output { .. });
-            let place = match (failure.value, failure.node) {
-                (Some(value), node) if node.is_none() || made(value) => places.definition(value),
-                (_, Some(node)) => places.node(node),
-                _ => Locus::model(),
-            };
-            Diagnostic::new(failure.rule, place, failure.message.clone())
-        });
-    }
-    sink
 }
 
 impl Inference {

@@ -1,0 +1,88 @@
+//! What a run found wrong, as findings: the place, the values that were looked at, and what to do.
+
+use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
+use onnx_ir::{Def, Model, Places, ValueId};
+use onnx_types::expr::Dialect;
+use onnx_types::{Dim, TypeKind};
+
+use crate::engine::state::Failure;
+use crate::fault;
+use crate::table::Table;
+use crate::ty::Ty;
+
+/// So many inputs of a node are named.
+const MAX_NAMED: usize = 8;
+
+/// Looks up the places of what was found, in time linear in the model and in what is kept.
+pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure]) -> Sink {
+    let places = Places::new(model);
+    let mut sink = Sink::new();
+    for failure in failures {
+        sink.report_with(failure.rule, || {
+            // The node is to blame, and more precisely its output where the value is one.
+            let made = |value| matches!(model.value(value).def(), Def::Output { .. });
+            let place = match (failure.value, failure.node) {
+                (Some(value), node) if node.is_none() || made(value) => places.definition(value),
+                (_, Some(node)) => places.node(node),
+                _ => Locus::model(),
+            };
+            let found =
+                Diagnostic::new(failure.rule, place, failure.message.clone()).help(fault::help(failure.rule));
+            match failure.node.and_then(|node| operands(model, table, node)) {
+                Some(operands) => found.note(operands),
+                None => found,
+            }
+        });
+    }
+    sink
+}
+
+/// The inputs of a node by name, with what is known about them.
+fn operands(model: &Model, table: &Table, node: onnx_ir::NodeId) -> Option<String> {
+    let mut named: Vec<String> = model
+        .node(node)
+        .inputs()
+        .flatten()
+        .take(MAX_NAMED + 1)
+        .map(|value| spell(model, table, value))
+        .collect();
+    if named.len() > MAX_NAMED {
+        named.pop();
+        named.push("more".to_owned());
+    }
+    match named.as_slice() {
+        [] => None,
+        [only] => Some(format!("the input is {only}")),
+        [rest @ .., last] => Some(format!("the inputs are {} and {last}", rest.join(", "))),
+    }
+}
+
+/// The name of a value and what is known about it: `x` float[N, 4].
+fn spell(model: &Model, table: &Table, value: ValueId) -> String {
+    let name = Quoted(model.str(model.value(value).name()));
+    match table.ty(value) {
+        Ty::Unknown => name.to_string(),
+        Ty::Tensor(elem, None) => format!("{name} {}", elem.name()),
+        Ty::Tensor(elem, Some(dims)) => {
+            let sizes: Vec<String> = dims.iter().map(|&dim| size(model, dim)).collect();
+            format!("{name} {}[{}]", elem.name(), sizes.join(", "))
+        }
+        Ty::Other(ty) => format!("{name}, {}", kind(&ty.kind)),
+    }
+}
+
+fn size(model: &Model, dim: Dim) -> String {
+    model.exprs().text(dim, model.names(), Dialect::Python).unwrap_or_else(|| "?".to_owned())
+}
+
+const fn kind(kind: &TypeKind) -> &'static str {
+    match kind {
+        TypeKind::Sequence(_) => "a sequence",
+        TypeKind::Optional(_) => "an optional value",
+        TypeKind::Map { .. } => "a map",
+        TypeKind::SparseTensor(_) => "a sparse tensor",
+        TypeKind::Opaque { .. } => "an opaque value",
+        TypeKind::Tensor(_) => "a tensor",
+        TypeKind::Undefined => "of unknown type",
+    }
+}
