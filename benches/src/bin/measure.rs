@@ -3,6 +3,7 @@
 //! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
 //! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure infer PATH ROUNDS`,
 //! `measure check PATH ROUNDS`, `measure verdict PATH`, `measure check-growth ROUNDS SIZE…`, `measure profile PATH ROUNDS`,
+//! `measure profile infer|check|encode PATH ROUNDS`,
 //! `measure open PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         ["elided", path] => elided(path, &mut samples),
         ["infer", path, rounds] => inference(path, rounds, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
+        ["profile", what, path, rounds] => profile_part(what, path, rounds),
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
         ["verdict", path] => verdict(path, &mut samples),
         ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
@@ -151,7 +153,9 @@ fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
         })?;
         drop(written);
         let mut model = decode(bytes.clone());
-        drop(samples.time("infer", || infer(&mut model, &Options::default())));
+        let inference = samples.time("infer", || infer(&mut model, &Options::default()));
+        samples.time("infer-apply", || inference.apply(&mut model, MergePolicy::default()).map(drop))?;
+        drop(samples.time("infer-encode", || encode(&model)));
     }
     samples.push("infer-rss-anon", status("RssAnon")?);
     Ok(())
@@ -167,6 +171,20 @@ fn profile(path: &str, rounds: &str) -> Result {
         return Ok(());
     }
     (0..rounds.parse()?).for_each(|_: u32| drop(decode(bytes.clone())));
+    Ok(())
+}
+
+/// Does one thing with a model in memory again and again, for a profiler.
+fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
+    let mut model = decode(read(path, ReadMode::Memory)?);
+    for _ in 0..rounds.parse::<u32>()? {
+        match what {
+            "infer" => drop(infer(&mut model, &Options::default())),
+            "check" => drop(check(&model, &CheckOptions::default())),
+            "encode" => drop(encode(&model)),
+            other => return Err(format!("`{other}` is not among infer, check and encode").into()),
+        }
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use onnx_types::expr::Dialect;
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
 use crate::result::Inference;
+use crate::table::Key;
 use crate::ty::{Dims, MAX_NESTING, Ty, with_shapes};
 
 /// What happens where the model declares a type already.
@@ -82,8 +83,13 @@ impl Inference {
             let findings = errors.filter(|found| found.severity == Severity::Error).cloned().collect();
             return Err(Contradictions { findings });
         }
-        let mut merge =
-            Merge { inference: self, policy, spelled: HashMap::default(), shared: HashMap::default() };
+        let mut merge = Merge {
+            inference: self,
+            policy,
+            spelled: HashMap::default(),
+            last: None,
+            shared: HashMap::default(),
+        };
         let mut applied = Applied::default();
         let main = model.main_graph();
         let graphs: Vec<GraphId> = model.graphs_in(main).collect();
@@ -121,6 +127,8 @@ struct Merge<'a> {
     policy: MergePolicy,
     /// The expressions that were looked at, and what stands for them.
     spelled: HashMap<Dim, Dim, RandomState>,
+    /// The type that was written last: a value often has that of the one before it.
+    last: Option<(Key, Arc<Type>)>,
     /// The types of tensors that were written: a model has many values and few types.
     shared: HashMap<(ElemType, Dims), Arc<Type>, RandomState>,
 }
@@ -174,15 +182,25 @@ impl Merge<'_> {
 
     /// The inferred type as it can be written.
     fn inferred(&mut self, model: &mut Model, value: ValueId) -> Option<Arc<Type>> {
-        let key = match self.inference.ty(value) {
-            Ty::Tensor(elem, Some(dims)) if elem != ElemType::Undefined => (elem, dims),
-            _ => return self.written(model, value).map(Arc::new),
+        let Some(key) = self.inference.table.key(value) else {
+            return self.written(model, value).map(Arc::new);
         };
-        if let Some(shared) = self.shared.get(&key) {
-            return Some(Arc::clone(shared));
+        if let Some((last, written)) = &self.last
+            && *last == key
+        {
+            return Some(Arc::clone(written));
         }
-        let written = Arc::new(self.written(model, value)?);
-        self.shared.insert(key, Arc::clone(&written));
+        let Ty::Tensor(elem, Some(dims)) = self.inference.ty(value) else { return None };
+        let ty = (elem, dims);
+        let written = match self.shared.get(&ty) {
+            Some(shared) => Arc::clone(shared),
+            None => {
+                let written = Arc::new(self.written(model, value)?);
+                self.shared.insert(ty, Arc::clone(&written));
+                written
+            }
+        };
+        self.last = Some((key, Arc::clone(&written)));
         Some(written)
     }
 

@@ -10,7 +10,7 @@ use crate::content::Content;
 use crate::ty::{Dims, Ty};
 
 /// Where the dimensions of a value stand in the pool of all dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Span {
     start: u32,
     /// The rank; [`Span::NO_RANK`] when it is not known.
@@ -21,6 +21,21 @@ impl Span {
     const NO_RANK: u32 = u32::MAX;
     const UNKNOWN: Self = Self { start: 0, rank: Self::NO_RANK };
 }
+
+/// What decides between kinds of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing is known, or not even the element type of a dense tensor.
+    Unknown,
+    /// A dense tensor of such elements.
+    Tensor(ElemType),
+    /// Anything else.
+    Other,
+}
+
+/// An element type and the place of a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key(ElemType, Span);
 
 #[derive(Clone, Debug)]
 enum Slot {
@@ -52,6 +67,15 @@ impl Table {
             Slot::Other(ty) => ty.elem(),
         };
         (elem != ElemType::Undefined).then_some(elem)
+    }
+
+    /// What kind of value it is.
+    pub(crate) fn kind(&self, value: ValueId) -> Kind {
+        match self.slots.get(value) {
+            None | Some(Slot::Tensor(ElemType::Undefined, _)) => Kind::Unknown,
+            Some(&Slot::Tensor(elem, _)) => Kind::Tensor(elem),
+            Some(Slot::Other(_)) => Kind::Other,
+        }
     }
 
     /// The dimensions of a dense or sparse tensor.
@@ -95,6 +119,27 @@ impl Table {
             Ty::Other(ty) => Slot::Other(Arc::clone(ty)),
         };
         self.slots.insert(value, slot);
+    }
+
+    /// Says that a value is a dense tensor with the shape of another one, which is one, too. Says no where it is not, or has
+    /// no known rank.
+    pub(crate) fn set_like(&mut self, value: ValueId, elem: ElemType, like: ValueId) -> bool {
+        let Some(&Slot::Tensor(_, span)) = self.slots.get(like) else { return false };
+        if span.rank == Span::NO_RANK {
+            return false;
+        }
+        self.slots.insert(value, Slot::Tensor(elem, span));
+        true
+    }
+
+    /// What decides the type of a dense tensor of known elements and rank: two values with the same key have the same type.
+    pub(crate) fn key(&self, value: ValueId) -> Option<Key> {
+        match self.slots.get(value)? {
+            &Slot::Tensor(elem, span) if elem != ElemType::Undefined && span.rank != Span::NO_RANK => {
+                Some(Key(elem, span))
+            }
+            _ => None,
+        }
     }
 
     /// Puts dimensions into the pool. What does not fit into the pool any more is not known.

@@ -1,5 +1,6 @@
 //! `GraphProto` and `ValueInfoProto`.
 
+use bytes::Bytes;
 use onnx_ir::{
     Constant, Extras, GraphId, GraphOutput, Metadata, OwnInfo, Owner, QuantAnnotation, User, ValueId,
 };
@@ -168,13 +169,33 @@ impl Cx<'_> {
             self.info(writer, number, entry.value(), &info)?;
         }
         let is_function = matches!(self.model.graph(graph).owner(), Owner::Function(_));
+        // Many values have one type: it is written once, and its bytes again for each.
+        let mut last: Option<(&Type, Bytes)> = None;
         for &id in typed {
             let value = self.model.value(id);
             // A graph's outputs are described in their own list; a function only names them there.
             let listed = !is_function && value.uses().iter().any(|at| at.user == User::Graph(graph));
-            if !listed {
-                self.info(writer, number, id, &Info::of(value.ty(), value.extras()))?;
+            if listed {
+                continue;
             }
+            let (Some(ty), None) = (value.ty(), value.extras()) else {
+                self.info(writer, number, id, &Info::of(value.ty(), value.extras()))?;
+                continue;
+            };
+            if !last.as_ref().is_some_and(|&(known, _)| std::ptr::eq(known, ty)) {
+                let mut alone = Writer::new();
+                self.ty(&mut alone, 2, ty)?;
+                last = Some((ty, alone.finish().to_vec().into()));
+            }
+            let mark = writer.begin(number);
+            let name = self.value_name(id);
+            if !name.is_empty() {
+                self.put(writer, 1, name);
+            }
+            if let Some((_, bytes)) = &last {
+                writer.raw(bytes);
+            }
+            writer.end(mark);
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ fn matmul(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.same(inner, other, "the inner sizes of the matrices")?;
     let mut dims = cx.broadcast(&left, &right)?;
     dims.extend([rows, columns]);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -22,7 +22,7 @@ fn binary(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_elem(0, elem);
     let (left, right) = (cx.shape(0)?, cx.shape(3)?);
     let dims = cx.broadcast(&left, &right)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -37,7 +37,7 @@ fn global_pool(cx: &mut Cx<'_, '_>) -> Outcome {
             *dim = Dim::Known(1);
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -34,7 +34,7 @@ fn embed(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut dims = tokens;
     dims.push(width);
     cx.set_shape(2, dims.iter().copied());
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -57,6 +57,6 @@ fn attention(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(last) = dims.last_mut() {
         *last = width;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -57,6 +57,14 @@ impl<'m> Cx<'_, 'm> {
             .ok_or(Stop::Unknown)
     }
 
+    /// Whether all inputs are tensors of one shape, as far as sizes are named alike.
+    pub(crate) fn have_one_shape(&self) -> bool {
+        let table = &self.state.table;
+        let dims = |index| self.input(index).and_then(|value| table.dims(value));
+        let Some(first) = dims(0) else { return false };
+        (1..self.input_count()).all(|index| dims(index) == Some(first))
+    }
+
     /// The rank of a tensor input.
     ///
     /// # Errors

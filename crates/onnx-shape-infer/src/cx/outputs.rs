@@ -2,17 +2,39 @@
 
 use std::sync::Arc;
 
+use onnx_ir::ValueId;
 use onnx_types::{ElemType, Type};
 
-use super::Cx;
+use super::{Cx, Stop};
 use crate::content::{Content, Elem};
+use crate::table::Table;
 use crate::ty::{Dims, Ty};
 
 /// What a rule has said about one output. The type variables have been filled in before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) ty: Ty,
+    /// The tensor whose shape it has. The type has no shape then: most outputs have that of an input, and need not copy it
+    /// twice to get it.
+    pub(crate) like: Option<ValueId>,
     pub(crate) content: Option<Content>,
+}
+
+impl Out {
+    /// Says the whole type.
+    pub(crate) fn set(&mut self, ty: Ty) {
+        self.ty = ty;
+        self.like = None;
+    }
+
+    /// Puts the shape into the type where it was only said whose it is.
+    pub(crate) fn settle(&mut self, table: &Table) {
+        if let Some(like) = self.like.take()
+            && let Ty::Tensor(_, dims) = &mut self.ty
+        {
+            *dims = table.dims(like).map(Dims::from_slice);
+        }
+    }
 }
 
 impl Cx<'_, '_> {
@@ -30,8 +52,14 @@ impl Cx<'_, '_> {
 
     /// What has been said about the type of an output, by the rule or by the type variables of the schema before it.
     #[must_use]
-    pub fn output_ty(&self, index: usize) -> &Ty {
-        self.outs.get(index).map_or(&Ty::Unknown, |out| &out.ty)
+    pub fn output_ty(&mut self, index: usize) -> &Ty {
+        match self.outs.get_mut(index) {
+            Some(out) => {
+                out.settle(&self.state.table);
+                &out.ty
+            }
+            None => &Ty::Unknown,
+        }
     }
 
     /// Says that an output is a tensor of this element type. Not needed where the schema's type variables say so.
@@ -47,8 +75,13 @@ impl Cx<'_, '_> {
     /// Says that an output is a tensor of this shape. A dimension may be unknown; it becomes a new symbol then. Outputs
     /// that the node does not write are passed over.
     pub fn set_shape(&mut self, index: usize, dims: impl IntoIterator<Item = onnx_types::Dim>) {
+        self.set_dims(index, dims.into_iter().collect());
+    }
+
+    /// The same for dimensions that are gathered already.
+    pub(crate) fn set_dims(&mut self, index: usize, dims: Dims) {
         if let Some(out) = self.outs.get_mut(index) {
-            let dims: Dims = dims.into_iter().collect();
+            out.like = None;
             match &mut out.ty {
                 Ty::Tensor(_, known) => *known = Some(dims),
                 Ty::Other(ty) if matches!(ty.kind, onnx_types::TypeKind::SparseTensor(_)) => {
@@ -71,7 +104,7 @@ impl Cx<'_, '_> {
     /// Says the whole type of an output.
     pub fn set_ty(&mut self, index: usize, ty: impl Into<Ty>) {
         if let Some(out) = self.outs.get_mut(index) {
-            out.ty = ty.into();
+            out.set(ty.into());
         }
     }
 
@@ -100,8 +133,19 @@ impl Cx<'_, '_> {
     ///
     /// [`Stop::Unknown`](super::Stop::Unknown) when the rank is not known.
     pub fn copy_shape(&mut self, input: usize, output: usize) -> super::Outcome {
-        let dims = self.shape(input)?;
-        self.set_shape(output, dims);
+        let table = &self.state.table;
+        let value = self.input(input).filter(|&value| table.dims(value).is_some()).ok_or(Stop::Unknown)?;
+        let Some(out) = self.outs.get_mut(output) else { return Ok(()) };
+        match &mut out.ty {
+            Ty::Tensor(_, dims) => *dims = None,
+            ty @ Ty::Unknown => *ty = Ty::Tensor(ElemType::Undefined, None),
+            Ty::Other(_) => {
+                let dims = self.shape(input)?;
+                self.set_dims(output, dims);
+                return Ok(());
+            }
+        }
+        out.like = Some(value);
         Ok(())
     }
 }

@@ -2,36 +2,53 @@
 
 use std::sync::Arc;
 
+use onnx_ir::ValueId;
 use onnx_schema::{FormalOption, FormalType, Schema, TypeForm, TypeSet};
 use onnx_types::{ElemType, Type};
-use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{MISSING, TYPE_NOT_ALLOWED, TYPES_DIFFER};
+use crate::table::{Kind, Table};
 use crate::ty::Ty;
 
 /// What a type variable stands for at a node.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 enum Binding {
     #[default]
     Free,
     Tensor(ElemType),
-    Other(Arc<Type>),
+    /// The type of this value, which is no dense tensor.
+    Other(ValueId),
 }
 
+/// The greatest number of type variables that an operator has.
+const MAX_VARIABLES: usize = {
+    let schemas = onnx_schema::all();
+    let (mut most, mut at) = (0, 0);
+    while at < schemas.len() {
+        let count = schemas[at].constraints().len();
+        most = if count > most { count } else { most };
+        at += 1;
+    }
+    most
+};
+
 impl Binding {
-    fn of(cx: &Cx<'_, '_>, value: onnx_ir::ValueId) -> Self {
-        if let Some(ty) = cx.state.table.other(value) {
-            return Self::Other(Arc::clone(ty));
+    fn of(cx: &Cx<'_, '_>, value: ValueId) -> Self {
+        match cx.state.table.kind(value) {
+            Kind::Unknown => Self::Free,
+            Kind::Tensor(elem) => Self::Tensor(elem),
+            Kind::Other => Self::Other(value),
         }
-        cx.state.table.elem(value).map_or(Self::Free, Self::Tensor)
     }
 
-    fn ty(&self) -> Ty {
+    fn ty(self, table: &Table) -> Ty {
         match self {
             Self::Free => Ty::Unknown,
-            Self::Tensor(elem) => Ty::Tensor(*elem, None),
-            Self::Other(ty) => Ty::Other(Arc::clone(ty)).without_shape(),
+            Self::Tensor(elem) => Ty::Tensor(elem, None),
+            Self::Other(value) => {
+                table.other(value).map_or(Ty::Unknown, |ty| Ty::Other(Arc::clone(ty)).without_shape())
+            }
         }
     }
 }
@@ -40,26 +57,22 @@ impl Binding {
 pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(schema) = cx.schema else { return Ok(()) };
     count(cx, schema)?;
-    let mut bound: SmallVec<[Binding; 4]> = SmallVec::from_elem(Binding::Free, schema.constraints().len());
+    let checks = cx.state.options.check_types;
+    let mut bound = [Binding::Free; MAX_VARIABLES];
     for index in 0..cx.input_count() {
         let (Some(value), Some(formal)) = (cx.input(index), schema.input_for(index)) else { continue };
-        let free = formal.is_variadic() && !formal.is_homogeneous;
-        let FormalType::Variable(variable) = formal.ty else {
-            if cx.state.options.check_types {
-                check(cx, schema, index, value)?;
-            }
-            continue;
-        };
-        if cx.state.options.check_types {
+        if checks {
             check(cx, schema, index, value)?;
         }
-        if let Some(slot) = bound.get_mut(usize::from(variable)).filter(|_| !free) {
-            let binding = Binding::of(cx, value);
-            match slot {
-                Binding::Free => *slot = binding,
-                known if cx.state.options.check_types => agree(cx, known, &binding, index)?,
-                _ => {}
+        let free = formal.is_variadic() && !formal.is_homogeneous;
+        let FormalType::Variable(variable) = formal.ty else { continue };
+        match bound.get_mut(usize::from(variable)) {
+            Some(slot @ Binding::Free) if !free => *slot = Binding::of(cx, value),
+            Some(&mut known) if checks && !free => {
+                let found = Binding::of(cx, value);
+                agree(cx, known, found, index)?;
             }
+            _ => {}
         }
     }
     fill(cx, schema, &bound);
@@ -89,10 +102,10 @@ fn count(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
 /// Whether the outputs have types that the operator gives.
 pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(schema) = cx.schema else { return Ok(()) };
-    for index in 0..cx.output_count() {
+    for (index, out) in cx.outs.iter().enumerate() {
         let (Some(formal), true) = (schema.output_for(index), cx.has_output(index)) else { continue };
         let allowed = schema.types_of(formal);
-        let fits = match cx.output_ty(index) {
+        let fits = match &out.ty {
             Ty::Unknown | Ty::Tensor(ElemType::Undefined, _) => true,
             Ty::Tensor(elem, _) => allowed.contains_tensor(*elem),
             Ty::Other(ty) => could_be(cx, allowed, ty),
@@ -109,15 +122,17 @@ pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
 fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema, bound: &[Binding]) {
     for (index, out) in cx.outs.iter_mut().enumerate() {
         let Some(formal) = schema.output_for(index) else { continue };
-        let only = |set: TypeSet| set.single().map_or(Ty::Unknown, |id| form(id.form()));
-        out.ty = match formal.ty {
-            FormalType::Concrete(id) => form(id.form()),
-            FormalType::Variable(_) if formal.is_variadic() && !formal.is_homogeneous => continue,
+        match formal.ty {
+            FormalType::Concrete(id) => out.ty = form(id.form()),
+            FormalType::Variable(_) if formal.is_variadic() && !formal.is_homogeneous => {}
             FormalType::Variable(variable) => match bound.get(usize::from(variable)) {
-                None | Some(Binding::Free) => only(schema.types_of(formal)),
-                Some(binding) => binding.ty(),
+                None | Some(Binding::Free) => {
+                    out.ty = schema.types_of(formal).single().map_or(Ty::Unknown, |id| form(id.form()));
+                }
+                Some(&Binding::Tensor(elem)) => out.ty = Ty::Tensor(elem, None),
+                Some(binding) => out.ty = binding.ty(&cx.state.table),
             },
-        };
+        }
     }
 }
 
@@ -135,13 +150,13 @@ fn form(form: &'static TypeForm) -> Ty {
 }
 
 /// Whether an input has a type that the operator takes.
-fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: onnx_ir::ValueId) -> Outcome {
+fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: ValueId) -> Outcome {
     let Some(formal) = schema.input_for(index) else { return Ok(()) };
     let allowed = schema.types_of(formal);
     let fits = match Binding::of(cx, value) {
         Binding::Free => return Ok(()),
         Binding::Tensor(elem) => allowed.contains_tensor(elem),
-        Binding::Other(ty) => could_be(cx, allowed, &ty),
+        Binding::Other(value) => cx.state.table.other(value).is_none_or(|ty| could_be(cx, allowed, ty)),
     };
     if fits {
         return Ok(());
@@ -150,10 +165,10 @@ fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: onnx
     Err(cx.fail(&TYPE_NOT_ALLOWED, format_args!("input {index} `{name}` of {schema} takes {allowed}")))
 }
 
-fn agree(cx: &mut Cx<'_, '_>, known: &Binding, found: &Binding, index: usize) -> Result<(), Stop> {
+fn agree(cx: &mut Cx<'_, '_>, known: Binding, found: Binding, index: usize) -> Result<(), Stop> {
     let same = match (known, found) {
         (Binding::Tensor(known), Binding::Tensor(found)) => known == found,
-        _ => cx.state.compatible(&known.ty(), &found.ty()),
+        _ => cx.state.compatible(&known.ty(&cx.state.table), &found.ty(&cx.state.table)),
     };
     if same {
         return Ok(());

@@ -143,7 +143,7 @@ impl Cx<'_, '_> {
     pub(crate) fn set_known(&mut self, index: usize, known: Known) {
         if let Some(out) = self.outs.get_mut(index) {
             if !known.ty.is_unknown() {
-                out.ty = known.ty;
+                out.set(known.ty);
             }
             out.content = known.content;
         }

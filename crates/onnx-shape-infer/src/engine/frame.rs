@@ -6,6 +6,7 @@ use onnx_ir::{Attribute, GraphId, Model, NodeId};
 use onnx_types::{ExprId, Symbol};
 
 use super::control::Control;
+use crate::table::Table;
 
 /// The versions of the domains in force, as imported.
 pub(super) type Opsets = Rc<[(Symbol, i64)]>;
@@ -21,8 +22,9 @@ pub(super) struct Scope<'m> {
 }
 
 enum Order {
-    /// The graph is sorted: along its links.
-    Linked(Option<NodeId>),
+    /// Along the links of the graph, of which so many have been followed. Nodes in a circle can be visited in no order that
+    /// has all inputs; the order of the file serves then, and is not watched any more.
+    Linked { next: Option<NodeId>, done: usize, is_watched: bool },
     /// In the order that data flow asks for.
     Listed(std::vec::IntoIter<NodeId>),
 }
@@ -43,11 +45,7 @@ pub(super) struct Frame<'m> {
 
 impl<'m> Frame<'m> {
     pub(super) fn new(model: &Model, graph: GraphId, scope: Scope<'m>) -> Self {
-        // Nodes in a circle can be visited in no order that has all inputs; the order of the file serves.
-        let order = match if model.is_sorted(graph) { None } else { model.sorted_nodes(graph).ok() } {
-            Some(nodes) => Order::Listed(nodes.into_iter()),
-            None => Order::Linked(model.graph(graph).first()),
-        };
+        let order = Order::Linked { next: model.graph(graph).first(), done: 0, is_watched: true };
         let Scope { opsets, args, call } = scope;
         Self { graph, order, current: None, opsets, args, call, control: None, sizes: Vec::new() }
     }
@@ -67,11 +65,27 @@ impl<'m> Frame<'m> {
         }
     }
 
-    pub(super) fn next(&mut self, model: &Model) -> Option<NodeId> {
+    /// Goes on to the next node; `table` holds what was found in this visit of the graph.
+    ///
+    /// Nearly all graphs are sorted, so this is not asked beforehand, which would be a walk over all nodes and inputs. The
+    /// first node that stands before one that it needs shows that the graph is not; up to there, the order is the same.
+    pub(super) fn next(&mut self, model: &Model, table: &Table) -> Option<NodeId> {
+        if let Order::Linked { next: Some(node), done, is_watched: is_watched @ true } = &mut self.order
+            && !is_ready(model, table, *node)
+        {
+            match model.sorted_nodes(self.graph) {
+                Ok(mut nodes) => {
+                    nodes.drain(..(*done).min(nodes.len()));
+                    self.order = Order::Listed(nodes.into_iter());
+                }
+                Err(_) => *is_watched = false,
+            }
+        }
         self.current = match &mut self.order {
-            Order::Linked(next) => {
+            Order::Linked { next, done, .. } => {
                 let node = *next;
                 *next = node.and_then(|node| model.node(node).next());
+                *done = done.saturating_add(1);
                 node
             }
             Order::Listed(nodes) => nodes.next(),
@@ -93,4 +107,17 @@ impl<'m> Frame<'m> {
     pub(super) fn opset(&self, domain: Symbol) -> Option<i64> {
         self.opsets.iter().rev().find(|&&(known, _)| known == domain).map(|&(_, version)| version)
     }
+}
+
+/// Whether all nodes whose outputs a node needs stand before it. A value that something is known about was visited.
+fn is_ready(model: &Model, table: &Table, node: NodeId) -> bool {
+    let record = model.node(node);
+    if record.inputs().flatten().all(|value| table.contains(value)) && record.nested_graphs().next().is_none()
+    {
+        return true;
+    }
+    let order = model.order_key(node);
+    let mut is_ready = true;
+    model.for_each_predecessor(node, |producer| is_ready &= model.order_key(producer) < order);
+    is_ready
 }

@@ -119,7 +119,7 @@ impl<'m> Engine<'m> {
         while self.frames.len() > depth
             && let Some(frame) = self.frames.last_mut()
         {
-            match frame.next(self.state.model) {
+            match frame.next(self.state.model, &self.state.table) {
                 Some(node) if self.left > 0 => {
                     self.left -= 1;
                     self.visit(node);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use onnx_diag::Quoted;
-use onnx_ir::{FunctionId, Node, NodeId};
+use onnx_ir::{FunctionId, Node, NodeId, ValueId};
 use onnx_schema::{Schema, lookup};
 use slotmap::SecondaryMap;
 
@@ -12,6 +12,7 @@ use super::call::Memo;
 use super::control::{Control, Step};
 use super::frame::{Frame, Scope};
 use crate::cx::{Cx, Out, Outcome, Stop};
+use crate::facts::Facts;
 use crate::fault::NOT_IMPORTED;
 use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
@@ -85,7 +86,7 @@ impl<'m> Engine<'m> {
             // What contradicts itself says nothing about sizes.
             Err(Stop::Failed) => outs.iter_mut().for_each(|out| {
                 out.content = None;
-                out.ty = out.ty.without_shape();
+                out.set(out.ty.without_shape());
             }),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
@@ -173,10 +174,16 @@ impl<'m> Engine<'m> {
         outs.resize_with(node.outputs().len(), Out::default);
         for (&value, out) in node.outputs().iter().zip(outs) {
             let Some(value) = value else { continue };
+            if let Some(like) = out.like
+                && self.finish_like(value, out, like)
+            {
+                continue;
+            }
+            out.settle(&self.state.table);
             self.merge_declared(id, value, out);
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
                 self.state.materialize(value, dims);
-                note_sizes(&mut self.state, self.frames.as_mut_slice(), dims);
+                note_sizes(&mut self.state.facts, self.frames.as_mut_slice(), dims);
             }
             let content = out.content.take().filter(|content| holds(&out.ty, content.len()));
             self.state.table.set(value, &out.ty);
@@ -185,13 +192,29 @@ impl<'m> Engine<'m> {
             }
         }
     }
+
+    /// The same for an output without elements that has the shape of another value, unless something is declared about it.
+    fn finish_like(&mut self, value: ValueId, out: &Out, like: ValueId) -> bool {
+        let Ty::Tensor(elem, None) = out.ty else { return false };
+        // What a function declares does not count; see there.
+        let is_declared = self.state.call == 0 && self.state.model.value(value).shared_ty().is_some();
+        if is_declared || out.content.is_some() || !self.state.table.set_like(value, elem, like) {
+            return false;
+        }
+        if self.state.table.content(value).is_some() {
+            self.state.table.set_content(value, None);
+        }
+        let dims = self.state.table.dims(value).unwrap_or_default();
+        note_sizes(&mut self.state.facts, self.frames.as_mut_slice(), dims);
+        true
+    }
 }
 
 /// Notes the expressions that are sizes, for the graph that is open.
-fn note_sizes(state: &mut super::state::State<'_>, frames: &mut [Frame<'_>], dims: &[onnx_types::Dim]) {
+fn note_sizes(facts: &mut Facts, frames: &mut [Frame<'_>], dims: &[onnx_types::Dim]) {
     for &dim in dims {
         if let onnx_types::Dim::Expr(size) = dim
-            && state.facts.add_size(size)
+            && facts.add_size(size)
             && let [_, .., frame] = frames
         {
             frame.sizes.push(size);
@@ -287,7 +310,8 @@ impl Cx<'_, '_> {
     /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
     fn wants_content(&self) -> bool {
         let limit = self.state.options.limits.content;
-        let small = |out: &Out| match out.ty.dims() {
+        let table = &self.state.table;
+        let small = |out: &Out| match out.like.map_or_else(|| out.ty.dims(), |like| table.dims(like)) {
             Some(dims) => count(dims).is_some_and(|count| count <= limit),
             None => false,
         };

@@ -18,6 +18,6 @@ fn eye_like(cx: &mut Cx<'_, '_>) -> Outcome {
         }
     }
     let dims = cx.shape_of_rank(0, 2)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -12,6 +12,6 @@ fn det(cx: &mut Cx<'_, '_>) -> Outcome {
     if let (Some(columns), Some(rows)) = (dims.pop(), dims.pop()) {
         cx.same(rows, columns, "the sizes of a square matrix")?;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

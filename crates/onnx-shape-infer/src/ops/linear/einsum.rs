@@ -192,7 +192,7 @@ fn result(cx: &mut Cx<'_, '_>, sizes: &Sizes, wanted: &[Part]) -> Outcome {
         }
     }
     if !has_unknown_rank {
-        cx.set_shape(0, dims);
+        cx.set_dims(0, dims);
     }
     Ok(())
 }

@@ -45,6 +45,6 @@ fn product(cx: &mut Cx<'_, '_>, left: usize, right: usize) -> Outcome {
     let mut dims = cx.broadcast(&left, &right)?;
     dims.extend(row);
     dims.extend(column);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -18,6 +18,6 @@ fn along(cx: &mut Cx<'_, '_>, default: i64) -> Outcome {
     let dims = cx.shape_of_min_rank(0, 1)?;
     let axis = cx.int_or(attr::AXIS, default)?;
     cx.axis(axis, dims.len())?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -22,6 +22,6 @@ fn swiglu(cx: &mut Cx<'_, '_>) -> Outcome {
     for (dim, size) in dims.iter_mut().zip(linear) {
         *dim = cx.same(*dim, size, "the sizes of the inputs")?;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

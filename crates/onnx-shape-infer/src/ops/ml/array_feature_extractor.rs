@@ -21,6 +21,6 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
         dims.push(Dim::Known(1));
     }
     dims.push(count);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -17,6 +17,6 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let mut dims = cx.shape(0)?;
     dims.push(size(texts.max(ints)));
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) const RULES: OpRules =
 fn like_statistics(cx: &mut Cx<'_, '_>) -> Outcome {
     for output in 1..5 {
         if let Ok(dims) = cx.shape(3) {
-            cx.set_shape(output, dims);
+            cx.set_dims(output, dims);
         }
     }
     cx.copy_shape(0, 0)
@@ -57,6 +57,6 @@ fn normalize(cx: &mut Cx<'_, '_>, outputs: usize) -> Outcome {
     if let Some(size) = dims.get_mut(1) {
         *size = channels;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

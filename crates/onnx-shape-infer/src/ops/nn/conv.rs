@@ -95,7 +95,7 @@ pub(super) fn with_bias(cx: &mut Cx<'_, '_>, bias: usize, channels: Dim) -> Outc
 
 fn convolve(cx: &mut Cx<'_, '_>, weights: usize, bias: usize) -> Outcome {
     let dims = result(cx, weights, bias)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

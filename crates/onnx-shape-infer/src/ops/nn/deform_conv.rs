@@ -27,7 +27,7 @@ fn deform(cx: &mut Cx<'_, '_>) -> Outcome {
         }
     }
     offsets_fit(cx, &dims)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -14,6 +14,6 @@ fn collapse(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut dims = cx.shape(0)?;
     // The reference says nothing of fewer than two dimensions, and no runtime takes them.
     dims.get_mut(2..).ok_or(Stop::Unknown)?.fill(Dim::Known(1));
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

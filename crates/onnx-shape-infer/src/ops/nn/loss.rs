@@ -18,7 +18,7 @@ pub(super) const SOFTMAX_CROSS_ENTROPY_LOSS: OpRules =
 
 fn with_probabilities(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Ok(dims) = cx.shape(0) {
-        cx.set_shape(1, dims);
+        cx.set_dims(1, dims);
     }
     let each = cx.shape(1).ok().or_else(|| {
         let mut scores = cx.shape(0).ok()?;

@@ -46,6 +46,6 @@ fn given(cx: &mut Cx<'_, '_>, rank: usize) -> Outcome {
         return Err(cx.fail(&BAD_VALUE, message));
     }
     let dims: Dims = sizes.iter().map(|&size| not_negative(cx, size)).collect::<Outcome<_>>()?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -32,7 +32,7 @@ fn by_channel(cx: &mut Cx<'_, '_>) -> Outcome {
             }
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -64,6 +64,6 @@ fn pool(cx: &mut Cx<'_, '_>, dilates: bool, rounding: Rounding) -> Outcome {
     let mut dims: Dims = [at(&input, 0), at(&input, 1)].into_iter().chain(spatial).collect();
     cx.name_sizes(0, &mut dims);
     cx.set_shape(1, dims.clone());
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -25,6 +25,6 @@ fn rotate(cx: &mut Cx<'_, '_>) -> Outcome {
             );
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

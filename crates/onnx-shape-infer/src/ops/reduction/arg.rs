@@ -26,6 +26,6 @@ fn arg(cx: &mut Cx<'_, '_>) -> Outcome {
             *dim = Dim::Known(1);
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

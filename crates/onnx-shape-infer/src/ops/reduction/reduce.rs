@@ -61,7 +61,7 @@ fn reduce(cx: &mut Cx<'_, '_>, axes: Param) -> Outcome {
         (true, false) => None,
     });
     let dims: SmallVec<[Dim; 6]> = dims.collect();
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -36,6 +36,6 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
             *dim = Dim::Unknown;
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -61,7 +61,7 @@ fn transform(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Outcome {
         if one_sided || cx.has_input(1) {
             dims.iter_mut().rev().skip(1).for_each(|size| *size = Dim::Unknown);
         }
-        cx.set_shape(0, dims);
+        cx.set_dims(0, dims);
         return Ok(());
     };
     let at = cx.axis(axis, rank)?;
@@ -69,7 +69,7 @@ fn transform(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Outcome {
         return Err(cx.fail(&AXIS_OUT_OF_RANGE, format_args!("axis {axis} is that of the parts of a number")));
     }
     along(cx, &mut dims, at, one_sided, inverse)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

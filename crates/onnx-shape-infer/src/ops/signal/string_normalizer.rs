@@ -39,6 +39,6 @@ fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
     {
         *count = Dim::Unknown;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -15,6 +15,6 @@ fn split(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut dims = cx.shape(0)?;
     cx.set_shape(1, dims.clone());
     dims.push(Dim::Unknown);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

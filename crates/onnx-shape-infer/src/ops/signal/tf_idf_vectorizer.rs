@@ -25,6 +25,6 @@ fn count(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(last) = dims.last_mut() {
         *last = counts;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -24,6 +24,6 @@ fn affine_grid(cx: &mut Cx<'_, '_>) -> Outcome {
         dims.push(if cx.is_size(size) { size } else { Dim::Unknown });
     }
     dims.push(coordinates);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -37,6 +37,6 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
             *slot = if cx.is_size(size) { size } else { Dim::Unknown };
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -33,7 +33,7 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     for size in image {
         dims.push(if cx.is_size(size) { size } else { Dim::Unknown });
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

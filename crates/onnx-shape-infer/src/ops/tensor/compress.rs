@@ -33,7 +33,7 @@ fn compress(cx: &mut Cx<'_, '_>) -> Outcome {
                     *slot = count;
                 }
             }
-            cx.set_shape(0, dims);
+            cx.set_dims(0, dims);
         }
         None => {
             let all = cx.product(&dims);

@@ -37,7 +37,7 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
             };
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -31,6 +31,6 @@ fn expand(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let dims = cx.shape(0)?;
     let dims = cx.broadcast(&dims, &wanted)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

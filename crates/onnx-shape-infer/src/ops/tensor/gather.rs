@@ -31,7 +31,7 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
     let indices = cx.shape(1)?;
     let after = rest.iter().skip(1);
     let dims: Dims = before.iter().chain(&indices).chain(after).copied().collect();
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -52,7 +52,7 @@ fn gather_nd(cx: &mut Cx<'_, '_>, batch: i64) -> Outcome {
         }
     }
     dims.extend_from_slice(inner);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

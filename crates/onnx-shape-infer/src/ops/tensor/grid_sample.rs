@@ -34,7 +34,7 @@ fn grid_sample(cx: &mut Cx<'_, '_>) -> Outcome {
         channels,
     ]);
     dims.extend_from_slice(spatial);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -30,7 +30,7 @@ fn one_hot(cx: &mut Cx<'_, '_>) -> Outcome {
         _ => Dim::Unknown,
     };
     dims.insert(axis, depth);
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

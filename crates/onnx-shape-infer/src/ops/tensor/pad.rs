@@ -59,7 +59,7 @@ fn pad(cx: &mut Cx<'_, '_>, numbers: Param) -> Outcome {
             return Err(cx.fail(&NEGATIVE_SIZE, format_args!("axis {axis} would have the size {size}")));
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

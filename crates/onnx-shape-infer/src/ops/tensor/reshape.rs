@@ -76,7 +76,7 @@ fn reshape(cx: &mut Cx<'_, '_>, wanted: &[Dim], copies: bool) -> Outcome {
     if let (Some(input), true) = (&input, unknown <= 1) {
         settle(cx, input, &mut dims, rest)?;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

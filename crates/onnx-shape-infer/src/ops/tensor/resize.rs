@@ -120,7 +120,7 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
             *slot = if size != Dim::Known(0) && cx.is_size(size) { size } else { Dim::Unknown };
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -172,7 +172,7 @@ fn scale_axes(cx: &mut Cx<'_, '_>, input: usize, axes: &[usize]) -> Outcome {
             *slot = scaled(cx, *slot, scale);
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -14,6 +14,6 @@ fn reverse(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.rank(1).is_ok_and(|rank| rank != 1) {
         return Err(cx.fail(&WRONG_RANK, "the lengths must be a vector"));
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

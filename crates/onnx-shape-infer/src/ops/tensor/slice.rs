@@ -134,7 +134,7 @@ fn slice(cx: &mut Cx<'_, '_>, read: fn(&mut Cx<'_, '_>) -> Outcome<Cuts>) -> Out
             *slot = size;
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -23,6 +23,6 @@ fn tensor_scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.rank(2).is_ok_and(|rank| rank != 1) {
         return Err(cx.fail(&WRONG_RANK, "the write indices must be a vector"));
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

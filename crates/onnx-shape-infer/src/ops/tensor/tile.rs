@@ -26,7 +26,7 @@ fn along_axis(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(slot) = dims.get_mut(axis) {
         *slot = size;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -43,7 +43,7 @@ fn tile(cx: &mut Cx<'_, '_>) -> Outcome {
     for (dim, times) in dims.iter_mut().zip(repeats) {
         *dim = repeated(cx, *dim, times)?;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ pub(super) const RULES: OpRules = infer(op::TRILU, &[since(14, trilu)]).values(&
 
 fn trilu(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = cx.shape_of_min_rank(0, 2)?;
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 

@@ -42,7 +42,7 @@ fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(slot) = dims.get_mut(at) {
         *slot = count;
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     for (output, size) in [(1, count), (2, all), (3, count)] {
         cx.set_shape(output, [size]);
     }

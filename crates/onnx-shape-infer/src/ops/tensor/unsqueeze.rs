@@ -37,6 +37,6 @@ fn unsqueeze(cx: &mut Cx<'_, '_>, param: Param) -> Outcome {
         .into_iter()
         .map(|named| if named { Dim::Known(1) } else { sizes.next().unwrap_or_default() })
         .collect();
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

@@ -26,7 +26,7 @@ fn height_and_width(cx: &mut Cx<'_, '_>) -> Outcome {
             *slot = scaled(cx, *slot, Elem::number(f64::from(scale)));
         }
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }
 
@@ -46,6 +46,6 @@ fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
     for (dim, &scale) in dims.iter_mut().zip(scales) {
         *dim = scaled(cx, *dim, Elem::number(f64::from(scale)));
     }
-    cx.set_shape(0, dims);
+    cx.set_dims(0, dims);
     Ok(())
 }

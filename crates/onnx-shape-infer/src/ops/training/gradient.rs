@@ -13,7 +13,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let count = cx.texts(attr::XS)?.unwrap_or(0);
     for index in 0..count.min(cx.output_count()) {
         if let Ok(dims) = cx.shape(index) {
-            cx.set_shape(index, dims);
+            cx.set_dims(index, dims);
         }
     }
     Ok(())
