@@ -7,3 +7,4 @@ pub mod hostile;
 pub mod models;
 pub mod operators;
 pub mod properties;
+pub mod smithed;

@@ -25,7 +25,7 @@ pub(crate) fn is_choice(name: Symbol, string: &[u8], choice: &str) -> bool {
 }
 
 /// What a string attribute of an operator can be; `None` where the documentation fixes nothing.
-pub(crate) fn choices(schema: &Schema, name: Symbol) -> Option<&'static [&'static str]> {
+pub fn choices(schema: &Schema, name: Symbol) -> Option<&'static [&'static str]> {
     let rows = rows(name).iter().filter(|row| row.ops.contains(&schema.op()));
     let row = rows.filter(|row| row.since <= schema.since_version()).max_by_key(|row| row.since)?;
     Some(row.values).filter(|values| !values.is_empty())

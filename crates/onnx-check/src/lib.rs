@@ -82,10 +82,12 @@ mod testing;
 use onnx_diag::Sink;
 use onnx_ir::Model;
 
+pub use choices::choices as attribute_choices;
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix};
 pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
+pub use ranges::range as attribute_range;
 pub use rules::RULES;
 
 /// Finds everything that is wrong with a model.

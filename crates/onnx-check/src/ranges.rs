@@ -6,7 +6,7 @@ use onnx_schema::{attr, op};
 use onnx_types::Symbol;
 
 /// What an integer attribute, or every entry of a list, can be; `None` where nothing is fixed. No version changes these.
-pub(crate) fn range(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
+pub fn range(op: Symbol, name: Symbol) -> Option<RangeInclusive<i64>> {
     let least = match name {
         attr::STRIDES | attr::DILATIONS | attr::KERNEL_SHAPE if is_window(op) => 1,
         attr::STRIDES | attr::DILATIONS if op == op::COL2IM => 1,

@@ -28,7 +28,8 @@ Examples:
   onnx print model.onnx                  what does it compute?
   onnx convert model.onnx model.json     the same in another format
   onnx explain value-defined-twice       what does this finding mean?
-  onnx ops show Resize                   what does this operator take?";
+  onnx ops show Resize                   what does this operator take?
+  onnx smith --seed 7 -o model.onnx      a valid model that nobody has seen";
 
 /// Look at ONNX models, check them, and convert between their formats.
 #[derive(Debug, Parser)]
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Look up operators, and write operator sets as documents.
     Ops(OpsArgs),
+    /// Make a valid model from a number, to test readers of models with.
+    Smith(SmithArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
 }
@@ -364,6 +367,39 @@ pub(crate) struct ConvertArgs {
     pub(crate) checksum: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+const SMITH_EXAMPLES: &str = "\
+The same numbers make the same model, with any release that knows the same operators.
+
+Examples:
+  onnx smith --seed 7 -o model.onnx
+  onnx smith --seed 7 --nodes 50 --opset 17 -o model.onnxtxt
+  onnx smith --op Conv --opset 11 -o conv.onnx
+  for seed in $(seq 100); do onnx smith --seed $seed -o - | my-reader || echo $seed; done";
+
+/// Arguments of `onnx smith`.
+#[derive(Debug, Args)]
+#[command(after_help = SMITH_EXAMPLES)]
+pub(crate) struct SmithArgs {
+    /// The number that all choices come from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// How many nodes the main graph is to have; fewer are made where not so many fit.
+    #[arg(long, value_name = "K", default_value_t = 8)]
+    pub(crate) nodes: usize,
+    /// The version of the ONNX operators; without this, the seed chooses one.
+    #[arg(long, value_name = "V")]
+    pub(crate) opset: Option<i64>,
+    /// An operator that is to be in the model, such as `Conv` or `ai.onnx.ml.Scaler`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Option<String>,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output_file: PathBuf,
+    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
 }
 
 const PRINT_EXAMPLES: &str = "\

@@ -25,6 +25,7 @@ mod print;
 mod progress;
 mod rules;
 mod size;
+mod smith;
 mod store;
 mod syntax;
 mod tensors;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args, &mut out),
         Command::Explain(args) => explain::run(args, &mut out),
         Command::Ops(args) => ops::run(args, &mut out),
+        Command::Smith(args) => smith::run(args, &mut out),
         Command::Completions(args) => completions::run(args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {

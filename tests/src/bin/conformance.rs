@@ -13,13 +13,15 @@ use onnx_tests::conformance::{bundle, html, suites};
 const HELP: &str = "\
 cargo xtask conformance [--suite NAME] [--corpus PATH] [--models PATH] [--case ID] [--jobs N] [--list N]
 
-  --suite NAME   only this suite: roundtrip, text, check, infer, models or execution
+  --suite NAME   only this suite: roundtrip, text, check, infer, models, execution or
+                 smith
   --corpus PATH  recorded cases of the reference: a folder with manifest*.jsonl and blobs, or its archives
   --models PATH  models: a folder of .onnx files, or .tar.zst archives of them
   --case ID      only the cases whose identifier contains ID
   --op NAME      in the suites infer and models: only what is found at nodes of this operator
   --trust-defaults  in the suite infer: initializers that are inputs, too, count as constants, as in the reference
   --runs FILE    in the suite execution: what tests/conformance/execute.py wrote down of runs of the cases
+  --count N      in the suite smith: how many models are generated; 300 by default
   --jobs N       look at N cases at once; as many as there are processors by default
   --list N       list up to N failures of each kind; 10 by default
   --program PATH the program `onnx`, which is asked the same questions; `cargo xtask conformance --cli` gives it
@@ -98,6 +100,7 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
             "--runs" => parsed.data.runs = Some(existing(value)?),
             "--op" => parsed.data.op = Some(value.clone()),
             "--case" => parsed.options.only = Some(value.clone()),
+            "--count" => parsed.data.count = Some(number()?),
             "--jobs" => parsed.options.jobs = number()?,
             "--list" => parsed.list = number()?,
             _ => return Err(format!("there is no argument `{name}`\n\n{HELP}")),

@@ -21,6 +21,8 @@ pub struct Data {
     pub runs: Option<PathBuf>,
     /// Whether inference takes initializers that are inputs, too, as constants.
     pub trust_defaults: bool,
+    /// How many models are generated, where not as many as usual.
+    pub count: Option<usize>,
     /// The only operator that suites about operators look at.
     pub op: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! The reference's parser of text, in processes of the Python interpreter that `ONNX_PYTHON` names, or else `python3`.
+//! The reference, in processes of the Python interpreter that `ONNX_PYTHON` names, or else `python3`. A script in
+//! `tests/conformance` answers questions there.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -8,25 +9,25 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The version that we agree with.
 const VERSION: &str = "1.23.2";
 
-/// What the reference makes of a text.
+/// What the reference makes of a question.
 pub enum Answer {
-    /// The message that it stands for.
+    /// The answer: for a text, the message that it stands for.
     Message(Vec<u8>),
     /// Why it is refused.
     Refused(String),
 }
 
 /// The reference, which may not be at hand.
-#[derive(Default)]
 pub struct Reference {
+    script: &'static str,
     absent: OnceLock<Option<String>>,
-    /// Processes that wait for a text.
+    /// Processes that wait for a question.
     idle: Mutex<Vec<Process>>,
 }
 
 struct Process {
     child: Child,
-    texts: ChildStdin,
+    questions: ChildStdin,
     answers: ChildStdout,
 }
 
@@ -39,9 +40,15 @@ impl Drop for Process {
 }
 
 impl Reference {
+    /// The reference as a script of `tests/conformance` asks it.
+    #[must_use]
+    pub const fn new(script: &'static str) -> Self {
+        Self { script, absent: OnceLock::new(), idle: Mutex::new(Vec::new()) }
+    }
+
     /// Why the reference cannot be asked, if so.
     pub fn absent(&self) -> Option<&str> {
-        let absent = self.absent.get_or_init(|| match Process::start() {
+        let absent = self.absent.get_or_init(|| match Process::start(self.script) {
             Ok(process) => {
                 self.give_back(process);
                 None
@@ -51,15 +58,15 @@ impl Reference {
         absent.as_deref()
     }
 
-    /// Parses a model.
+    /// Asks a question of the script, such as a text to parse.
     ///
     /// # Errors
     ///
     /// When the process cannot be started, or ends without an answer.
-    pub fn parse_model(&self, text: &str) -> Result<Answer, String> {
+    pub fn ask(&self, question: &[u8]) -> Result<Answer, String> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut process = idle.map_or_else(Process::start, Ok)?;
-        let answer = process.ask(text).map_err(|error| format!("the process ended: {error}"))?;
+        let mut process = idle.map_or_else(|| Process::start(self.script), Ok)?;
+        let answer = process.ask(question).map_err(|error| format!("the process ended: {error}"))?;
         self.give_back(process);
         Ok(answer)
     }
@@ -70,17 +77,17 @@ impl Reference {
 }
 
 impl Process {
-    fn start() -> Result<Self, String> {
+    fn start(script: &str) -> Result<Self, String> {
         let python = std::env::var("ONNX_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/parse_text.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance").join(script);
         let mut command = Command::new(&python);
         command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child =
             command.spawn().map_err(|error| format!("`{python}` could not be started: {error}"))?;
-        let (Some(texts), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(questions), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the process has no pipes".to_owned());
         };
-        let mut process = Self { child, texts, answers };
+        let mut process = Self { child, questions, answers };
         match process.answer() {
             Ok(Answer::Message(version)) if version == VERSION.as_bytes() => Ok(process),
             Ok(Answer::Message(version)) => {
@@ -91,10 +98,10 @@ impl Process {
         }
     }
 
-    fn ask(&mut self, text: &str) -> io::Result<Answer> {
-        self.texts.write_all(&(text.len() as u64).to_le_bytes())?;
-        self.texts.write_all(text.as_bytes())?;
-        self.texts.flush()?;
+    fn ask(&mut self, question: &[u8]) -> io::Result<Answer> {
+        self.questions.write_all(&(question.len() as u64).to_le_bytes())?;
+        self.questions.write_all(question)?;
+        self.questions.flush()?;
         self.answer()
     }
 

@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-check", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
     (
         "onnx-cli",
         &[
@@ -29,6 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-text",
             "onnx-check",
             "onnx-shape-infer",
+            "onnx-smith",
         ],
     ),
 ];

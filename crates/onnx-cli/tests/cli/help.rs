@@ -3,8 +3,19 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 10] =
-    ["check", "info", "infer", "convert", "print", "parse", "fmt", "verify", "explain", "completions"];
+const SUBCOMMANDS: [&str; 11] = [
+    "check",
+    "info",
+    "infer",
+    "convert",
+    "print",
+    "parse",
+    "fmt",
+    "verify",
+    "explain",
+    "smith",
+    "completions",
+];
 
 #[test]
 fn every_help_has_an_example() {

@@ -15,4 +15,5 @@ mod info;
 mod models;
 mod ops;
 mod run;
+mod smith;
 mod text;

@@ -37,7 +37,8 @@ pub(super) fn check(
         outcome.counts.push("compat too large".to_owned());
         return Ok(());
     }
-    let answer = reference.parse_model(&printed.text).map_err(|error| Failure::new("compat-crash", error))?;
+    let answer =
+        reference.ask(printed.text.as_bytes()).map_err(|error| Failure::new("compat-crash", error))?;
     let theirs = match answer {
         Answer::Message(bytes) => message(&bytes)?,
         Answer::Refused(complaint) => {

@@ -109,7 +109,7 @@ fn bindings(run: &Value) -> String {
 }
 
 /// The first fact of a strength that does not hold for the sizes of a run. What cannot be computed holds.
-fn broken(
+pub(super) fn broken(
     model: &Model,
     inference: &Inference,
     look: &Look<'_>,

@@ -7,6 +7,7 @@ pub mod infer;
 pub mod models;
 mod observed;
 pub mod roundtrip;
+pub mod smith;
 pub mod text;
 
 use super::runner::Suite;
@@ -24,5 +25,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(infer::InferSuite::default()),
         Box::new(models::ModelsSuite::default()),
         Box::new(execution::ExecutionSuite::default()),
+        Box::new(smith::SmithSuite::default()),
     ])
 }

@@ -65,7 +65,13 @@ impl TextSuite {
         let schema = Schema::load()?;
         let model = schema.find("ModelProto").ok_or("the descriptors have no `ModelProto`")?;
         let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).map_err(|error| error.to_string())?;
-        Ok(Self { schema, model, pool, recorded: Mutex::default(), reference: Reference::default() })
+        Ok(Self {
+            schema,
+            model,
+            pool,
+            recorded: Mutex::default(),
+            reference: Reference::new("parse_text.py"),
+        })
     }
 
     /// Prints and parses the model in a file; `false` where the file is no model that can be written.

@@ -1,0 +1,153 @@
+//! A generator of valid ONNX models, deterministic from bytes, with a shrinker.
+//!
+//! # What it makes
+//!
+//! [`generate`] makes a model from bytes, and [`from_seed`] from a number. The same bytes make the same model. It may have
+//! any operator at any version, bodies of `If`, `Loop`, `Scan` and `SequenceMap` that use values from outside, functions
+//! with overloads and defaults of attributes, dimension variables, every element type, sequences, optionals and maps,
+//! constants in each field that can hold them, documentation and metadata.
+//!
+//! ```
+//! use onnx_check::{CheckOptions, check};
+//! use onnx_smith::{Options, from_seed, shrink};
+//!
+//! let made = from_seed(7, &Options::default().with_nodes(12));
+//! assert!(!check(&made.model, &CheckOptions::default()).has_errors());
+//! assert_eq!(made.model.listing(made.model.main_graph()).to_string(), {
+//!     let again = from_seed(7, &Options::default().with_nodes(12)).model;
+//!     again.listing(again.main_graph()).to_string()
+//! });
+//!
+//! // The least that still has as many nodes as three.
+//! let small = shrink(&made.model, |model| model.node_count() >= 3);
+//! assert_eq!(small.node_count(), 3);
+//! ```
+//!
+//! # How
+//!
+//! Node by node. A **scope** is a graph that nodes are added to: the main graph, a body, a function. It has a pool of values
+//! with what inference knows of them. To add a node, an operator is chosen among those of the imported operator sets, and a
+//! **draft** of it is filled in: operands come from the pool where their types and sizes fit, or are new inputs and
+//! constants. Then the node is made, inferred and checked; if there is anything to say against it, it goes again. [`Stats`]
+//! tell how often that happened to each operator.
+//!
+//! What an operator takes is in its schema. How operands fit together, such as the channels of `Conv`, is said by
+//! **recipes**, one for each family; most operators need none.
+//!
+//! # Shrinking
+//!
+//! [`shrink`] takes things away from a model while something holds of it: what is left shows why.
+//!
+//! # What it is not for
+//!
+//! Models that are wrong: mutations of bytes and texts make those. It runs nothing, reads and writes no files, and its
+//! models compute nothing of interest.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod choices;
+mod draft;
+mod elements;
+mod finish;
+mod functions;
+mod recipes;
+mod shrink;
+mod smith;
+mod stats;
+
+use onnx_ir::Model;
+use onnx_schema::SchemaId;
+
+pub use shrink::shrink;
+pub use stats::Stats;
+
+/// What to make.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// How many nodes the main graph is to have, besides those of constants. 8 by default. Fewer are made when the bytes
+    /// are used up, or when too many proposals were refused.
+    pub nodes: usize,
+    /// The version of the ONNX operators; by default the bytes choose one.
+    pub opset: Option<i64>,
+    /// An operator of one version that is to be in the model: it is tried first, and several times. By default there is
+    /// none, and the bytes choose.
+    pub schema: Option<SchemaId>,
+    /// Whether inputs may have dimension variables. True by default.
+    pub symbolic: bool,
+    /// Whether there may be functions. True by default.
+    pub functions: bool,
+    /// Whether there may be documentation, metadata and the like. True by default.
+    pub decorations: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nodes: 8, opset: None, schema: None, symbolic: true, functions: true, decorations: true }
+    }
+}
+
+impl Options {
+    /// The same for so many nodes.
+    #[must_use]
+    pub const fn with_nodes(mut self, nodes: usize) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// The same with this version of the ONNX operators.
+    #[must_use]
+    pub const fn with_opset(mut self, opset: i64) -> Self {
+        self.opset = Some(opset);
+        self
+    }
+
+    /// The same with a node of this schema.
+    #[must_use]
+    pub const fn with_schema(mut self, schema: SchemaId) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+}
+
+/// A generated model.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The model.
+    pub model: Model,
+    /// Which operators were tried for it.
+    pub stats: Stats,
+}
+
+/// How often an operator that was asked for is tried.
+const TRIES: usize = 12;
+
+/// How many bytes of noise a node needs at most, all in all.
+const BYTES_FOR_NODE: usize = 256;
+
+/// Makes a model from bytes: the same bytes and options make the same model.
+#[must_use]
+pub fn generate(bytes: &[u8], options: &Options) -> Made {
+    let mut smith = smith::Smith::new(bytes, options.clone());
+    let mut nodes = options.nodes;
+    if options.functions {
+        smith.make_functions();
+    }
+    if let Some(schema) = options.schema {
+        // Something to work with comes first.
+        smith.fill(nodes / 3);
+        let is_made = (0..TRIES).any(|_| smith.operator(schema.schema()).is_some());
+        nodes = nodes.saturating_sub(nodes / 3 + usize::from(is_made));
+    }
+    smith.fill(nodes);
+    smith.finish();
+    smith.model.settle_names();
+    Made { model: smith.model, stats: smith.stats }
+}
+
+/// Makes a model from a number: from as many bytes as its nodes need.
+#[must_use]
+pub fn from_seed(seed: u64, options: &Options) -> Made {
+    let len = options.nodes.saturating_add(12).saturating_mul(BYTES_FOR_NODE);
+    generate(&choices::noise(seed, len), options)
+}
