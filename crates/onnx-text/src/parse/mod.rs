@@ -123,6 +123,7 @@ fn parse<'a, T>(
         holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         seen: 0,
+        exhausted: false,
         depth: 0,
     };
     let length = text.len() as u64;
@@ -185,6 +186,8 @@ struct Parser<'a> {
     positions: Positions,
     /// Up to where names have been looked at ahead.
     seen: usize,
+    /// Whether a search for a place to go on at has come to the end of the text.
+    exhausted: bool,
     /// How many graphs and types are open.
     depth: u32,
 }

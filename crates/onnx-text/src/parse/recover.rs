@@ -21,7 +21,7 @@ impl Parser<'_> {
     ///
     /// When there is no such place, or enough errors were found.
     pub(super) fn recover(&mut self, start: Mark, next: Next, error: Reported) -> Result {
-        if self.is_hopeless() {
+        if self.is_hopeless() || self.exhausted {
             return Err(error);
         }
         let wrong = self.lex.mark().at.max(start.at);
@@ -61,6 +61,8 @@ impl Parser<'_> {
             }
             end = self.lex.mark().at;
         }
+        // Who looks for more from further outside starts earlier, and would read over all of it again for nothing.
+        self.exhausted = true;
         Err(error)
     }
 
