@@ -10,10 +10,12 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_diag::Sink;
 use onnx_ir::Model;
+use onnx_shape_infer::{Options, infer};
+use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::tensor::NoData;
 
 use super::memory::{Taken, measure};
-use super::{Case, Expect};
+use super::{Case, Expect, TEXT_GROWTH};
 use crate::conformance::suites::roundtrip::RoundTrip;
 
 /// The stack that is enough for every file.
@@ -28,11 +30,40 @@ const BUDGET: usize = 2 << 20;
 /// Findings are capped, and each is bounded: this is more than a thousand of them take.
 const FINDINGS: usize = 4 << 20;
 
+/// What inference may take whatever the size of the file: tables of names, facts and expressions.
+const INFERENCE: usize = 8 << 20;
+
+/// How many steps are free for every file: the names of ONNX alone take some.
+const FREE_STEPS: u64 = 4_000_000;
+
 /// Files up to this size are compared by the independent readers, too, which hold everything many times over.
 const COMPARED: usize = 100_000;
 
+/// Files up to this size are printed and parsed, too; without optimization, that takes long for large ones.
+const PRINTED: usize = if cfg!(debug_assertions) { 200_000 } else { 4 << 20 };
+
 /// How long to wait before a file is said to hang. No bound on speed: everything here takes moments.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often the program has passed a place where it could have gone another way; 0 where nobody counts.
+pub type Steps = fn() -> u64;
+
+/// What everything that was done with a file took, and what it may take.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// What a reader made of it, in a few words.
+    pub outcome: String,
+    /// The stage that took the most of the memory that it may take.
+    pub stage: &'static str,
+    /// The most bytes that this stage held at once, and how many it may hold.
+    pub peak: usize,
+    /// How many bytes that stage may hold.
+    pub peak_bound: usize,
+    /// The steps of all stages together; 0 where nobody counts.
+    pub steps: u64,
+    /// How many steps all stages together may take.
+    pub step_bound: u64,
+}
 
 /// Puts all files through everything and fails with whatever went wrong with any of them.
 ///
@@ -44,11 +75,30 @@ pub fn run(cases: Vec<Case>) {
     let mut failures = String::new();
     for case in cases {
         let name = case.name.clone();
-        if let Err(failure) = on_thread(STACK, move || gauntlet(&case)) {
+        if let Err(failure) = measured(case, || 0) {
             let _ = writeln!(failures, "{name}: {failure}");
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// Puts one file through everything, on a thread with little stack, and says what that took.
+///
+/// # Errors
+///
+/// What is not as expected, or beyond its bound.
+pub fn measured(case: Case, steps: Steps) -> Result<Measured, String> {
+    on_thread(STACK, move || {
+        let mut bound = Bound { case: &case, steps, measured: Measured::default() };
+        let outcome = gauntlet(&mut bound)?;
+        let mut measured = bound.measured;
+        measured.outcome = outcome;
+        measured.step_bound = FREE_STEPS + case.bytes.len() as u64 * case.steps;
+        if measured.steps > measured.step_bound {
+            return Err(format!("{} steps for {} bytes", measured.steps, case.bytes.len()));
+        }
+        Ok(measured)
+    })
 }
 
 /// Does work on a thread with the given stack. It must come back and not panic.
@@ -74,68 +124,140 @@ pub fn on_thread<R: Send + 'static>(
     }
 }
 
-/// The bound on what the steps may take for one file.
+/// The bound on what the stages may take for one file, and what they took.
 struct Bound<'a> {
     case: &'a Case,
+    steps: Steps,
+    measured: Measured,
 }
 
 impl Bound<'_> {
-    /// Does a step; it may take memory in proportion to the file, a fixed amount, and `extra`.
-    fn step<R>(&self, step: &str, extra: usize, work: impl FnOnce() -> R) -> Result<R, String> {
+    /// Does a stage; it may take memory in proportion to the file, a fixed amount, and `extra`.
+    fn stage<R>(&mut self, stage: &'static str, extra: usize, work: impl FnOnce() -> R) -> Result<R, String> {
         let length = self.case.bytes.len();
+        let before = (self.steps)();
         let (result, Taken { peak, calls }) = measure(work);
-        if peak <= length.saturating_mul(self.case.growth).saturating_add(BUDGET + extra) {
-            return Ok(result);
+        let sum = &mut self.measured;
+        sum.steps += (self.steps)() - before;
+        let bound = length.saturating_mul(self.case.growth).saturating_add(BUDGET + extra);
+        if peak > bound {
+            return Err(format!("{stage} takes {peak} bytes in {calls} calls for {length} of the file"));
         }
-        Err(format!("{step} takes {peak} bytes in {calls} calls for {length} of the file"))
+        if peak as u128 * sum.peak_bound as u128 >= sum.peak as u128 * bound as u128 {
+            (sum.stage, sum.peak, sum.peak_bound) = (stage, peak, bound);
+        }
+        Ok(result)
     }
 }
 
-/// One file through everything; the error says what is not as expected.
-fn gauntlet(case: &Case) -> Result<(), String> {
+/// One file through everything; what came of it, or what is not as expected.
+fn gauntlet(bound: &mut Bound<'_>) -> Result<String, String> {
+    let case = bound.case;
     let bytes = &case.bytes;
-    let bound = Bound { case };
-    let decoded = bound.step("decode", FINDINGS, || decode(bytes.clone(), &DecodeOptions::default()))?;
-    match (&case.expect, decoded) {
-        (Expect::Refused(expected), Err(error)) => {
+    match &case.expect {
+        Expect::Refused(expected) => {
+            let decoded =
+                bound.stage("decode", FINDINGS, || decode(bytes.clone(), &DecodeOptions::default()))?;
+            let Err(error) = decoded else { return Err("it is read".to_owned()) };
             let text = error.to_string();
-            if text.contains(expected) { Ok(()) } else { Err(format!("refused with {text:?}")) }
+            if text.contains(expected) {
+                Ok(format!("refused: {text}"))
+            } else {
+                Err(format!("refused with {text:?}"))
+            }
         }
-        (Expect::Refused(_), Ok(_)) => Err("it is read".to_owned()),
-        (Expect::Read { .. }, Err(error)) => Err(error.to_string()),
-        (Expect::Read { decode, check }, Ok(decoded)) => {
+        Expect::Read { decode: findings, check } => {
+            let decoded =
+                bound.stage("decode", FINDINGS, || decode(bytes.clone(), &DecodeOptions::default()))?;
+            let decoded = decoded.map_err(|error| error.to_string())?;
             let found = slugs(&decoded.findings);
-            if found != *decode {
+            if found != *findings {
                 return Err(format!("decoding finds {found:?}"));
             }
-            read(&bound, decoded, check)
+            read(bound, decoded, check)
         }
+        Expect::Text { refused, infer } => text(bound, refused.as_deref(), infer),
     }
 }
 
 /// A file that was read through everything else.
-fn read(bound: &Bound<'_>, decoded: Decoded, check_findings: &[&'static str]) -> Result<(), String> {
+fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]) -> Result<String, String> {
     let model = &decoded.model;
     bound
-        .step("verify", 0, || model.verify())?
+        .stage("verify", 0, || model.verify())?
         .map_err(|faults| faults.first().map(ToString::to_string).unwrap_or_default())?;
-    let written = bound.step("encode", 0, || write(model))??;
-    let checked = bound.step("check", FINDINGS, || check(model, &CheckOptions::default()))?;
+    let written = bound.stage("encode", 0, || write(model))??;
+    let checked = bound.stage("check", FINDINGS, || check(model, &CheckOptions::default()))?;
     let found = slugs(&checked);
     if let Some(missing) = check_findings.iter().find(|&slug| !found.contains(slug)) {
         return Err(format!("checking does not find {missing}, but {found:?}"));
     }
     printable(&decoded.findings)?;
     printable(&checked)?;
-    bound.step("walking", 0, || walk(&decoded))?;
-    let clone = bound.step("clone", FINDINGS, || decoded.clone())?;
+    bound.stage("walking", 0, || walk(&decoded))?;
+    let mut clone = bound.stage("clone", FINDINGS, || decoded.clone())?;
     drop(decoded);
     let rewritten = write(&clone.model)?;
-    bound.step("drop", 0, || drop(clone))?;
     if written != rewritten {
         return Err("the clone is written differently".to_owned());
     }
-    reread(&bound.case.bytes, &written)
+    let inference = bound.stage("infer", INFERENCE, || infer(&mut clone.model, &Options::default()))?;
+    printable(inference.findings())?;
+    drop(inference);
+    if bound.case.bytes.len() <= PRINTED {
+        print_and_parse(bound, &clone.model)?;
+    }
+    bound.stage("drop", 0, || drop(clone))?;
+    reread(&bound.case.bytes, &written)?;
+    let first = found.first().map_or_else(|| "no findings".to_owned(), |slug| (*slug).to_owned());
+    let more = found.len().saturating_sub(1);
+    Ok(if more == 0 { format!("read: {first}") } else { format!("read: {first} and {more} more") })
+}
+
+/// The text of a model parses.
+fn print_and_parse(bound: &mut Bound<'_>, model: &Model) -> Result<(), String> {
+    let printed = bound.stage("print", FINDINGS, || print_model(model, &PrintOptions::full()))?;
+    let printed = printed.map_err(|error| error.to_string())?.text;
+    // The text is longer than the file: what it is made of has names and words instead of bits.
+    let extra = FINDINGS + printed.len().saturating_mul(TEXT_GROWTH);
+    let parsed = bound.stage("parse", extra, || parse_model(&printed, &ParseOptions::default()))?;
+    parsed.map(drop).map_err(|error| format!("its text is refused: {error}"))
+}
+
+/// A text through parsing, checking and inference, which find exactly these.
+fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str]) -> Result<String, String> {
+    let bytes = &bound.case.bytes;
+    let parsed = bound.stage("parse", FINDINGS, || parse_model(bytes, &ParseOptions::default()))?;
+    let mut model = match (parsed, refused) {
+        (Err(error), Some(expected)) => {
+            printable(error.findings())?;
+            let text = error.to_string();
+            let is_expected = text.contains(expected);
+            return if is_expected {
+                Ok(format!("refused: {text}"))
+            } else {
+                Err(format!("refused with {text:?}"))
+            };
+        }
+        (Err(error), None) => return Err(format!("refused with {:?}", error.to_string())),
+        (Ok(_), Some(_)) => return Err("it is read".to_owned()),
+        (Ok(model), None) => model,
+    };
+    let checked = bound.stage("check", FINDINGS, || check(&model, &CheckOptions::default()))?;
+    printable(&checked)?;
+    let inference = bound.stage("infer", INFERENCE, || infer(&mut model, &Options::default()))?;
+    printable(inference.findings())?;
+    let found = slugs(inference.findings());
+    if found != expected {
+        return Err(format!("inference finds {found:?}"));
+    }
+    print_and_parse(bound, &model)?;
+    bound.stage("drop", 0, || drop((model, inference)))?;
+    Ok(if found.is_empty() {
+        "inferred: no findings".to_owned()
+    } else {
+        format!("inferred: {}", found.join(", "))
+    })
 }
 
 /// What was written says the same and stays as it is.

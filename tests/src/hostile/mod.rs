@@ -19,7 +19,10 @@ pub mod gauntlet;
 pub mod memory;
 pub mod models;
 pub mod nesting;
+pub mod operands;
+pub mod table;
 pub mod tensors;
+pub mod texts;
 pub mod traps;
 pub mod wire;
 mod write;
@@ -30,6 +33,12 @@ pub use write::{header, model_of};
 
 /// How many bytes of memory a file may cost for each of its own, where a case says nothing else.
 pub const GROWTH: usize = 64;
+
+/// How many bytes of memory a text may cost for each of its own, where a case says nothing else.
+pub const TEXT_GROWTH: usize = 200;
+
+/// How many steps a file may cost for each of its bytes, where a case says nothing else.
+pub const STEPS: u64 = 20_000;
 
 /// A hostile file.
 #[derive(Clone, Debug)]
@@ -42,6 +51,8 @@ pub struct Case {
     pub expect: Expect,
     /// How many bytes of memory each step may cost for each byte of the file, besides a fixed amount.
     pub growth: usize,
+    /// How many steps all stages together may take for each byte of the file, besides a fixed number.
+    pub steps: u64,
 }
 
 /// What a reader must make of a file.
@@ -56,6 +67,13 @@ pub enum Expect {
         /// Slugs that are among what checking finds.
         check: Vec<&'static str>,
     },
+    /// It is a text.
+    Text {
+        /// Part of the errors, when it is refused.
+        refused: Option<String>,
+        /// The slugs of what inference finds, when it is parsed, in the order of their codes.
+        infer: Vec<&'static str>,
+    },
 }
 
 impl Case {
@@ -63,14 +81,28 @@ impl Case {
     #[must_use]
     pub fn refused(name: impl Into<String>, bytes: impl Into<Bytes>, error: impl Into<String>) -> Self {
         let expect = Expect::Refused(error.into());
-        Self { name: name.into(), bytes: bytes.into(), expect, growth: GROWTH }
+        Self { name: name.into(), bytes: bytes.into(), expect, growth: GROWTH, steps: STEPS }
     }
 
     /// A file that is read without findings of decoding.
     #[must_use]
     pub fn read(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         let expect = Expect::Read { decode: Vec::new(), check: Vec::new() };
-        Self { name: name.into(), bytes: bytes.into(), expect, growth: GROWTH }
+        Self { name: name.into(), bytes: bytes.into(), expect, growth: GROWTH, steps: STEPS }
+    }
+
+    /// A text that is parsed and inferred with exactly these findings.
+    #[must_use]
+    pub fn text(name: impl Into<String>, text: impl Into<Bytes>, infer: &[&'static str]) -> Self {
+        let expect = Expect::Text { refused: None, infer: infer.to_vec() };
+        Self { name: name.into(), bytes: text.into(), expect, growth: TEXT_GROWTH, steps: STEPS }
+    }
+
+    /// A text that is refused with this among its errors.
+    #[must_use]
+    pub fn refused_text(name: impl Into<String>, text: impl Into<Bytes>, error: impl Into<String>) -> Self {
+        let expect = Expect::Text { refused: Some(error.into()), infer: Vec::new() };
+        Self { name: name.into(), bytes: text.into(), expect, growth: TEXT_GROWTH, steps: STEPS }
     }
 
     /// Decoding finds this, too.

@@ -47,3 +47,13 @@ fn amplification() {
 fn traps() {
     gauntlet::run(hostile::traps::cases());
 }
+
+#[test]
+fn texts() {
+    gauntlet::run(hostile::texts::cases());
+}
+
+#[test]
+fn operands() {
+    gauntlet::run(hostile::operands::cases());
+}
