@@ -3,6 +3,7 @@
 use onnx_diag::{Caps, Policy};
 use onnx_ir::{FunctionId, NodeId};
 use onnx_schema::OpsetRegistry;
+use onnx_types::Limits;
 
 use crate::external::ExternalFiles;
 
@@ -53,6 +54,16 @@ impl Default for CheckOptions {
             profile: Profile::default(),
             recommendations: false,
         }
+    }
+}
+
+impl CheckOptions {
+    /// The usual options within other limits: [`Limits::findings`] and [`Limits::findings_per_rule`]. What else a model may
+    /// cost was decided when it was read: the checker takes time and memory in proportion to it.
+    #[must_use]
+    pub fn within(limits: &Limits) -> Self {
+        let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
+        Self { caps, ..Self::default() }
     }
 }
 

@@ -6,6 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use onnx_codec::ReadMode;
+use onnx_types::{LIMITS, Limits};
 
 use crate::format::Format;
 use crate::ops::args::OpsArgs;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Make a valid model from a number, to test readers of models with.
     Smith(SmithArgs),
+    /// List the limits on what a model may cost, with their defaults.
+    Limits(LimitsArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
 }
@@ -90,6 +93,38 @@ pub(crate) struct InputArgs {
     /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
     #[arg(long, display_order = 91)]
     pub(crate) no_map: bool,
+    #[command(flatten)]
+    pub(crate) bounds: LimitArgs,
+}
+
+/// How much work and memory a model may cost.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LimitArgs {
+    /// Change a limit, once for each, as in `nodes=20000000`; `onnx limits` lists them.
+    #[arg(long, value_name = "NAME=N", value_parser = bound, display_order = 92)]
+    set_limit: Vec<(String, u64)>,
+}
+
+impl LimitArgs {
+    /// All limits.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for (name, value) in &self.set_limit {
+            // The parser of the arguments knows the names.
+            let _ = limits.set(name, *value);
+        }
+        limits
+    }
+}
+
+/// A limit and its value on the command line.
+fn bound(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
+    if !LIMITS.iter().any(|limit| limit.name == name) {
+        return Err("there is no such limit; `onnx limits` lists them".to_owned());
+    }
+    let value = value.parse().map_err(|_| format!("{name} takes a whole number from 0 to {}", u64::MAX))?;
+    Ok((name.to_owned(), value))
 }
 
 impl InputArgs {
@@ -457,6 +492,8 @@ pub(crate) struct ParseArgs {
     /// The model that the text was printed from, which has the data of the tensors that are elided in the text.
     #[arg(long, value_name = "ORIGINAL", value_hint = ValueHint::FilePath)]
     pub(crate) weights_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) bounds: LimitArgs,
 }
 
 const FMT_EXAMPLES: &str = "\
@@ -475,6 +512,34 @@ pub(crate) struct FmtArgs {
     /// Change nothing; list the files that would change, and exit with 1 if there are any.
     #[arg(long)]
     pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) bounds: LimitArgs,
+}
+
+const LIMITS_EXAMPLES: &str = "\
+An error that a limit causes names it, and every command that reads a model takes `--set-limit NAME=N`.
+
+Examples:
+  onnx limits
+  onnx limits --format json
+  onnx check model.onnx --set-limit message_depth=200";
+
+/// Arguments of `onnx limits`.
+#[derive(Debug, Args)]
+#[command(after_help = LIMITS_EXAMPLES)]
+pub(crate) struct LimitsArgs {
+    /// How to write them.
+    #[arg(long, value_enum, default_value_t = LimitsFormat::Text)]
+    pub(crate) format: LimitsFormat,
+}
+
+/// How limits are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LimitsFormat {
+    /// A table.
+    Text,
+    /// One JSON document.
+    Json,
 }
 
 const VERIFY_EXAMPLES: &str = "\

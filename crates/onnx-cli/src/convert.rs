@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(out));
     let files = move_weights(&mut loaded, args, out)?;
-    store::write(&loaded.model, &args.output_file, format, &files, progress, out)?;
+    store::write(&loaded.model, &loaded.limits, &args.output_file, format, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
 

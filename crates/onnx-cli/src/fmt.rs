@@ -1,9 +1,10 @@
 //! `onnx fmt`: the canonical layout of text, in place.
 
-use onnx_codec::ReadMode;
 use onnx_codec::file::{read, write_atomically};
+use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_diag::Clean;
 use onnx_text::{FormatError, ParseOptions, format_model};
+use onnx_types::Limits;
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
@@ -36,7 +37,7 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, ReadMode::Memory)? };
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name))?;
-    let formatted = formatted(text, &name)?;
+    let formatted = formatted(text, &name, args.bounds.limits())?;
     let changes = formatted != text;
     if args.check {
         if changes {
@@ -53,15 +54,18 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
 }
 
 /// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.
-fn formatted(text: &str, name: &str) -> Result<String, Failure> {
-    let formatted = format_model(text, &ParseOptions::default()).map_err(|error| match error {
-        FormatError::Parse(error) => {
-            Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
-        }
-        FormatError::Changed => changed(&error).about(name),
-        error => Failure::new(error).about(name),
-    })?;
-    let bytes = |model| Piece::Model.encode(model).map(|encoded| encoded.to_vec());
+fn formatted(text: &str, name: &str, limits: Limits) -> Result<String, Failure> {
+    let formatted = format_model(text, &ParseOptions { limits, ..ParseOptions::default() }).map_err(
+        |error| match error {
+            FormatError::Parse(error) => {
+                Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
+            }
+            FormatError::Changed => changed(&error).about(name),
+            error => Failure::new(error).about(name),
+        },
+    )?;
+    let bytes =
+        |model| Piece::Model.encode(model, &EncodeOptions::within(&limits)).map(|encoded| encoded.to_vec());
     if bytes(&formatted.before)? == bytes(&formatted.after)? {
         return Ok(formatted.text);
     }

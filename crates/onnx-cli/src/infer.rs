@@ -44,6 +44,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let source = loaded.source()?;
     let registry = contrib::registry();
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
+    options.limits = loaded.limits;
     options.values = !args.no_values;
     options.check_types = args.check_types;
     options.defaults_are_constant = args.trust_defaults;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         name(&mut loaded.model);
     }
     progress.aside(|| store::warn_of_lost_weights(&loaded, path, out));
-    store::write(&loaded.model, path, format, &[], progress, out)?;
+    store::write(&loaded.model, &loaded.limits, path, format, &[], progress, out)?;
     Ok(Outcome::Fine)
 }
 

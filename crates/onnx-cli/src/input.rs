@@ -11,6 +11,7 @@ use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::Model;
 use onnx_text::ParseOptions;
+use onnx_types::Limits;
 
 use crate::args::InputArgs;
 use crate::exit::Failure;
@@ -35,6 +36,8 @@ pub(crate) struct Loaded {
     /// The input, where it is in the ONNX text syntax and findings have a line and column of it.
     pub(crate) text: Option<Bytes>,
     mode: ReadMode,
+    /// What the model may cost.
+    pub(crate) limits: Limits,
 }
 
 impl Loaded {
@@ -44,7 +47,7 @@ impl Loaded {
             Some(path) => FileSource::for_model(path)?,
             None => FileSource::in_directory("")?,
         };
-        Ok(source.with_mode(self.mode))
+        Ok(source.with_mode(self.mode).with_limits(&self.limits))
     }
 
     /// Says on standard error what reading the model found.
@@ -77,12 +80,12 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
 
 /// Reads a model that will be written elsewhere as a whole.
 pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model)
+    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, args.bounds.limits())
 }
 
 /// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode(), part)
+    load_part(path, format_of(path, args), args.mode(), part, args.bounds.limits())
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {
@@ -90,8 +93,14 @@ fn format_of(path: &Path, args: &InputArgs) -> Format {
 }
 
 /// Reads a model, or a part of one that stands alone.
-pub(crate) fn load_part(path: &Path, format: Format, mode: ReadMode, part: Part) -> Result<Loaded, Failure> {
-    load_with(path, format, mode, part, &ParseOptions::default())
+pub(crate) fn load_part(
+    path: &Path,
+    format: Format,
+    mode: ReadMode,
+    part: Part,
+    limits: Limits,
+) -> Result<Loaded, Failure> {
+    load_with(path, format, mode, part, &ParseOptions { limits, ..ParseOptions::default() })
 }
 
 /// Reads a text in which tensors may be elided, if `options` has the model that it was printed from.
@@ -118,20 +127,20 @@ fn load_with(
         Format::Onnxtxt => part
             .parse(&bytes, options)
             .map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?,
-        _ => decode_as(&bytes, format, part).map_err(|failure| failure.about(&name))?,
+        _ => decode_as(&bytes, format, part, options.limits).map_err(|failure| failure.about(&name))?,
     };
     let path = (!is_stdin(path)).then(|| path.to_owned());
-    Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode })
+    Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode, limits: options.limits })
 }
 
 /// Reads one of the forms of protobuf.
-fn decode_as(bytes: &Bytes, format: Format, part: Part) -> Result<(Decoded, Piece), Failure> {
+fn decode_as(bytes: &Bytes, format: Format, part: Part, limits: Limits) -> Result<(Decoded, Piece), Failure> {
     if format.is_text() && part != Part::Model {
         return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
             .help("leave `--as` away, or convert the file to binary first"));
     }
     let encoded = encoded(bytes, format)?;
-    let options = DecodeOptions { no_offsets: format.is_text(), ..DecodeOptions::default() };
+    let options = DecodeOptions { limits, no_offsets: format.is_text() };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let failure = Failure::new(error);
         match format::advice(bytes).filter(|_| !format.is_text()) {

@@ -17,6 +17,7 @@ mod format;
 mod infer;
 mod info;
 mod input;
+mod limits;
 mod ops;
 mod output;
 mod parse;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args, &mut out),
         Command::Ops(args) => ops::run(args, &mut out),
         Command::Smith(args) => smith::run(args, &mut out),
+        Command::Limits(args) => limits::run(args, &mut out),
         Command::Completions(args) => completions::run(args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {

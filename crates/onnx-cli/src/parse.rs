@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _};
 
-use onnx_codec::ReadMode;
 use onnx_codec::file::write_segments;
+use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_text::{Originals, ParseOptions};
 
 use crate::args::ParseArgs;
@@ -23,15 +23,16 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let progress = Progress::start("parsing", 1);
     progress.begin(&display_name(&args.input_file));
+    let limits = args.bounds.limits();
     let original = args.weights_from.as_deref().map(|path| {
         let format = Format::of(path).unwrap_or(Format::Onnx);
-        load_part(path, format, ReadMode::Map, args.part)
+        load_part(path, format, ReadMode::Map, args.part, limits)
     });
     let original = original.transpose()?;
     let originals = original.as_ref().map(|original| Originals::new(&original.model, Some(&digest)));
-    let options = ParseOptions { originals: originals.as_ref(), ..ParseOptions::default() };
+    let options = ParseOptions { limits, originals: originals.as_ref(), ..ParseOptions::default() };
     let loaded = load_text(&args.input_file, args.part, &options)?;
-    let encoded = loaded.piece.encode(&loaded.model)?;
+    let encoded = loaded.piece.encode(&loaded.model, &EncodeOptions::within(&limits))?;
     drop(progress);
     if to_stdout {
         out.bytes(encoded.iter().map(|piece| &piece[..]))?;

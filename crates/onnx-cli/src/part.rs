@@ -135,14 +135,13 @@ impl Piece {
     }
 
     /// Writes it as a binary message; what has no text, as the node or graph that holds it.
-    pub(crate) fn encode(self, model: &Model) -> Result<Segments, EncodeError> {
-        let options = EncodeOptions::default();
+    pub(crate) fn encode(self, model: &Model, options: &EncodeOptions) -> Result<Segments, EncodeError> {
         match self {
-            Self::Model => encode(model, &options),
-            Self::Graph | Self::ValueInfo => encode_graph(model, model.main_graph(), &options),
-            Self::Function(function) => encode_function(model, function, &options),
+            Self::Model => encode(model, options),
+            Self::Graph | Self::ValueInfo => encode_graph(model, model.main_graph(), options),
+            Self::Function(function) => encode_function(model, function, options),
             Self::Node(node) | Self::Attribute(node) | Self::Contents(node) => {
-                encode_node(model, node, &options)
+                encode_node(model, node, options)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use onnx_schema::{SchemaId, domain, latest_opset, lookup_by_name, opset_versions, suggest_op};
 use onnx_smith::{Options, from_seed};
+use onnx_types::Limits;
 
 use crate::args::SmithArgs;
 use crate::exit::{Failure, Outcome};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let text = format!("no node of {} came about", schema.schema());
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
-    store::write(&made.model, &args.output_file, format, &[], progress, out)?;
+    store::write(&made.model, &Limits::DEFAULT, &args.output_file, format, &[], progress, out)?;
     Ok(Outcome::Fine)
 }
 

@@ -8,6 +8,7 @@ use onnx_codec::formats::{self, Loss, Rendered};
 use onnx_codec::{DataFile, EncodeOptions, encode, save};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
+use onnx_types::Limits;
 use onnx_types::tensor::Payload;
 
 use crate::exit::Failure;
@@ -29,6 +30,7 @@ pub(crate) fn refuse_terminal(path: &Path, format: Format) -> Result<(), Failure
 /// Writes a model and the files of its external data, whole or not at all; `-` is standard output.
 pub(crate) fn write(
     model: &Model,
+    limits: &Limits,
     path: &Path,
     format: Format,
     files: &[DataFile],
@@ -38,7 +40,7 @@ pub(crate) fn write(
     let to_stdout = is_stdin(path);
     let text = match format {
         Format::Onnx => {
-            let encoded = encode(model, &EncodeOptions::default())?;
+            let encoded = encode(model, &EncodeOptions::within(limits))?;
             if to_stdout {
                 drop(progress);
                 out.bytes(encoded.iter().map(|piece| &piece[..]))?;
@@ -49,7 +51,7 @@ pub(crate) fn write(
         }
         Format::Onnxtxt => print_model(model, &PrintOptions::full())?.text,
         Format::Textproto | Format::Json => {
-            let rendered = rendered(model, format)?;
+            let rendered = rendered(model, format, limits)?;
             progress.aside(|| report_losses(&rendered.losses, format, out));
             rendered.text
         }
@@ -63,9 +65,9 @@ pub(crate) fn write(
 }
 
 /// A model as JSON, or else as the text format of protobuf.
-pub(crate) fn rendered(model: &Model, format: Format) -> Result<Rendered, Failure> {
+pub(crate) fn rendered(model: &Model, format: Format, limits: &Limits) -> Result<Rendered, Failure> {
     let to_text = if format == Format::Json { formats::to_json } else { formats::to_text };
-    let encoded = encode(model, &EncodeOptions::default())?;
+    let encoded = encode(model, &EncodeOptions::within(limits))?;
     to_text(encoded.into_bytes()).map_err(Failure::new)
 }
 

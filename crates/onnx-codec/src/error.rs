@@ -21,7 +21,7 @@ impl DecodeError {
 pub enum EncodeError {
     /// Graphs or types are nested deeper than readers accept.
     #[error(
-        "the model nests messages deeper than {limit}: raise `EncodeOptions::message_depth` to write it all the same"
+        "the model nests messages deeper than {limit}: raise the limit `message_depth` to write it all the same"
     )]
     TooDeep {
         /// The limit.
@@ -29,7 +29,7 @@ pub enum EncodeError {
     },
     /// A tensor of one repeated element takes too much room written out, or more than can be counted.
     #[error(
-        "a tensor of one repeated element takes more than {limit} bytes: raise `EncodeOptions::splat_bytes` to write it"
+        "a tensor of one repeated element takes more than {limit} bytes: raise the limit `splat_bytes` to write it"
     )]
     SplatTooLarge {
         /// The limit in bytes.

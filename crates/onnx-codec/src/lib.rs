@@ -7,7 +7,6 @@ mod error;
 pub mod externalize;
 pub mod file;
 pub mod formats;
-mod limits;
 mod mmap;
 pub mod operator_set;
 pub mod rules;
@@ -23,6 +22,6 @@ pub use externalize::{
     DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, externalize, inline, save,
 };
 pub use file::{FileError, ReadMode};
-pub use limits::Limits;
 pub use onnx_proto::wire::Segments;
+pub use onnx_types::Limits;
 pub use source::{Checksum, Containment, FileSource, SourceNote, verify_checksum};

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use onnx_codec::{Checksum, Containment, FileSource, ReadMode, SourceNote, verify_checksum};
+use onnx_codec::{Checksum, Containment, FileSource, Limits, ReadMode, SourceNote, verify_checksum};
 use onnx_types::tensor::{
     DataError, DataErrorReason, DataSource, ExternalData, Tensor, TensorDims, TensorError,
 };
@@ -454,18 +454,20 @@ fn many_files_and_limits() {
     fs::write(world.path("model/w.bin"), b"other").unwrap();
     assert!(source.read("w.bin", 0, None).unwrap_err().to_string().contains("changed or replaced"));
 
-    let source = world.source(Containment::Contained, ReadMode::Memory).with_max_files(2);
+    let source = world
+        .source(Containment::Contained, ReadMode::Memory)
+        .with_limits(&Limits { external_files: 2, ..Limits::default() });
     assert!(source.read("f1", 0, None).is_ok() && source.read("f2", 0, None).is_ok());
     assert!(source.read("./f1", 0, None).is_ok());
-    assert!(source.read("f3", 0, None).unwrap_err().to_string().contains("`max_files`"));
+    assert!(source.read("f3", 0, None).unwrap_err().to_string().contains("`external_files`"));
 
     // A file with holes claims any size without taking room.
     let holes = fs::File::create(world.path("model/holes")).unwrap();
     holes.set_len(1 << 40).unwrap();
     let source = world.source(Containment::Contained, ReadMode::Memory);
-    assert!(source.read("holes", 0, None).unwrap_err().to_string().contains("`max_read`"));
+    assert!(source.read("holes", 0, None).unwrap_err().to_string().contains("`external_bytes`"));
     assert_eq!(source.read("holes", 1 << 39, Some(3)).unwrap(), [0, 0, 0].as_slice());
-    let source = source.with_max_read(u64::MAX);
+    let source = source.with_limits(&Limits { external_bytes: u64::MAX, ..Limits::default() });
     assert!(source.read("holes", 0, Some(1 << 41)).is_err());
 }
 

@@ -1,6 +1,6 @@
 //! What a run found wrong, as findings: the place, the values that were looked at, and what to do.
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Def, Model, Places, ValueId};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, TypeKind};
@@ -14,13 +14,13 @@ use crate::ty::Ty;
 const MAX_NAMED: usize = 8;
 
 /// Looks up the places of what was found, in time linear in the model and in what is kept.
-pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure]) -> Sink {
+pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps: Caps) -> Sink {
     // Who infers again after each edit must not pay for the whole model.
     if failures.is_empty() {
-        return Sink::new();
+        return Sink::with(Policy::new(), caps);
     }
     let places = Places::new(model);
-    let mut sink = Sink::new();
+    let mut sink = Sink::with(Policy::new(), caps);
     for failure in failures {
         sink.report_with(failure.rule, || {
             // The node is to blame, and more precisely its output where the value is one.

@@ -40,7 +40,7 @@
 //!
 //! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
 //! operator that nobody knows leaves only what depends on it unknown. Nothing panics, recurses without bound or allocates
-//! without limit: [`InferLimits`].
+//! without limit: [`Limits`].
 //!
 //! # Values
 //!
@@ -100,7 +100,8 @@ pub use cx::{Cx, Ints, Outcome, Param, Stop};
 pub use engine::Changed;
 pub use facts::{Fact, Facts, Relation, Strength};
 pub use identifiers::name_sizes;
-pub use options::{InferLimits, Options};
+pub use onnx_types::Limits;
+pub use options::Options;
 pub use part::{infer_function, infer_node};
 pub use registry::{CustomRule, InferRegistry, RuleFn, follows_values, uncovered};
 pub use result::{Inference, infer};

@@ -1,7 +1,7 @@
 //! What a caller can choose.
 
-use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{Limits, Symbol};
 
 use crate::registry::InferRegistry;
 
@@ -28,8 +28,9 @@ pub struct Options<'a> {
     /// Sizes of dimension variables of the main graph, by name: everything is inferred for these. They must not be
     /// negative.
     pub sizes: &'a [(Symbol, i64)],
-    /// Bounds on work and memory.
-    pub limits: InferLimits,
+    /// Bounds on work and memory: [`followed_elements`](Limits::followed_elements), [`inferred_rank`](Limits::inferred_rank),
+    /// [`visits_per_node`](Limits::visits_per_node), [`inference_depth`](Limits::inference_depth) and those of findings.
+    pub limits: Limits,
 }
 
 impl Default for Options<'_> {
@@ -42,7 +43,7 @@ impl Default for Options<'_> {
             registry: None,
             data: &NoData,
             sizes: &[],
-            limits: InferLimits::default(),
+            limits: Limits::DEFAULT,
         }
     }
 }
@@ -67,26 +68,5 @@ impl<'a> Options<'a> {
     pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {
         self.data = data;
         self
-    }
-}
-
-/// Bounds on the work and the memory of one run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct InferLimits {
-    /// The greatest number of elements of a tensor that is followed. 256 by default; shapes have far fewer.
-    pub content: usize,
-    /// The greatest rank of a shape that is derived from a value. 1024 by default, as in the reference.
-    pub rank: usize,
-    /// How many nodes are visited for each node of the model, bodies of loops and functions counted each time. Nodes
-    /// beyond `visits` times their number plus 100,000 are left unknown. 64 by default.
-    pub visits: usize,
-    /// How deep graphs and calls may be nested in each other. 16,384 by default.
-    pub nesting: usize,
-}
-
-impl Default for InferLimits {
-    fn default() -> Self {
-        Self { content: 256, rank: 1024, visits: 64, nesting: 16_384 }
     }
 }

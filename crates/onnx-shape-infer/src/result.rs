@@ -1,6 +1,6 @@
 //! The result of a run: a table beside the model.
 
-use onnx_diag::Sink;
+use onnx_diag::{Caps, Sink};
 use onnx_ir::{Model, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
@@ -75,14 +75,17 @@ pub(crate) struct Raw {
     inference: Inference,
     names: Interner,
     exprs: ExprTable,
+    caps: Caps,
 }
 
 impl From<Engine<'_>> for Raw {
     fn from(engine: Engine<'_>) -> Self {
         let state = engine.state;
+        let limits = &state.options.limits;
+        let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
         let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
         let inference = Inference { table, facts, fresh, failures, findings: Sink::new() };
-        Self { inference, names: state.names, exprs: state.exprs }
+        Self { inference, names: state.names, exprs: state.exprs, caps }
     }
 }
 
@@ -91,7 +94,7 @@ impl Raw {
     pub(crate) fn finish(self, model: &mut Model) -> Inference {
         let lent = model.exprs_mut();
         (*lent.0, *lent.1) = (self.exprs, self.names);
-        let findings = findings(model, &self.inference.table, &self.inference.failures);
+        let findings = findings(model, &self.inference.table, &self.inference.failures, self.caps);
         Inference { findings, ..self.inference }
     }
 }

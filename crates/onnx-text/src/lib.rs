@@ -72,7 +72,7 @@ mod tokens;
 
 pub use error::{FormatError, ParseError, PrintError};
 pub use format::{Formatted, format_model};
-pub use limits::Limits;
+pub use onnx_types::Limits;
 pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node};

@@ -7,6 +7,7 @@ pub mod tensor;
 
 mod dim;
 mod elem;
+mod limits;
 mod symbol;
 mod text;
 mod ty;
@@ -15,6 +16,7 @@ mod unknown;
 pub use dim::{Dim, Shape};
 pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
 pub use expr::ExprId;
+pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
 pub use symbol::{Interner, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};

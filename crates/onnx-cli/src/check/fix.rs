@@ -14,7 +14,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::format::Format;
-use crate::input::{is_stdin, load_as};
+use crate::input::{Loaded, is_stdin, load_as};
 use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
 use crate::part::Part;
 use crate::store::rendered;
@@ -58,7 +58,7 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
     }
     difference(&mut told, &before, &after)?;
     if !args.dry_run {
-        write(path, loaded.format, &loaded.model)?;
+        write(path, &loaded)?;
     }
     Ok(told)
 }
@@ -68,11 +68,12 @@ fn text(model: &Model) -> Result<String, Failure> {
 }
 
 /// Replaces the file as a whole, so that there is a whole model at any time.
-fn write(path: &Path, format: Format, model: &Model) -> Result<(), Failure> {
+fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
+    let &Loaded { format, ref model, ref limits, .. } = loaded;
     if format == Format::Onnx {
-        return Ok(save(path, &encode(model, &EncodeOptions::default())?, &[])?);
+        return Ok(save(path, &encode(model, &EncodeOptions::within(limits))?, &[])?);
     }
-    let rendered = rendered(model, format)?;
+    let rendered = rendered(model, format, limits)?;
     if let Some(loss) = rendered.losses.first() {
         return Err(Failure::new(format_args!("{} would leave out {loss}", format.name())));
     }

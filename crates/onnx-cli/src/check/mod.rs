@@ -93,11 +93,12 @@ fn findings(
     registry: &OpsetRegistry,
 ) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
+    let limits = args.input.bounds.limits();
     let caps = match (args.limit, args.format) {
         (Some(0), _) => Caps::NONE,
         (Some(limit), _) => Caps { per_rule: limit, total: limit },
         (None, ReportFormat::Text) => TEXT_CAPS,
-        (None, _) => Caps::DEFAULT,
+        (None, _) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
     };
     let mut sink = Sink::with(policy.clone(), caps);
     let mut loaded = match loaded {
@@ -152,6 +153,7 @@ fn inferred(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<()
     let source = loaded.source()?;
     let registry = onnx_shape_infer::contrib::registry();
     let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(&registry);
+    options.limits = loaded.limits;
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
     let inference = onnx_shape_infer::infer(&mut loaded.model, &options);

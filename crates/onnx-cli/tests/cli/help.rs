@@ -3,7 +3,7 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 11] = [
+const SUBCOMMANDS: [&str; 12] = [
     "check",
     "info",
     "infer",
@@ -14,6 +14,7 @@ const SUBCOMMANDS: [&str; 11] = [
     "verify",
     "explain",
     "smith",
+    "limits",
     "completions",
 ];
 
@@ -76,4 +77,24 @@ fn colours_are_for_terminals() {
     assert!(!onnx(&folder, "check odd.onnx --color never").out.contains('\u{1b}'));
     assert!(onnx(&folder, "check odd.onnx --color always").out.contains("\u{1b}["));
     assert!(!onnx(&folder, "check odd.onnx --format json --color always").out.contains('\u{1b}'));
+}
+
+#[test]
+fn limits_are_listed_and_can_be_changed() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    let run = onnx(&folder, "limits").exits(0).says("message_depth").says("100 levels").says("graphs");
+    assert_eq!(run.out.lines().count(), onnx_types::LIMITS.len());
+    let json = onnx(&folder, "limits --format json").exits(0).json();
+    let entry =
+        |name: &str| json.as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone();
+    assert_eq!(entry("nodes")["default"], 10_000_000);
+    assert_eq!(entry("input_bytes")["default"], serde_json::Value::Null);
+    // What an error names can be set, and nothing else.
+    onnx(&folder, "info odd.onnx --set-limit input_bytes=3").exits(2).says("raise the limit `input_bytes`");
+    onnx(&folder, "info odd.onnx --set-limit input_bytes=3 --set-limit input_bytes=300000").exits(0);
+    onnx(&folder, "check odd.onnx --set-limit nods=3").exits(2).says("`onnx limits` lists them");
+    onnx(&folder, "check odd.onnx --set-limit nodes=-3").exits(2).says("nodes takes a whole number");
+    onnx(&folder, "convert odd.onnx odd.onnxtxt").exits(0);
+    onnx(&folder, "print odd.onnxtxt --set-limit text_bytes=3").exits(1).says("raise the limit `text_bytes`");
+    onnx(&folder, "fmt odd.onnxtxt --set-limit text_bytes=3").exits(1).says("raise the limit `text_bytes`");
 }

@@ -152,7 +152,7 @@ fn alone<T>(
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>) -> Result<T>,
 ) -> Result<(Decoded, T), DecodeError> {
-    let input = Input::new(bytes, options.limits.wire)?;
+    let input = Input::new(bytes, super::wire_limits(&options.limits))?;
     let mut cx = Cx::new(&input, options);
     let part = read(&mut cx)?;
     cx.model.mark_names_clean();

@@ -85,6 +85,7 @@ impl<'a> Cx<'a> {
         let limits = &self.options.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
         self.check("values", self.model.value_count(), limits.values, 0)?;
+        self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
         self.model.reserve(nodes, nodes);
         let record = self.model.graph_mut(graph);
         record.mask = form.mask;

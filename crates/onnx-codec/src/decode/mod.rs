@@ -23,13 +23,12 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
 use onnx_ir::{Extras, Loader, Model, RecentNames};
-use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind};
+use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{FieldMask, Symbol, Type, UnknownField, UnknownFields};
+use onnx_types::{FieldMask, Limits, Symbol, Type, UnknownField, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::error::DecodeError;
-use crate::limits::Limits;
 use crate::rules;
 
 pub use alone::{
@@ -76,9 +75,15 @@ pub struct Decoded {
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
-    let input = Input::new(bytes, options.limits.wire)?;
+    let input = Input::new(bytes, wire_limits(&options.limits))?;
     let cx = Cx::new(&input, options);
     Ok(model::model(cx)?)
+}
+
+/// The limits that concern bytes whatever they mean.
+const fn wire_limits(limits: &Limits) -> WireLimits {
+    let &Limits { message_depth, input_bytes, string_bytes, .. } = limits;
+    WireLimits { message_depth, input_bytes, string_bytes }
 }
 
 type Result<T, E = WireError> = std::result::Result<T, E>;
@@ -111,12 +116,13 @@ struct Cx<'a> {
 impl<'a> Cx<'a> {
     fn new(input: &'a Input, options: &'a DecodeOptions) -> Self {
         let names = onnx_schema::interner_with_capacity(model::estimate_names(input));
+        let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
         Self {
             input,
             options,
             loader: Loader::with_capacity(names.capacity()),
             model: Model::with_names(names),
-            findings: Sink::with(Policy::new(), Caps::DEFAULT),
+            findings: Sink::with(Policy::new(), caps),
             recent: RecentNames::new(),
             steps: Vec::new(),
             types: HashMap::default(),

@@ -35,7 +35,7 @@ pub struct DecodedOperatorSet {
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
-    let input = Input::new(bytes, options.limits.wire)?;
+    let input = Input::new(bytes, super::wire_limits(&options.limits))?;
     let mut cx = Cx::new(&input, options);
     let document = OperatorSetDocument::with_functions(onnx_ir::Model::new());
     let mut document = cx.operator_set(&input.reader(), document)?;

@@ -16,7 +16,7 @@ mod ty;
 use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
 use onnx_proto::wire::{Segments, Writer};
 use onnx_types::raw_text::to_bytes;
-use onnx_types::{FieldMask, Symbol, UnknownField};
+use onnx_types::{FieldMask, Limits, Symbol, UnknownField};
 
 use crate::error::EncodeError;
 
@@ -36,7 +36,15 @@ pub struct EncodeOptions {
 
 impl Default for EncodeOptions {
     fn default() -> Self {
-        Self { message_depth: 100, splat_bytes: 1 << 30 }
+        Self::within(&Limits::DEFAULT)
+    }
+}
+
+impl EncodeOptions {
+    /// The usual options within other limits: [`Limits::message_depth`] and [`Limits::splat_bytes`].
+    #[must_use]
+    pub const fn within(limits: &Limits) -> Self {
+        Self { message_depth: limits.message_depth, splat_bytes: limits.splat_bytes }
     }
 }
 

@@ -44,6 +44,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use onnx_types::Limits;
 use onnx_types::tensor::{DataError, DataErrorReason, DataSource, checked_range};
 
 use crate::file::dir::Dir;
@@ -121,11 +122,6 @@ impl std::fmt::Display for SourceNote {
 }
 
 impl FileSource {
-    /// The default of [`FileSource::with_max_files`].
-    pub const MAX_FILES: usize = 10_000;
-    /// The default of [`FileSource::with_max_read`]: 16 GiB.
-    pub const MAX_READ: u64 = 16 << 30;
-
     /// The external data of the model file at a path. The model itself need not exist; where it is a symbolic link, the
     /// directory of the file it leads to counts as a second root for [`Containment::Contained`].
     ///
@@ -153,8 +149,8 @@ impl FileSource {
             roots: Roots::new(root),
             containment: Containment::default(),
             mode: ReadMode::default(),
-            max_files: Self::MAX_FILES,
-            max_read: Self::MAX_READ,
+            max_files: Limits::DEFAULT.external_files,
+            max_read: Limits::DEFAULT.external_bytes,
             files: Mutex::default(),
         })
     }
@@ -173,17 +169,10 @@ impl FileSource {
         self
     }
 
-    /// The same with at most so many different files.
+    /// The same within other limits: [`Limits::external_files`] different files, [`Limits::external_bytes`] copied at once.
     #[must_use]
-    pub fn with_max_files(mut self, max_files: usize) -> Self {
-        self.max_files = max_files;
-        self
-    }
-
-    /// The same with at most so many bytes copied at once. Mapped files have no such limit: they take no memory.
-    #[must_use]
-    pub fn with_max_read(mut self, max_read: u64) -> Self {
-        self.max_read = max_read;
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        (self.max_files, self.max_read) = (limits.external_files, limits.external_bytes);
         self
     }
 
@@ -205,7 +194,7 @@ impl FileSource {
             }
             Some(known) => Ok((known.contents.clone(), known.identity.len)),
             None if files.known.len() >= self.max_files => Err(refused(&format!(
-                "the model uses more than {} files of external data (limit `max_files`)",
+                "the model uses more than {} files of external data: raise the limit `external_files`",
                 self.max_files
             ))),
             None => self.open(&mut files, location, &place, key, None),
@@ -269,7 +258,7 @@ impl FileSource {
                 let len = range.end - range.start;
                 if len > self.max_read {
                     let message = format!(
-                        "{len} bytes are more than the {} allowed (limit `max_read`); map the file instead",
+                        "{len} bytes are more than the {} allowed: raise the limit `external_bytes`, or map the file instead",
                         self.max_read
                     );
                     return Err(refused(&message));

@@ -111,7 +111,7 @@ impl Cx<'_, '_> {
     /// Says what elements an output has, in row-major order. It counts only if the shape of the output is known and has as
     /// many elements.
     pub fn set_content(&mut self, index: usize, content: impl IntoIterator<Item = Elem>) {
-        let limit = self.state.options.limits.content;
+        let limit = self.state.options.limits.followed_elements;
         if let Some(out) = self.outs.get_mut(index) {
             let content: Content = content.into_iter().take(limit.saturating_add(1)).collect();
             out.content = (content.len() <= limit && content.iter().any(|&elem| elem != Elem::Unknown))

@@ -55,7 +55,7 @@ impl<'m> Engine<'m> {
         exprs: onnx_types::expr::ExprTable,
     ) -> Self {
         let custom = options.registry.map(|registry| registry.resolve(&names)).unwrap_or_default();
-        let left = model.node_count().saturating_mul(options.limits.visits).saturating_add(100_000);
+        let left = model.node_count().saturating_mul(options.limits.visits_per_node).saturating_add(100_000);
         let state = State::new(model, options, names, exprs);
         Self {
             state,
@@ -134,7 +134,7 @@ impl<'m> Engine<'m> {
     /// in them need not hold in every run.
     fn give_up(&mut self, depth: usize) {
         let node = self.frames.first().and_then(Frame::current);
-        let message = "nested graphs and functions need more visits than the limit allows";
+        let message = "nested graphs and functions need more visits than the limit `visits_per_node` allows";
         self.state.failure(&LIMIT, node, None, message);
         if let Some(node) = node {
             let record = self.state.model.node(node);

@@ -139,9 +139,9 @@ impl<'m> Engine<'m> {
                 Scope { opsets: Rc::clone(&frame.opsets), args: Rc::clone(&frame.args), call: frame.call }
             }
         };
-        if self.frames.len() >= self.state.options.limits.nesting {
+        if self.frames.len() >= self.state.options.limits.inference_depth {
             let node = self.caller();
-            let message = "graphs and calls are nested deeper than the limit allows";
+            let message = "graphs and calls are nested deeper than the limit `inference_depth` allows";
             self.state.failure(&crate::fault::LIMIT, node, None, message);
             match &control.call {
                 Some(call) => drop(self.active.remove(call.function)),
@@ -309,7 +309,7 @@ impl Cx<'_, '_> {
 
     /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
     fn wants_content(&self) -> bool {
-        let limit = self.state.options.limits.content;
+        let limit = self.state.options.limits.followed_elements;
         let table = &self.state.table;
         let small = |out: &Out| match out.like.map_or_else(|| out.ty.dims(), |like| table.dims(like)) {
             Some(dims) => count(dims).is_some_and(|count| count <= limit),

@@ -27,11 +27,10 @@ use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
 use onnx_ir::{FunctionId, GraphId, Loader, Model, NameSlot, NodeId, Origin, RecentNames};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{Symbol, Type};
+use onnx_types::{Limits, Symbol, Type};
 
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
-use crate::limits::Limits;
 use crate::originals::{Originals, Place};
 use crate::rules;
 use position::{Positions, count};
@@ -51,7 +50,7 @@ pub struct ParseOptions<'a> {
 ///
 /// # Errors
 ///
-/// When the text is not a model. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+/// When the text is not a model. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
     Ok(model)
@@ -61,7 +60,7 @@ pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a graph. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+/// When the text is not a graph. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -74,7 +73,7 @@ pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a function. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+/// When the text is not a function. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_function(
     text: impl AsRef<[u8]>,
     options: &ParseOptions<'_>,
@@ -86,7 +85,7 @@ pub fn parse_function(
 ///
 /// # Errors
 ///
-/// When the text is not a node. The error holds everything that is wrong, up to [`Limits::errors`] findings.
+/// When the text is not a node. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -127,10 +126,10 @@ fn parse<'a, T>(
         depth: 0,
     };
     let length = text.len() as u64;
-    let result = if length > options.limits.bytes {
-        let limit = options.limits.bytes;
+    let result = if length > options.limits.text_bytes {
+        let limit = options.limits.text_bytes;
         Err(parser.error(&rules::TEXT_LIMIT, || {
-            format!("the text has {length} bytes, more than the limit of {limit}")
+            format!("the text has {length} bytes, more than {limit}: raise the limit `text_bytes`")
         }))
     } else {
         read(&mut parser).and_then(|result| parser.end_of_text().map(|()| result))
@@ -279,7 +278,7 @@ impl<'a> Parser<'a> {
 
     /// Whether so many errors were found that it makes no sense to go on.
     fn is_hopeless(&self) -> bool {
-        self.findings.counts().errors >= self.limits.errors
+        self.findings.counts().errors >= self.limits.text_errors
     }
 
     /// Takes a punctuation mark.
@@ -425,10 +424,12 @@ impl<'a> Parser<'a> {
 
     /// Goes one level deeper; the caller comes back.
     fn deeper(&mut self) -> Result {
-        if self.depth >= self.limits.depth {
-            let limit = self.limits.depth;
+        if self.depth >= self.limits.text_depth {
+            let limit = self.limits.text_depth;
             return Err(self.error(&rules::TEXT_LIMIT, || {
-                format!("graphs and types are nested more than {limit} levels deep")
+                format!(
+                    "graphs and types are nested more than {limit} levels deep: raise the limit `text_depth`"
+                )
             }));
         }
         self.depth += 1;
@@ -440,6 +441,8 @@ impl<'a> Parser<'a> {
         if count as u64 <= limit {
             return Ok(());
         }
-        Err(self.error(&rules::TEXT_LIMIT, || format!("the text has more than {limit} {what}")))
+        Err(self.error(&rules::TEXT_LIMIT, || {
+            format!("the text has more than {limit} {what}: raise the limit `{what}`")
+        }))
     }
 }

@@ -80,7 +80,7 @@ fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {
-    let limit = cx.state.options.limits.content;
+    let limit = cx.state.options.limits.followed_elements;
     if cx.attr(attr::VALUE).is_some() {
         let tensor = cx.tensor_attr(attr::VALUE)?.ok_or(Stop::Unknown)?;
         let content = of_tensor(tensor, cx.state.options.data, limit).ok_or(Stop::Unknown)?;

@@ -1,0 +1,214 @@
+//! Bounds on what work on a model may cost: one type for every entry point, and one table that names them all.
+
+/// Bounds on what reading, checking and inferring a model may cost, with defaults that accept every model in use.
+///
+/// Every function that takes bytes, text or files from outside takes these, too. A bound that is exceeded gives an error or
+/// a finding that names it; [`LIMITS`] lists the names with what each guards. Memory is bounded by the size of the input
+/// besides: no count in a file is believed before the bytes for it are there.
+///
+/// ```
+/// use onnx_types::Limits;
+///
+/// let mut limits = Limits { nodes: 1000, ..Limits::default() };
+/// limits.set("text_depth", 16)?;
+/// assert_eq!(limits.get("text_depth"), Some(16));
+/// assert!(limits.set("nods", 1).is_err());
+/// # Ok::<(), onnx_types::UnknownLimit>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many protobuf messages and groups may enclose each other. Default: 100, where upb and prost stop, so a file that
+    /// needs more cannot be read by other tools.
+    pub message_depth: u32,
+    /// The greatest length of a file in bytes. Default: no bound, as the input is only borrowed.
+    pub input_bytes: u64,
+    /// The greatest length of one name or text in a file, in bytes. Default: 64 MiB.
+    pub string_bytes: u64,
+    /// The greatest number of nodes in all graphs together. Default: 10 million.
+    pub nodes: u64,
+    /// The greatest number of values in all graphs together. Default: 20 million.
+    pub values: u64,
+    /// The greatest number of graphs: main, nested, of functions and of training. Default: 2 million.
+    pub graphs: u64,
+    /// The greatest number of functions. Default: 1 million; the reference refuses models of more than 10,000, which the
+    /// checker reports.
+    pub functions: u64,
+    /// The greatest number of entries in one list that nothing else bounds: opset imports, metadata, annotations.
+    /// Default: 1 million.
+    pub entries: u64,
+    /// How deeply graphs and types may be nested in a text. Default: 64; files of more than about 30 levels cannot be
+    /// written.
+    pub text_depth: u32,
+    /// The greatest length of a text in bytes. Default: 4 GiB - 1.
+    pub text_bytes: u64,
+    /// After how many errors parsing stops. Default: 100.
+    pub text_errors: u64,
+    /// The greatest number of elements of a tensor that inference follows. Default: 256; shapes have far fewer.
+    pub followed_elements: usize,
+    /// The greatest rank of a shape that inference derives from a value. Default: 1024, as in the reference.
+    pub inferred_rank: usize,
+    /// How many nodes inference visits for each node of the model, bodies of loops and functions counted each time. Nodes
+    /// beyond so many times their number plus 100,000 are left unknown. Default: 64.
+    pub visits_per_node: usize,
+    /// How deep inference follows graphs and calls into each other. Default: 16,384.
+    pub inference_depth: usize,
+    /// How many findings are kept; the rest is counted. Default: 1000.
+    pub findings: usize,
+    /// How many findings of one rule are kept; the rest is counted. Default: 100.
+    pub findings_per_rule: usize,
+    /// How many different files of external data one model may use. Default: 10,000.
+    pub external_files: usize,
+    /// The greatest number of bytes of external data that are copied at once. Default: 16 GiB; mapped files have no such
+    /// bound, as they take no memory.
+    pub external_bytes: u64,
+    /// The greatest length of a tensor of one repeated element once it is written out, in bytes. Default: 1 GiB.
+    pub splat_bytes: u64,
+}
+
+impl Limits {
+    /// The defaults, in constants.
+    pub const DEFAULT: Self = Self {
+        message_depth: 100,
+        input_bytes: u64::MAX,
+        string_bytes: 64 << 20,
+        nodes: 10_000_000,
+        values: 20_000_000,
+        graphs: 2_000_000,
+        functions: 1_000_000,
+        entries: 1_000_000,
+        text_depth: 64,
+        text_bytes: u32::MAX as u64,
+        text_errors: 100,
+        followed_elements: 256,
+        inferred_rank: 1024,
+        visits_per_node: 64,
+        inference_depth: 16_384,
+        findings: 1000,
+        findings_per_rule: 100,
+        external_files: 10_000,
+        external_bytes: 16 << 30,
+        splat_bytes: 1 << 30,
+    };
+
+    /// The limit of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<u64> {
+        LIMITS.iter().find(|limit| limit.name == name).map(|limit| (limit.get)(self))
+    }
+
+    /// Changes the limit of this name. A number beyond what the limit can hold means the greatest that it can.
+    ///
+    /// # Errors
+    ///
+    /// When no limit has this name.
+    pub fn set(&mut self, name: &str, to: u64) -> Result<(), UnknownLimit> {
+        let limit = LIMITS.iter().find(|limit| limit.name == name).ok_or(UnknownLimit)?;
+        (limit.set)(self, to);
+        Ok(())
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// No limit has the given name; [`LIMITS`] lists those that there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownLimit;
+
+impl std::fmt::Display for UnknownLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("there is no such limit")
+    }
+}
+
+impl std::error::Error for UnknownLimit {}
+
+/// What is known of one limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Its name: that of its field in [`Limits`], as errors say it.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: &'static str,
+    /// What it guards against, in one phrase.
+    pub guards: &'static str,
+    get: fn(&Limits) -> u64,
+    set: fn(&mut Limits, u64),
+}
+
+impl Limit {
+    /// The default; nothing where there is no bound unless somebody sets one.
+    #[must_use]
+    pub fn default_value(&self) -> Option<u64> {
+        Some((self.get)(&Limits::DEFAULT)).filter(|&value| value != u64::MAX)
+    }
+}
+
+/// A row of the table: a name, its unit, what it guards, and its field.
+macro_rules! limit {
+    ($field:ident, $unit:literal, $guards:literal) => {
+        Limit {
+            name: stringify!($field),
+            unit: $unit,
+            guards: $guards,
+            get: |limits| u64::try_from(limits.$field).unwrap_or(u64::MAX),
+            set: |limits, to| limits.$field = to.try_into().unwrap_or(!0),
+        }
+    };
+}
+
+/// All limits, in the order of the fields of [`Limits`].
+pub const LIMITS: [Limit; 20] = [
+    limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
+    limit!(input_bytes, "bytes", "the time to read a file at all"),
+    limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
+    limit!(nodes, "nodes", "memory, against files of tiny nodes"),
+    limit!(values, "values", "memory, against files of tiny outputs"),
+    limit!(graphs, "graphs", "memory, against files of empty nested graphs"),
+    limit!(functions, "functions", "memory, against files of tiny functions"),
+    limit!(entries, "entries", "memory, against lists of imports, metadata and annotations"),
+    limit!(text_depth, "levels", "the stack, against graphs in graphs and types in types of a text"),
+    limit!(text_bytes, "bytes", "the width of positions in a text"),
+    limit!(text_errors, "errors", "time, against texts in which everything is wrong"),
+    limit!(followed_elements, "elements", "memory, against values that inference would compute"),
+    limit!(inferred_rank, "axes", "memory, against shapes whose rank is the length of a tensor"),
+    limit!(visits_per_node, "visits", "time, against loops in loops and calls that double"),
+    limit!(inference_depth, "levels", "memory, against graphs and calls in each other"),
+    limit!(findings, "findings", "memory and patience, against models in which everything is wrong"),
+    limit!(findings_per_rule, "findings", "patience, against one defect a million times"),
+    limit!(external_files, "files", "handles, against models that name files without end"),
+    limit!(external_bytes, "bytes", "memory, against files with holes that claim any size"),
+    limit!(splat_bytes, "bytes", "memory, against tensors of one element that are written out"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_has_a_row_that_changes_it_alone() {
+        // The names in the debugging form are those of the fields.
+        let fields = format!("{:?}", Limits::DEFAULT).matches(':').count();
+        assert_eq!(LIMITS.len(), fields);
+        for limit in LIMITS {
+            let mut limits = Limits::default();
+            limits.set(limit.name, 7).unwrap();
+            assert_eq!(limits.get(limit.name), Some(7));
+            let changed = LIMITS.iter().filter(|other| (other.get)(&limits) != (other.get)(&Limits::DEFAULT));
+            assert_eq!(changed.count(), 1, "{}", limit.name);
+            assert!(format!("{limits:?}").contains(&format!("{}: 7", limit.name)));
+        }
+    }
+
+    #[test]
+    fn what_is_too_great_is_as_great_as_can_be() {
+        let mut limits = Limits::default();
+        limits.set("message_depth", u64::MAX).unwrap();
+        assert_eq!(limits.message_depth, u32::MAX);
+        assert_eq!(limits.set("", 1), Err(UnknownLimit));
+        assert_eq!(limits.get("nowhere"), None);
+    }
+}
