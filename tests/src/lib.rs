@@ -7,4 +7,3 @@ pub mod hostile;
 pub mod models;
 pub mod operators;
 pub mod properties;
-pub mod smithed;

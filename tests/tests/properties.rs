@@ -88,3 +88,8 @@ fn edit_scripts() {
 fn external_data() {
     holds("external_data");
 }
+
+#[test]
+fn generated() {
+    holds("generated");
+}

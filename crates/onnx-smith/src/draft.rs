@@ -4,7 +4,7 @@ use onnx_ir::{AttrValue, Attribute, GraphId, NewNode, NodeId, Position, SparseTe
 use onnx_schema::{Formal, FormalType, Schema, TypeForm, attr, op};
 use onnx_shape_infer::Ty;
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType, FieldMask, Shape, Symbol, Type, TypeKind};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::smith::{Kind, Smith};
 use crate::{elements, recipes};
@@ -126,19 +126,7 @@ impl<'s, 'b> Draft<'s, 'b> {
     /// A sparse tensor of two elements that are not zero.
     pub(crate) fn sparse(&mut self) -> Option<SparseTensor> {
         let code = i32::try_from(self.elem_code(0)?).ok()?;
-        let values = elements::tensor(ElemType::from_code(code)?, &[2], &[1, 2])?;
-        let indices = if self.smith.choices.chance(50) {
-            elements::tensor(ElemType::Int64, &[2], &[1, 4])
-        } else {
-            elements::tensor(ElemType::Int64, &[2, 2], &[0, 1, 1, 1])
-        };
-        Some(SparseTensor {
-            values: Some(values),
-            indices,
-            dims: [2, 3].into_iter().collect(),
-            mask: FieldMask::NONE,
-            unknown: Vec::new(),
-        })
+        elements::sparse(ElemType::from_code(code)?, self.smith.choices.chance(50))
     }
 
     /// The formal input that the next operand belongs to.

@@ -1,11 +1,12 @@
 //! Tensors of small numbers, in every element type and in each field that can hold them.
 
 use bytes::Bytes;
+use onnx_ir::SparseTensor;
 use onnx_types::tensor::{
     Complex, Element, F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, I2, I4,
     Payload, PowerRounding, Tensor, TensorFault, U2, U4, Varints, bf16, f16,
 };
-use onnx_types::{ElemType, Storage};
+use onnx_types::{ElemType, FieldMask, Storage};
 
 /// The words that stand for numbers in tensors of strings.
 const WORDS: [&str; 8] = ["a", "b", "ab", "cat", "dog", "été", "1", "0.5"];
@@ -97,6 +98,19 @@ pub(crate) fn typed(tensor: &Tensor) -> Option<Tensor> {
         _ => return None,
     };
     Some(Tensor::from_parts(elem.code(), tensor.dims().iter().copied().collect(), payload))
+}
+
+/// A sparse tensor with two elements that are not zero, placed by one number each or by one for each axis.
+pub(crate) fn sparse(elem: ElemType, is_linear: bool) -> Option<SparseTensor> {
+    let (dims, numbers): (&[i64], &[i64]) =
+        if is_linear { (&[2], &[1, 4]) } else { (&[2, 2], &[0, 1, 1, 1]) };
+    Some(SparseTensor {
+        values: Some(tensor(elem, &[2], &[1, 2])?),
+        indices: tensor(ElemType::Int64, dims, numbers),
+        dims: [2, 3].into_iter().collect(),
+        mask: FieldMask::NONE,
+        unknown: Vec::new(),
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! What is left when the nodes are there: outputs, declared types, operator sets, documentation and metadata.
 
-use onnx_ir::{GraphId, MetadataEntry, Model, Owner, ValueId};
+use onnx_ir::{
+    Constant, GraphId, MetadataEntry, Model, Owner, QuantAnnotation, QuantParameter, ValueId, ValueRef,
+};
 use onnx_schema::domain;
-use onnx_types::{Dim, Symbol, Type, TypeKind};
+use onnx_types::{Dim, ElemType, FieldMask, Shape, Symbol, Type, TypeKind};
 
+use crate::elements;
 use crate::smith::Smith;
 
 /// Texts that a model may hold anywhere.
@@ -14,6 +17,9 @@ impl Smith<'_> {
     /// Makes a whole model of the nodes.
     pub(crate) fn finish(&mut self) {
         self.choose_outputs();
+        if self.options.decorations {
+            self.add_rare_values();
+        }
         self.declare_types();
         self.keep_used_imports();
         if self.options.decorations {
@@ -60,7 +66,7 @@ impl Smith<'_> {
             for node in nodes {
                 for value in self.model.node(node).outputs().iter().flatten().copied().collect::<Vec<_>>() {
                     let is_output = self.model.is_graph_output(value) && !is_function_body;
-                    if is_output {
+                    if is_output || !(is_function || self.is_inferred(node)) {
                         continue;
                     }
                     let ty = self.model.ty(value).cloned();
@@ -108,6 +114,62 @@ impl Smith<'_> {
             }
             let imports = &mut self.model.function_mut(function).opset_imports;
             imports.retain(|import| import.domain() == domain::ONNX || used.contains(&import.domain()));
+        }
+    }
+
+    /// Adds inputs of types that few operators take, a sparse initializer, and notes on how a value is quantized; nothing uses
+    /// them.
+    fn add_rare_values(&mut self) {
+        let graph = self.model.main_graph();
+        if self.choices.chance(15) {
+            let ty = self.rare_type();
+            let name = self.name("rare");
+            let name = self.model.str(name).to_owned();
+            self.model.add_graph_input(graph, &name, ty);
+        }
+        // Until version 4 of the format, every initializer must be an input, too.
+        if self.ir_version() < 4 {
+            return;
+        }
+        let elem = self.choices.pick(&[ElemType::Float, ElemType::Int8, ElemType::Bool, ElemType::Bfloat16]);
+        if self.choices.chance(10)
+            && let Some(sparse) = elements::sparse(elem.unwrap_or(ElemType::Float), self.choices.chance(50))
+        {
+            let name = self.name("sparse");
+            self.model.add_initializer(graph, name, Constant::Sparse(sparse));
+        }
+        let annotated = self.model.graph(graph).outputs().first().map(|output| output.value());
+        if let Some(value) = annotated.filter(|_| self.choices.chance(10)) {
+            self.annotate(graph, value);
+        }
+    }
+
+    /// Names the scale with which a value is quantized.
+    fn annotate(&mut self, graph: GraphId, value: ValueId) {
+        let Some(tensor) = elements::tensor(ElemType::Float, &[], &[2]) else { return };
+        let name = self.name("scale");
+        let scale = self.model.add_initializer(graph, name, tensor);
+        let key = self.model.intern("SCALE_TENSOR");
+        let (mask, unknown) = (FieldMask::NONE, Vec::new());
+        let parameter = QuantParameter { key, value: ValueRef::Value(scale), mask, unknown: unknown.clone() };
+        let annotation =
+            QuantAnnotation { tensor: ValueRef::Value(value), parameters: vec![parameter], mask, unknown };
+        self.model.graph_mut(graph).quantization.push(annotation);
+    }
+
+    /// A type that few operators take.
+    fn rare_type(&mut self) -> Type {
+        let elems: Vec<ElemType> = ElemType::all().skip(1).collect();
+        let elem = self.choices.pick(&elems).unwrap_or(ElemType::Float);
+        let dims = self.dims(2);
+        let tensor = Type::tensor(elem, Some(Shape::new(dims.iter().copied())));
+        match self.choices.below(6) {
+            0 => Type::sparse_tensor(elem, Some(Shape::new(dims))),
+            1 => Type::sequence(tensor),
+            2 => Type::optional(Type::sequence(tensor)),
+            3 => Type::map(ElemType::String, Type::sequence(Type::map(ElemType::Int64, tensor))),
+            4 => Type::optional(tensor),
+            _ => tensor,
         }
     }
 

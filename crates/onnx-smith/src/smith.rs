@@ -376,7 +376,12 @@ impl<'b> Smith<'b> {
         if (is_main && !self.inference.findings().is_empty()) || !self.passes(node) {
             return false;
         }
+        // The reference infers nothing of what some operators give, so types must be declared where others use it.
+        let is_open = !self.is_inferred(node);
         for (&value, ty) in made.iter().zip(types) {
+            if is_open && self.is_in_function() {
+                continue;
+            }
             let declared = self.declarable(&ty);
             self.model.set_type(value, declared);
             if let Some(scope) = self.scopes.last_mut() {
@@ -384,6 +389,19 @@ impl<'b> Smith<'b> {
             }
         }
         true
+    }
+
+    /// Whether nodes are added to a function's body, or to a graph in one.
+    fn is_in_function(&self) -> bool {
+        self.scopes.iter().any(|scope| scope.kind == Kind::Function)
+    }
+
+    /// Whether the reference infers what a node gives.
+    pub(crate) fn is_inferred(&self, node: NodeId) -> bool {
+        let record = self.model.node(node);
+        let version = self.model.opset_version(record.domain()).unwrap_or(1);
+        let schema = lookup(record.domain(), record.op(), version);
+        schema.is_none_or(|schema| schema.has_inference() || schema.is_function())
     }
 
     /// Whether the checker has nothing to say against a node.

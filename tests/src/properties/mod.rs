@@ -8,6 +8,7 @@
 //! | [`infer`] | inference: `infer` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
 //! | [`external`] | directories of external data: `external_data` |
+//! | [`generated`] | models that the bytes choose: `generated` |
 //!
 //! A property takes any bytes and panics for none of them; what does not hold is an error in words. [`seeds`] gives inputs
 //! to start from, [`mutate`] makes others of them, and [`regressions`] holds what fuzzers once found.
@@ -16,6 +17,7 @@ pub mod check;
 pub mod decode;
 pub mod edits;
 pub mod external;
+pub mod generated;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
@@ -43,7 +45,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 9] = [
+pub const ALL: [Property; 10] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -58,6 +60,7 @@ pub const ALL: [Property; 9] = [
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
+    Property { name: "generated", check: generated::generated, seeds: seeds::noise, smoke: 40 },
 ];
 
 /// The property of this name.

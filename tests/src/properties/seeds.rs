@@ -26,6 +26,10 @@ pub fn models() -> Vec<Vec<u8>> {
             seeds.push(generate::message(&schema, model, &mut Choices::new(&noise), style, 8));
         }
     }
+    for seed in 0..60 {
+        let model = onnx_smith::from_seed(seed, &onnx_smith::Options::default()).model;
+        seeds.extend(write(&model).ok().flatten().map(|file| file.to_vec()));
+    }
     let hostile = hostile::nesting::cases().into_iter().chain(hostile::tensors::cases());
     let hostile = hostile.chain(hostile::functions::cases());
     seeds.extend(hostile.map(|case| case.bytes.to_vec()));
@@ -59,6 +63,12 @@ pub fn models_and_texts() -> Vec<Vec<u8>> {
     }
     seeds.retain(|seed| seed.len() <= LONGEST);
     seeds
+}
+
+/// Bytes of all kinds, enough for some nodes.
+#[must_use]
+pub fn noise() -> Vec<Vec<u8>> {
+    (0..60).map(|seed| generate::noise(seed, 3000)).collect()
 }
 
 /// Scripts: numbers that are taken for steps.

@@ -67,7 +67,8 @@ impl<'m> Engine<'m> {
             run_target(&mut cx, &target, control, &mut self.memo, &mut self.active)
         };
         let step = match step {
-            Ok(Next::Done) if cx.state.options.check_types => {
+            // A rule that ends early, for want of sizes or elements, may have said of which type an output is.
+            Ok(Next::Done) | Err(Stop::Unknown) if cx.state.options.check_types => {
                 super::bind::check_outputs(&mut cx).map(|()| Next::Done)
             }
             step => step,

@@ -21,6 +21,7 @@ pub(super) static ROWS: &[Row] = &[
     row(&[op::GRADIENT], gradient),
     row(&[op::RANDOM_NORMAL, op::RANDOM_UNIFORM], random),
     row(&[op::BIT_CAST], bit_cast),
+    row(&[op::STRING_NORMALIZER], string_normalizer),
 ];
 
 /// A signal with one number, or a real and an imaginary part, for each moment.
@@ -223,4 +224,20 @@ fn bit_cast(draft: &mut Draft<'_, '_>) -> Option<()> {
         }
     }
     None
+}
+
+/// Some texts, or one row of them.
+fn string_normalizer(draft: &mut Draft<'_, '_>) -> Option<()> {
+    let is_some = |dim: Option<&Dim>| dim.is_some_and(|dim| dim.known().is_some_and(|size| size > 0));
+    draft.operand(
+        |dims| {
+            is_some(dims.last())
+                && (dims.len() == 1 || (dims.len() == 2 && dims.first() == Some(&Dim::Known(1))))
+        },
+        |smith| {
+            let count = Dim::Known(smith.choices.int(1, 4));
+            if smith.choices.chance(50) { vec![count] } else { vec![Dim::Known(1), count] }
+        },
+    )?;
+    Some(())
 }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::{Model, ValueId};
+use onnx_schema::domain;
 use onnx_shape_infer::{Options as InferOptions, infer};
 use onnx_smith::{Options, from_seed, shrink};
 use onnx_text::{PrintOptions, print_model};
@@ -25,7 +26,7 @@ use crate::conformance::data::{Case, Data, Feed, Group};
 use crate::conformance::reference::{Answer, Reference};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
-use crate::smithed::fault;
+use crate::properties::generated::fault;
 
 /// How many models there are where nobody says.
 const COUNT: usize = 300;
@@ -58,6 +59,11 @@ const QUIRKS: &[(&str, Quirk)] = &[
     ("Dropout", Quirk::Elem),
     // A vector, where runtimes and converters give one row.
     ("DictVectorizer", Quirk::Shape),
+    ("DictVectorizer", Quirk::Elem),
+    // Determinants are computed with 64-bit floats.
+    ("Det", Quirk::Elem),
+    // The first version is run as if it were a later one, without a batch.
+    ("Scan", Quirk::Batch),
     // One axis too many is taken away where several have one element.
     ("GlobalMaxPool", Quirk::Shape),
     // What the rounds give is joined, and not stacked.
@@ -73,6 +79,8 @@ enum Quirk {
     Elem,
     /// In its shape.
     Shape,
+    /// In its shape, until version 8.
+    Batch,
 }
 
 /// So many failures of each kind are shrunk; it takes some seconds each.
@@ -307,11 +315,20 @@ fn quirk(look: &Look<'_>, value: ValueId, run: &Value) -> Option<&'static str> {
     } else {
         Quirk::Elem
     };
-    let inside = model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph));
-    let ops: Vec<&str> =
-        std::iter::once(node).chain(inside).map(|node| model.str(model.node(node).op())).collect();
-    let found = QUIRKS.iter().find(|(op, quirk)| *quirk == differs && ops.contains(op));
-    found.map(|(op, _)| *op)
+    let is_early = model.opset_version(domain::ONNX).is_some_and(|version| version < 9);
+    let mut ops: Vec<&str> = Vec::new();
+    let mut open = vec![node];
+    let mut functions = Vec::new();
+    while let Some(node) = open.pop() {
+        ops.push(model.str(model.node(node).op()));
+        open.extend(model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph)));
+        let callee = model.callee(node).filter(|callee| !functions.contains(callee));
+        open.extend(callee.into_iter().flat_map(|callee| model.nodes_in(model.function(callee).body())));
+        functions.extend(callee);
+    }
+    let fits =
+        |quirk: Quirk| quirk == differs || (quirk == Quirk::Batch && is_early && differs == Quirk::Shape);
+    QUIRKS.iter().find(|(op, quirk)| fits(*quirk) && ops.contains(op)).map(|(op, _)| *op)
 }
 
 /// The values with wrong claims that are made of others without: where something goes wrong first. What is made of those is
