@@ -96,6 +96,10 @@ pub struct Interner {
     raw_bytes: bool,
 }
 
+/// The hash of a name in one [`Interner`]; in another one it means nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NameHash(u32);
+
 impl Interner {
     /// An interner that holds only the empty name.
     #[must_use]
@@ -141,13 +145,14 @@ impl Interner {
         table
     }
 
-    /// The part of a name's hash that the index uses.
+    /// The hash of a name's bytes in this table, for those who look at a name more than once.
     #[inline]
-    fn hash(&self, name: &[u8]) -> u32 {
+    #[must_use]
+    pub fn hash(&self, name: &[u8]) -> NameHash {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(name);
         // The upper half: foldhash mixes it best.
-        (hasher.finish() >> 32) as u32
+        NameHash((hasher.finish() >> 32) as u32)
     }
 
     /// Loads the places where names would stand into the processor's caches.
@@ -155,10 +160,10 @@ impl Interner {
     /// A table of many names is larger than the caches, so looking names up one after the other is waiting for memory one
     /// time after the other. Who knows the next names can have the waits at once.
     #[inline]
-    pub fn touch<'a>(&self, names: impl Iterator<Item = &'a [u8]>) {
+    pub fn touch(&self, names: impl Iterator<Item = NameHash>) {
         let mask = self.index.entries.len() - 1;
         // The loads depend on nothing but the hashes, so they overlap; the sum only keeps them from being left out.
-        let sum = names.fold(0_u64, |sum, name| sum ^ self.index.entries[self.hash(name) as usize & mask]);
+        let sum = names.fold(0_u64, |sum, hash| sum ^ self.index.entries[hash.0 as usize & mask]);
         std::hint::black_box(sum);
     }
 
@@ -169,12 +174,27 @@ impl Interner {
     /// When the table is full at 2³² − 1 names; decoders limit the number of names long before.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
-        let hash = self.hash(name.as_bytes());
-        let Self { texts, index, .. } = self;
-        match index.find(hash, |symbol| text(texts, symbol) == name) {
+        self.intern_hashed(name, self.hash(name.as_bytes()))
+    }
+
+    /// The symbol of `name`, which is added when it is new, by the hash that [`hash`](Self::hash) gave for its bytes.
+    ///
+    /// # Panics
+    ///
+    /// As [`intern`](Self::intern).
+    #[inline]
+    pub fn intern_hashed(&mut self, name: &str, hash: NameHash) -> Symbol {
+        match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => symbol,
-            Err(place) => self.add(place, hash, name),
+            Err(place) => self.add(place, hash.0, name),
         }
+    }
+
+    /// The symbol of the text with these bytes if the table holds it, by the hash that [`hash`](Self::hash) gave for them.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, name: &[u8], hash: NameHash) -> Option<Symbol> {
+        self.index.find(hash.0, |symbol| text(&self.texts, symbol).as_bytes() == name).ok()
     }
 
     fn add(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
@@ -193,7 +213,7 @@ impl Interner {
     /// The symbol of `name` if the table holds it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Symbol> {
-        self.index.find(self.hash(name.as_bytes()), |symbol| text(&self.texts, symbol) == name).ok()
+        self.find(name.as_bytes(), self.hash(name.as_bytes()))
     }
 
     /// The text of a symbol; the empty text for a symbol of another, longer table.
@@ -220,6 +240,11 @@ impl Interner {
                 return self.intern(&text);
             }
         }
+    }
+
+    /// Makes room for `more` names besides those that the table holds, so that adding them never grows it.
+    pub fn reserve(&mut self, more: usize) {
+        self.index.reserve(more);
     }
 
     /// How many names the table holds before it grows.
@@ -261,11 +286,14 @@ struct Index {
 
 impl Index {
     fn with_capacity(names: usize) -> Self {
-        let entries = names.saturating_add(names / 4).max(16).next_power_of_two();
-        Self { entries: vec![0; entries], len: 0 }
+        Self { entries: vec![0; Self::entries_for(names)], len: 0 }
     }
 
-    /// The symbol with the given hash that `matches`, or the free place where it belongs.
+    /// How many entries so many names take.
+    fn entries_for(names: usize) -> usize {
+        names.saturating_add(names / 4).max(16).next_power_of_two()
+    }
+
     #[inline]
     fn find(&self, hash: u32, matches: impl Fn(Symbol) -> bool) -> Result<Symbol, usize> {
         let mask = self.entries.len() - 1;
@@ -284,13 +312,21 @@ impl Index {
         self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.0.get());
         self.len += 1;
         if self.len > self.entries.len() / 5 * 4 {
-            self.grow();
+            self.grow(self.entries.len() * 2);
         }
     }
 
+    fn reserve(&mut self, more: usize) {
+        let wanted = Self::entries_for(self.len.saturating_add(more));
+        if wanted > self.entries.len() {
+            self.grow(wanted);
+        }
+    }
+
+    /// Moves the entries to a table of `length` entries, a power of two.
     #[cold]
-    fn grow(&mut self) {
-        let mut entries = vec![0_u64; self.entries.len() * 2];
+    fn grow(&mut self, length: usize) {
+        let mut entries = vec![0_u64; length];
         let mask = entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
             let mut place = (entry >> 32) as usize & mask;

@@ -142,7 +142,8 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        self.model.names().touch(names.iter().copied());
+        let table = self.model.names();
+        table.touch(names.iter().map(|name| table.hash(name)));
     }
 
     /// The third walk: outputs, `value_info` and annotations.

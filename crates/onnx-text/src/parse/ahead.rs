@@ -48,7 +48,8 @@ impl Parser<'_> {
             lines = rest.get(end..).unwrap_or_default();
         }
         self.seen = self.lex.text().len() - lines.len();
-        self.model.names().touch(names.iter().copied());
+        let table = self.model.names();
+        table.touch(names.iter().map(|name| table.hash(name)));
     }
 }
 
