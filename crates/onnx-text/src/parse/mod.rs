@@ -25,14 +25,15 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
-use onnx_ir::{FunctionId, GraphId, Loader, Model, NameSlot, NodeId, Origin, RecentNames};
+use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{Limits, Symbol, Type};
+use onnx_types::{Limits, NameHash, Symbol, Type};
 
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::originals::{Originals, Place};
 use crate::rules;
+use ahead::Ahead;
 use position::{Positions, count};
 
 /// How to parse.
@@ -112,7 +113,6 @@ fn parse<'a, T>(
         plain: std::str::from_utf8(text).ok().filter(|text| !holds_raw_bytes(text)),
         model,
         types: HashMap::default(),
-        recent: RecentNames::new(),
         loader,
         findings: Sink::with(Policy::new(), Caps::NONE),
         steps: Vec::new(),
@@ -121,8 +121,8 @@ fn parse<'a, T>(
         originals: options.originals,
         holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
-        seen: 0,
         exhausted: false,
+        ahead: Ahead::default(),
         depth: 0,
     };
     let length = text.len() as u64;
@@ -171,7 +171,6 @@ struct Parser<'a> {
     plain: Option<&'a str>,
     model: Model,
     loader: Loader,
-    recent: RecentNames,
     /// Types by their spelling.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
@@ -183,10 +182,9 @@ struct Parser<'a> {
     /// What the next tensor belongs to.
     holder: Place<Symbol>,
     positions: Positions,
-    /// Up to where names have been looked at ahead.
-    seen: usize,
     /// Whether a search for a place to go on at has come to the end of the text.
     exhausted: bool,
+    ahead: Ahead<'a>,
     /// How many graphs and types are open.
     depth: u32,
 }
@@ -310,35 +308,18 @@ impl<'a> Parser<'a> {
     }
 
     /// The symbol of a name. Bytes that are not UTF-8 are held as files' are.
-    #[inline]
     fn intern(&mut self, name: &[u8]) -> Symbol {
-        if name.is_empty() {
-            return Symbol::EMPTY;
-        }
-        let slot = RecentNames::slot(name);
-        if let Some(symbol) = self.recent.get(slot)
-            && self.model.str(symbol).as_bytes() == name
-        {
-            return symbol;
-        }
-        self.new_name(slot, name)
+        let hash = self.model.names().hash(name);
+        self.intern_hashed(name, hash)
     }
 
-    /// The symbol of a name that was not met lately.
-    #[inline(never)]
-    fn new_name(&mut self, slot: NameSlot, name: &[u8]) -> Symbol {
-        if let Some(text) = self.plain_text(name) {
-            let symbol = self.model.intern(text);
-            self.recent.set(slot, symbol);
-            return symbol;
+    /// The symbol of a name whose hash is known.
+    #[inline]
+    fn intern_hashed(&mut self, name: &[u8], hash: NameHash) -> Symbol {
+        match self.plain_text(name) {
+            Some(text) => self.model.names_mut().intern_hashed(text, hash),
+            None => self.model.intern(&from_bytes(name)),
         }
-        let text = from_bytes(name);
-        let symbol = self.model.intern(&text);
-        // A name that is held in another form must not be found by someone who spells that form.
-        if matches!(text, Cow::Borrowed(_)) {
-            self.recent.set(slot, symbol);
-        }
-        symbol
     }
 
     /// Bytes of the text as text, without looking at them again; `None` where that cannot be, or they stand elsewhere.
@@ -349,10 +330,22 @@ impl<'a> Parser<'a> {
         self.plain?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
     }
 
+    /// Takes a name that was found ahead, if one comes next.
+    #[inline]
+    fn seen_name(&mut self) -> Option<(&'a [u8], Symbol)> {
+        let seen = self.ahead.name_at(self.lex.mark().at)?;
+        self.lex.rewind(Mark { at: seen.end });
+        Some((seen.content, self.intern_hashed(seen.content, seen.hash)))
+    }
+
     /// Takes a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
-        if self.lex.peek() == Some(b'"') {
+        let first = self.lex.peek();
+        if let Some((_, name)) = self.seen_name() {
+            return Ok(Some(name));
+        }
+        if first == Some(b'"') {
             return match self.lex.plain_string() {
                 Some(name) => Ok(Some(self.intern(name))),
                 None => self.text("a string").map(Some),

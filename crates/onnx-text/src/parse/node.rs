@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
             self.expect(b']')?;
         }
         let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
-        self.operands(&mut |_, name| outputs.push(name))?;
+        self.operands(|_, name| outputs.push(name))?;
         self.expect(b'=')?;
         self.operator(&mut node)?;
         if let Some(step) = self.steps.last_mut() {
@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
         }
         let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
         self.expect(b'(')?;
-        self.operands(&mut |parser, name| {
+        self.operands(|parser, name| {
             inputs.push((!name.is_empty()).then(|| parser.loader.used(&mut parser.model, graph, name)));
         })?;
         self.expect(b')')?;
@@ -83,7 +83,8 @@ impl<'a> Parser<'a> {
 
     /// Takes names with commas between them. An absent name before a comma is the empty one; a comma at the end adds
     /// nothing.
-    fn operands(&mut self, push: &mut dyn FnMut(&mut Self, Symbol)) -> Result {
+    #[inline]
+    fn operands(&mut self, mut push: impl FnMut(&mut Self, Symbol)) -> Result {
         loop {
             let name = self.try_name()?;
             let more = self.lex.eat(b',');
@@ -98,8 +99,11 @@ impl<'a> Parser<'a> {
 
     /// Takes domain, operator and overload.
     fn operator(&mut self, node: &mut LoadedNode) -> Result {
-        if let Some(word) = self.lex.word() {
-            node.op = self.intern(word);
+        let is_quoted = self.lex.peek() == Some(b'"');
+        let seen = if is_quoted { None } else { self.seen_name() };
+        let word = seen.or_else(|| self.lex.word().map(|word| (word, self.intern(word))));
+        if let Some((word, op)) = word {
+            node.op = op;
             match self.lex.peek() {
                 Some(b'.') => self.qualified(word, node)?,
                 Some(b':') => {}
