@@ -1,7 +1,7 @@
 """Parses texts with the reference implementation, one after the other, for the suite `text`.
 
-Each text comes with its length before it, as does each answer: a byte that says whether the text was accepted, then the
-message or the complaint. The first answer is the version.
+Each question comes with its length before it: a byte that says what the text is, then the text. So does each answer: a byte
+that says whether the text was accepted, then the message or the complaint. The first answer is the version.
 """
 
 import struct
@@ -9,6 +9,14 @@ import sys
 
 import onnx
 import onnx.parser
+
+
+PARSERS = [
+    onnx.parser.parse_model,
+    onnx.parser.parse_graph,
+    onnx.parser.parse_function,
+    onnx.parser.parse_node,
+]
 
 
 def answer(accepted, content):
@@ -19,9 +27,10 @@ def answer(accepted, content):
 def main():
     answer(True, onnx.__version__.encode())
     while header := sys.stdin.buffer.read(8):
-        text = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
+        question = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
+        parse, text = PARSERS[question[0]], question[1:]
         try:
-            message = onnx.parser.parse_model(text.decode()).SerializeToString(deterministic=True)
+            message = parse(text.decode()).SerializeToString(deterministic=True)
         except Exception as error:  # Whatever is raised is the answer.
             answer(False, str(error).encode())
         else:

@@ -1,17 +1,20 @@
 //! The part of the suite `text` that asks the reference itself: it must read what is printed for it.
 //!
-//! * The reference accepts the text, and takes it for the message that the parser here takes it for.
+//! * The reference accepts the text of a model, and takes it for the message that the parser here takes it for.
 //! * Where nothing was left out or stored otherwise, that is the message that was printed, but for fields that hold their
 //!   default.
+//! * The same holds for the main graph, every function, and every node of the main graph, each alone.
 //!
 //! Without the reference at hand, the part is left out with a remark.
 
-use bytes::Bytes;
-use onnx_codec::{DecodeOptions, decode};
-use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
-use prost_reflect::{DynamicMessage, prost::Message as _};
+use onnx_codec::Decoded;
+use onnx_text::{
+    ParseOptions, PrintError, PrintOptions, Printed, parse_function, parse_graph, parse_model, parse_node,
+    print_function, print_graph, print_node,
+};
+use prost_reflect::{DynamicMessage, Value, prost::Message as _};
 
-use super::text::{refused, write};
+use super::text::{Kind, TextSuite, inside, refused, write};
 use crate::conformance::reference::{Answer, Reference};
 use crate::conformance::report::Failure;
 use crate::conformance::runner::Outcome;
@@ -19,46 +22,125 @@ use crate::conformance::runner::Outcome;
 /// Texts above this size, in bytes, are not given to the reference.
 const LARGE: usize = 16 << 20;
 
-/// Prints the model in a file as the reference's syntax has it, and lets the reference parse it.
+/// The printed model and what its file holds.
+pub(super) struct Case<'a> {
+    pub(super) decoded: &'a Decoded,
+    pub(super) bytes: &'a [u8],
+    pub(super) printed: &'a Printed,
+    /// Whether to look at graph, functions and nodes alone, too.
+    pub(super) parts: bool,
+}
+
+/// Lets the reference parse a model that was printed as the reference's syntax has it, and its parts.
 pub(super) fn check(
+    suite: &TextSuite,
     reference: &Reference,
-    bytes: &Bytes,
-    message: impl Fn(&[u8]) -> Result<DynamicMessage, Failure>,
+    case: &Case<'_>,
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
     if let Some(reason) = reference.absent() {
         outcome.remarks.push(format!("the reference was not asked: {reason}"));
         return Ok(());
     }
-    let Ok(decoded) = decode(bytes.clone(), &DecodeOptions::default()) else { return Ok(()) };
-    let printed = print_model(&decoded.model, &PrintOptions::compat())
-        .map_err(|error| Failure::new("not-printed", error.to_string()))?;
-    if printed.text.len() > LARGE {
+    if case.printed.text.len() > LARGE {
         outcome.counts.push("compat too large".to_owned());
         return Ok(());
     }
-    let answer =
-        reference.ask(printed.text.as_bytes()).map_err(|error| Failure::new("compat-crash", error))?;
-    let theirs = match answer {
-        Answer::Message(bytes) => message(&bytes)?,
-        Answer::Refused(complaint) => {
-            let complaint = complaint.lines().take(4).collect::<Vec<_>>().join(" / ");
-            return Err(Failure::new("compat-refused-by-reference", complaint));
-        }
-    };
-    let parsed = parse_model(&printed.text, &ParseOptions::default())
-        .map_err(|error| refused("compat", &error, &printed.text))?;
-    same("compat-parsed-otherwise", &message(&write(&parsed)?)?, &theirs)?;
-    if printed.left_out.diagnostics().is_empty() && decoded.findings.diagnostics().is_empty() {
-        same("compat-differs", &message(bytes)?, &theirs)?;
-        outcome.counts.push("compat equal".to_owned());
-    } else {
-        outcome.counts.push("compat with losses".to_owned());
-    }
-    Ok(())
+    let original = suite.message(Kind::Model, case.bytes)?;
+    let asked = Asked { suite, reference, is_read: case.decoded.findings.diagnostics().is_empty() };
+    let equal = asked.check(Kind::Model, case.printed, Some(&original))?;
+    outcome.counts.push(if equal { "compat equal" } else { "compat with losses" }.to_owned());
+    if case.parts { asked.parts(case.decoded, &original, outcome) } else { Ok(()) }
 }
 
-fn same(kind: &str, ours: &DynamicMessage, theirs: &DynamicMessage) -> Result<(), Failure> {
+/// What is needed to ask about a text.
+struct Asked<'a> {
+    suite: &'a TextSuite,
+    reference: &'a Reference,
+    /// Whether reading found nothing wrong in the file.
+    is_read: bool,
+}
+
+impl Asked<'_> {
+    /// Asks about one text; says whether it is known to stand for the message that was printed.
+    fn check(
+        &self,
+        kind: Kind,
+        printed: &Printed,
+        original: Option<&DynamicMessage>,
+    ) -> Result<bool, Failure> {
+        let name = |what: &str| match kind {
+            Kind::Model => format!("compat-{what}"),
+            Kind::Graph => format!("compat-graph-{what}"),
+            Kind::Function => format!("compat-function-{what}"),
+            Kind::Node => format!("compat-node-{what}"),
+        };
+        let text = &printed.text;
+        let question = [&[kind as u8], text.as_bytes()].concat();
+        let answer = self.reference.ask(&question).map_err(|error| Failure::new(name("crash"), error))?;
+        let theirs = match answer {
+            Answer::Message(bytes) => self.suite.message(kind, &bytes)?,
+            Answer::Refused(complaint) => {
+                let complaint = complaint.lines().take(4).collect::<Vec<_>>().join(" / ");
+                return Err(Failure::new(name("refused-by-reference"), complaint));
+            }
+        };
+        let options = ParseOptions::default();
+        let parsed = match kind {
+            Kind::Model => parse_model(text, &options),
+            Kind::Graph => parse_graph(text, &options),
+            Kind::Function => parse_function(text, &options).map(|(model, _)| model),
+            Kind::Node => parse_node(text, &options).map(|(model, _)| model),
+        };
+        let parsed = parsed.map_err(|error| refused(&name("text"), &error, text))?;
+        let ours = self.suite.part(kind, &write(&parsed)?)?;
+        same(name("parsed-otherwise"), &ours, &theirs)?;
+        let equal = self.is_read && printed.left_out.diagnostics().is_empty();
+        if let Some(original) = original.filter(|_| equal) {
+            same(name("differs"), original, &theirs)?;
+        }
+        Ok(equal)
+    }
+
+    /// Asks about the main graph, the functions, and the nodes of the main graph.
+    fn parts(
+        &self,
+        decoded: &Decoded,
+        original: &DynamicMessage,
+        outcome: &mut Outcome,
+    ) -> Result<(), Failure> {
+        let model = &decoded.model;
+        let options = PrintOptions::compat();
+        let printed = |printed: Result<Printed, PrintError>| {
+            printed.map_err(|error| Failure::new("not-printed", error.to_string()))
+        };
+        let graph = model.main_graph();
+        let message = inside(original, "graph");
+        self.check(Kind::Graph, &printed(print_graph(model, graph, &options))?, message.as_ref())?;
+        outcome.counts.push("compat graphs".to_owned());
+        let nodes = message.as_ref().map(|message| messages(message, "node")).unwrap_or_default();
+        for (node, message) in model.nodes(graph).zip(&nodes) {
+            self.check(Kind::Node, &printed(print_node(model, node, &options))?, Some(message))?;
+            outcome.counts.push("compat nodes".to_owned());
+        }
+        for (&function, message) in model.functions().iter().zip(&messages(original, "functions")) {
+            let printed = printed(print_function(model, function, &options))?;
+            self.check(Kind::Function, &printed, Some(message))?;
+            outcome.counts.push("compat functions".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The messages in a repeated field.
+fn messages(message: &DynamicMessage, field: &str) -> Vec<DynamicMessage> {
+    match message.get_field_by_name(field).as_deref() {
+        Some(Value::List(list)) => list.iter().filter_map(|item| item.as_message().cloned()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn same(kind: String, ours: &DynamicMessage, theirs: &DynamicMessage) -> Result<(), Failure> {
     if ours.encode_to_vec() == theirs.encode_to_vec() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 //! For every message that can be read:
 //!
 //! * the full text of its model parses, and the parsed model is written as the same bytes;
+//! * so does the text of its main graph, of each of its nodes, and of each function, alone;
 //! * the text that is printed for people parses, unless tensors are elided, and so does the reference's subset.
 //!
 //! With the reference at hand, it reads what is printed for it: see `compat`.
@@ -14,15 +15,15 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_ir::Model;
 use onnx_proto::FILE_DESCRIPTOR_SET;
 use onnx_text::{
-    ParseError, ParseOptions, PrintOptions, parse_function, parse_graph, parse_model, parse_node,
-    print_function, print_graph, print_model, print_node,
+    ParseError, ParseOptions, PrintError, PrintOptions, Printed, parse_function, parse_graph, parse_model,
+    parse_node, print_function, print_graph, print_model, print_node,
 };
 use prost_reflect::prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, Kind, ReflectMessage as _, Value};
+use prost_reflect::{DescriptorPool, DynamicMessage, Kind as FieldKind, ReflectMessage as _, Value};
 
 use super::compat;
 use crate::conformance::data::{Case, Data, Feed, Group};
@@ -37,8 +38,18 @@ use crate::conformance::schema::{MessageId, Schema};
 /// How many models are made for a run.
 const GENERATED: u64 = 2000;
 
-/// Files above this size, in bytes, are not tried in every other form.
+/// Files above this size, in bytes, are printed in full and for the reference only, and neither in every other form nor
+/// piece by piece.
 const LARGE: usize = 1 << 20;
+
+/// What a text is; the numbers are those that `parse_text.py` knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Model = 0,
+    Graph = 1,
+    Function = 2,
+    Node = 3,
+}
 
 /// What the reference's parser said to a text.
 struct Recorded {
@@ -74,17 +85,18 @@ impl TextSuite {
         })
     }
 
-    /// Prints and parses the model in a file; `false` where the file is no model that can be written.
+    /// Prints and parses the model in a file, in every way unless it is large; gives it with its text for the reference,
+    /// or nothing where the file is no model that can be written.
     ///
     /// # Errors
     ///
     /// The first expectation that is not met.
-    pub fn file(&self, bytes: &Bytes) -> Result<bool, Failure> {
-        let Ok(decoded) = decode(bytes.clone(), &DecodeOptions::default()) else { return Ok(false) };
-        let model = decoded.model;
-        let Ok(before) = encode(&model, &EncodeOptions::default()) else { return Ok(false) };
+    pub fn file(&self, bytes: &Bytes) -> Result<Option<(Decoded, Printed)>, Failure> {
+        let Ok(decoded) = decode(bytes.clone(), &DecodeOptions::default()) else { return Ok(None) };
+        let model = &decoded.model;
+        let Ok(before) = encode(model, &EncodeOptions::default()) else { return Ok(None) };
         let before = before.into_bytes();
-        let text = print(&model, &PrintOptions::full())?;
+        let text = print(model, &PrintOptions::full())?.text;
         let parsed =
             parse_model(&text, &ParseOptions::default()).map_err(|error| refused("full", &error, &text))?;
         if let Err(faults) = parsed.verify() {
@@ -95,47 +107,21 @@ impl TextSuite {
             let offset = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
             return Err(Failure::new("full-differs", format!("at byte {offset} of {}", before.len())));
         }
-        let again = print(&parsed, &PrintOptions::full())?;
-        if text != again {
-            return Err(Failure::new("full-unstable", "printing the parsed text gives another text"));
-        }
-        self.parts(&model)?;
-        let text = print(&model, &PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() })?;
-        parse_model(&text, &ParseOptions::default()).map_err(|error| refused("plain", &error, &text))?;
-        let text = print(&model, &PrintOptions::compat())?;
-        parse_model(&text, &ParseOptions::default()).map_err(|error| refused("compat", &error, &text))?;
-        Ok(true)
-    }
-
-    /// Prints and parses the main graph, the first node and the first function alone.
-    fn parts(&self, model: &Model) -> Result<(), Failure> {
-        let options = PrintOptions::full();
-        let failure = |error: onnx_text::PrintError| Failure::new("not-printed", error.to_string());
-        let graph = model.main_graph();
-        let text = print_graph(model, graph, &options).map_err(failure)?.text;
-        let parsed =
-            parse_graph(&text, &ParseOptions::default()).map_err(|error| refused("graph", &error, &text))?;
-        let again = print_graph(&parsed, parsed.main_graph(), &options).map_err(failure)?.text;
-        if text != again {
-            return Err(Failure::new("graph-differs", "the text of the parsed graph is another"));
-        }
-        if let Some(node) = model.nodes(graph).next() {
-            let text = print_node(model, node, &options).map_err(failure)?.text;
-            let (parsed, node) = parse_node(&text, &ParseOptions::default())
-                .map_err(|error| refused("node", &error, &text))?;
-            if text != print_node(&parsed, node, &options).map_err(failure)?.text {
-                return Err(Failure::new("node-differs", "the text of the parsed node is another"));
+        if bytes.len() <= LARGE {
+            let again = print(&parsed, &PrintOptions::full())?.text;
+            if text != again {
+                return Err(Failure::new("full-unstable", "printing the parsed text gives another text"));
             }
+            parts(model)?;
+            let options = PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() };
+            let text = print(model, &options)?.text;
+            parse_model(&text, &ParseOptions::default()).map_err(|error| refused("plain", &error, &text))?;
         }
-        if let Some(&function) = model.functions().first() {
-            let text = print_function(model, function, &options).map_err(failure)?.text;
-            let (parsed, function) = parse_function(&text, &ParseOptions::default())
-                .map_err(|error| refused("function", &error, &text))?;
-            if text != print_function(&parsed, function, &options).map_err(failure)?.text {
-                return Err(Failure::new("function-differs", "the text of the parsed function is another"));
-            }
-        }
-        Ok(())
+        drop((text, parsed));
+        let printed = print(model, &PrintOptions::compat())?;
+        parse_model(&printed.text, &ParseOptions::default())
+            .map_err(|error| refused("compat", &error, &printed.text))?;
+        Ok(Some((decoded, printed)))
     }
 
     /// Parses a text that was given to the reference's parser.
@@ -163,16 +149,13 @@ impl TextSuite {
             (Ok(_), None) => return Err(Failure::new("accepted", "the reference refuses the text")),
             (Ok(model), Some(message)) => (model, message),
         };
-        let (kind, path): (&str, &[&str]) = match recorded.call.as_str() {
-            "parser.parse_model" => ("onnx.ModelProto", &[]),
-            "parser.parse_graph" => ("onnx.GraphProto", &["graph"]),
-            "parser.parse_function" => ("onnx.FunctionProto", &["functions"]),
-            _ => ("onnx.NodeProto", &["graph", "node"]),
+        let kind = match recorded.call.as_str() {
+            "parser.parse_model" => Kind::Model,
+            "parser.parse_graph" => Kind::Graph,
+            "parser.parse_function" => Kind::Function,
+            _ => Kind::Node,
         };
-        let mut ours = self.message("onnx.ModelProto", &write(&model)?)?;
-        for &field in path {
-            ours = inside(&ours, field).ok_or_else(|| Failure::new("empty", field))?;
-        }
+        let ours = self.part(kind, &write(&model)?)?;
         let theirs = self.message(kind, message)?;
         if ours.encode_to_vec() == theirs.encode_to_vec() {
             outcome.counts.push("same message".to_owned());
@@ -185,13 +168,65 @@ impl TextSuite {
     }
 
     /// A message without the fields that hold their default.
-    fn message(&self, kind: &str, bytes: &[u8]) -> Result<DynamicMessage, Failure> {
-        let kind = self.pool.get_message_by_name(kind).ok_or_else(|| Failure::new("descriptor", kind))?;
+    pub(super) fn message(&self, kind: Kind, bytes: &[u8]) -> Result<DynamicMessage, Failure> {
+        let name = match kind {
+            Kind::Model => "onnx.ModelProto",
+            Kind::Graph => "onnx.GraphProto",
+            Kind::Function => "onnx.FunctionProto",
+            Kind::Node => "onnx.NodeProto",
+        };
+        let kind = self.pool.get_message_by_name(name).ok_or_else(|| Failure::new("descriptor", name))?;
         let mut message = DynamicMessage::decode(kind, bytes)
             .map_err(|error| Failure::new("not-readable", error.to_string()))?;
         normalize(&mut message);
         Ok(message)
     }
+
+    /// The message that a model was parsed for, without the fields that hold their default.
+    pub(super) fn part(&self, kind: Kind, model: &[u8]) -> Result<DynamicMessage, Failure> {
+        let path: &[&str] = match kind {
+            Kind::Model => &[],
+            Kind::Graph => &["graph"],
+            Kind::Function => &["functions"],
+            Kind::Node => &["graph", "node"],
+        };
+        let mut message = self.message(Kind::Model, model)?;
+        for &field in path {
+            message = inside(&message, field).ok_or_else(|| Failure::new("empty", field))?;
+        }
+        Ok(message)
+    }
+}
+
+/// Prints and parses the main graph, every node of it, and every function, alone.
+fn parts(model: &Model) -> Result<(), Failure> {
+    let options = PrintOptions::full();
+    let failure = |error: PrintError| Failure::new("not-printed", error.to_string());
+    let graph = model.main_graph();
+    let text = print_graph(model, graph, &options).map_err(failure)?.text;
+    let parsed =
+        parse_graph(&text, &ParseOptions::default()).map_err(|error| refused("graph", &error, &text))?;
+    let again = print_graph(&parsed, parsed.main_graph(), &options).map_err(failure)?.text;
+    if text != again {
+        return Err(Failure::new("graph-differs", "the text of the parsed graph is another"));
+    }
+    for node in model.nodes(graph) {
+        let text = print_node(model, node, &options).map_err(failure)?.text;
+        let (parsed, node) =
+            parse_node(&text, &ParseOptions::default()).map_err(|error| refused("node", &error, &text))?;
+        if text != print_node(&parsed, node, &options).map_err(failure)?.text {
+            return Err(Failure::new("node-differs", "the text of the parsed node is another"));
+        }
+    }
+    for &function in model.functions() {
+        let text = print_function(model, function, &options).map_err(failure)?.text;
+        let (parsed, function) = parse_function(&text, &ParseOptions::default())
+            .map_err(|error| refused("function", &error, &text))?;
+        if text != print_function(&parsed, function, &options).map_err(failure)?.text {
+            return Err(Failure::new("function-differs", "the text of the parsed function is another"));
+        }
+    }
+    Ok(())
 }
 
 /// Clears the fields that hold their default.
@@ -200,7 +235,7 @@ fn normalize(message: &mut DynamicMessage) {
         if !message.has_field(&field) {
             continue;
         }
-        let is_message = matches!(field.kind(), Kind::Message(_));
+        let is_message = matches!(field.kind(), FieldKind::Message(_));
         if !field.is_list() && !is_message {
             if field.containing_oneof().is_none() && *message.get_field(&field) == field.default_value() {
                 message.clear_field(&field);
@@ -219,7 +254,7 @@ fn normalize(message: &mut DynamicMessage) {
     }
 }
 
-fn inside(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
+pub(super) fn inside(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
     match &*message.get_field_by_name(field)? {
         Value::Message(inner) => Some(inner.clone()),
         Value::List(list) => list.first()?.as_message().cloned(),
@@ -235,10 +270,8 @@ pub(super) fn refused(kind: &str, error: &ParseError, text: &str) -> Failure {
     Failure::new(format!("{kind}-refused"), format!("{error}\n      {}", line.unwrap_or_default()))
 }
 
-fn print(model: &Model, options: &PrintOptions<'_>) -> Result<String, Failure> {
-    print_model(model, options)
-        .map(|printed| printed.text)
-        .map_err(|error| Failure::new("not-printed", error.to_string()))
+fn print(model: &Model, options: &PrintOptions<'_>) -> Result<Printed, Failure> {
+    print_model(model, options).map_err(|error| Failure::new("not-printed", error.to_string()))
 }
 
 pub(super) fn write(model: &Model) -> Result<Bytes, Failure> {
@@ -291,13 +324,16 @@ impl Suite for TextSuite {
         }
         outcome.counts.push(case.group.plural().to_owned());
         match self.file(&case.bytes) {
-            Ok(true) => outcome.counts.push(format!("{} equal", case.group.plural())),
-            Ok(false) => outcome.counts.push(format!("{} unreadable", case.group.plural())),
+            Ok(Some((decoded, printed))) => {
+                outcome.counts.push(format!("{} equal", case.group.plural()));
+                let parts = case.bytes.len() <= LARGE;
+                let case = compat::Case { decoded: &decoded, bytes: &case.bytes, printed: &printed, parts };
+                if let Err(failure) = compat::check(self, &self.reference, &case, &mut outcome) {
+                    outcome.failures.push(failure);
+                }
+            }
+            Ok(None) => outcome.counts.push(format!("{} unreadable", case.group.plural())),
             Err(failure) => outcome.failures.push(failure),
-        }
-        let message = |bytes: &[u8]| self.message("onnx.ModelProto", bytes);
-        if let Err(failure) = compat::check(&self.reference, &case.bytes, message, &mut outcome) {
-            outcome.failures.push(failure);
         }
         if case.bytes.len() > LARGE {
             return outcome;
@@ -305,8 +341,8 @@ impl Suite for TextSuite {
         for rewrite in Rewrite::ALL {
             let Ok(bytes) = rewrite.apply(&self.schema, self.model, &case.bytes) else { continue };
             match self.file(&bytes.into()) {
-                Ok(true) => outcome.counts.push("rewritten equal".to_owned()),
-                Ok(false) => {}
+                Ok(Some(_)) => outcome.counts.push("rewritten equal".to_owned()),
+                Ok(None) => {}
                 Err(failure) => {
                     outcome
                         .failures
@@ -338,6 +374,9 @@ impl Suite for TextSuite {
             "compat equal",
             "compat with losses",
             "compat too large",
+            "compat graphs",
+            "compat functions",
+            "compat nodes",
         ];
         counts.map(|count| format!("text: {} {count}", report.count(count))).join("\n")
     }
