@@ -89,7 +89,10 @@ impl Printer<'_> {
 
     /// Writes the bytes that a small message was read from, where they are not the usual ones.
     pub(super) fn source(&mut self, source: Option<&Bytes>) {
-        if let Some(source) = source.filter(|_| self.exact()) {
+        let Some(source) = source else { return };
+        if self.compat() {
+            self.lost("the form that the file gives to an entry, which may hold unknown fields");
+        } else if self.exact() {
             self.out.push_str(" @{source: ");
             self.hex(source);
             self.out.push('}');

@@ -40,3 +40,13 @@ fn everything_else_is_reported() {
         assert!(!text.contains('@'), "{text}");
     }
 }
+
+#[test]
+fn unknown_fields_of_small_entries_are_reported() {
+    let text = "<opset_import: [\"\": 17 @{source: \"1011a00601\"}], metadata_props: [\"a\": \"b\" @{source: \"0a01611201622001\"}]>\n\
+                g () => () {}\n";
+    let (text, left_out) = compat(text);
+    let want = "model: the form that the file gives to an entry, which may hold unknown fields";
+    assert_eq!(left_out, [want, want], "{text}");
+    assert!(!text.contains("source"), "{text}");
+}

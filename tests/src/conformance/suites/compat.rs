@@ -12,7 +12,7 @@ use onnx_text::{
     ParseOptions, PrintError, PrintOptions, Printed, parse_function, parse_graph, parse_model, parse_node,
     print_function, print_graph, print_node,
 };
-use prost_reflect::{DynamicMessage, Value, prost::Message as _};
+use prost_reflect::{DynamicMessage, Value, prost::Message as _, text_format::FormatOptions};
 
 use super::text::{Kind, TextSuite, inside, refused, write};
 use crate::conformance::reference::{Answer, Reference};
@@ -46,19 +46,19 @@ pub(super) fn check(
         outcome.counts.push("compat too large".to_owned());
         return Ok(());
     }
-    let original = suite.message(Kind::Model, case.bytes)?;
-    let asked = Asked { suite, reference, is_read: case.decoded.findings.diagnostics().is_empty() };
-    let equal = asked.check(Kind::Model, case.printed, Some(&original))?;
+    // What reading complained about may not be a message for others.
+    let is_read = case.decoded.findings.diagnostics().is_empty();
+    let original = if is_read { Some(suite.message(Kind::Model, case.bytes)?) } else { None };
+    let asked = Asked { suite, reference };
+    let equal = asked.check(Kind::Model, case.printed, original.as_ref())?;
     outcome.counts.push(if equal { "compat equal" } else { "compat with losses" }.to_owned());
-    if case.parts { asked.parts(case.decoded, &original, outcome) } else { Ok(()) }
+    if case.parts { asked.parts(case.decoded, original.as_ref(), outcome) } else { Ok(()) }
 }
 
 /// What is needed to ask about a text.
 struct Asked<'a> {
     suite: &'a TextSuite,
     reference: &'a Reference,
-    /// Whether reading found nothing wrong in the file.
-    is_read: bool,
 }
 
 impl Asked<'_> {
@@ -95,18 +95,18 @@ impl Asked<'_> {
         let parsed = parsed.map_err(|error| refused(&name("text"), &error, text))?;
         let ours = self.suite.part(kind, &write(&parsed)?)?;
         same(name("parsed-otherwise"), &ours, &theirs)?;
-        let equal = self.is_read && printed.left_out.diagnostics().is_empty();
-        if let Some(original) = original.filter(|_| equal) {
-            same(name("differs"), original, &theirs)?;
-        }
-        Ok(equal)
+        let Some(original) = original.filter(|_| printed.left_out.diagnostics().is_empty()) else {
+            return Ok(false);
+        };
+        same(name("differs"), original, &theirs)?;
+        Ok(true)
     }
 
     /// Asks about the main graph, the functions, and the nodes of the main graph.
     fn parts(
         &self,
         decoded: &Decoded,
-        original: &DynamicMessage,
+        original: Option<&DynamicMessage>,
         outcome: &mut Outcome,
     ) -> Result<(), Failure> {
         let model = &decoded.model;
@@ -115,17 +115,18 @@ impl Asked<'_> {
             printed.map_err(|error| Failure::new("not-printed", error.to_string()))
         };
         let graph = model.main_graph();
-        let message = inside(original, "graph");
+        let message = original.and_then(|original| inside(original, "graph"));
         self.check(Kind::Graph, &printed(print_graph(model, graph, &options))?, message.as_ref())?;
         outcome.counts.push("compat graphs".to_owned());
         let nodes = message.as_ref().map(|message| messages(message, "node")).unwrap_or_default();
-        for (node, message) in model.nodes(graph).zip(&nodes) {
-            self.check(Kind::Node, &printed(print_node(model, node, &options))?, Some(message))?;
+        for (index, node) in model.nodes(graph).enumerate() {
+            self.check(Kind::Node, &printed(print_node(model, node, &options))?, nodes.get(index))?;
             outcome.counts.push("compat nodes".to_owned());
         }
-        for (&function, message) in model.functions().iter().zip(&messages(original, "functions")) {
+        let functions = original.map(|original| messages(original, "functions")).unwrap_or_default();
+        for (index, &function) in model.functions().iter().enumerate() {
             let printed = printed(print_function(model, function, &options))?;
-            self.check(Kind::Function, &printed, Some(message))?;
+            self.check(Kind::Function, &printed, functions.get(index))?;
             outcome.counts.push("compat functions".to_owned());
         }
         Ok(())
@@ -144,7 +145,9 @@ fn same(kind: String, ours: &DynamicMessage, theirs: &DynamicMessage) -> Result<
     if ours.encode_to_vec() == theirs.encode_to_vec() {
         return Ok(());
     }
-    let (ours, theirs) = (ours.to_text_format(), theirs.to_text_format());
+    let options = FormatOptions::new().skip_unknown_fields(false);
+    let text = |message: &DynamicMessage| message.to_text_format_with_options(&options);
+    let (ours, theirs) = (text(ours), text(theirs));
     let common = ours.bytes().zip(theirs.bytes()).take_while(|(a, b)| a == b).count();
     let around = |text: &str| {
         let from = text.floor_char_boundary(common.saturating_sub(60));
