@@ -1,6 +1,6 @@
 //! What was concluded about dimensions on the way, and on what ground.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::NodeId;
@@ -54,7 +54,41 @@ pub struct Facts {
     known: HashMap<Relation, u32, RandomState>,
     bounds: HashMap<Symbol, Bounds, RandomState>,
     /// The expressions that are the size of a tensor: in no valid run are they negative, whatever algebra knows.
-    sizes: HashSet<ExprId, RandomState>,
+    sizes: Exprs,
+}
+
+/// A set of expressions, as bits by their positions in the table: every size of every node is looked up here.
+#[derive(Clone, Debug, Default)]
+struct Exprs(Vec<u64>);
+
+impl Exprs {
+    fn place(id: ExprId) -> (usize, u64) {
+        (id.index() as usize / 64, 1 << (id.index() % 64))
+    }
+
+    fn contains(&self, id: ExprId) -> bool {
+        let (word, bit) = Self::place(id);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Says whether it is new.
+    fn insert(&mut self, id: ExprId) -> bool {
+        let (word, bit) = Self::place(id);
+        if self.0.len() <= word {
+            self.0.resize(word.saturating_add(1), 0);
+        }
+        let Some(bits) = self.0.get_mut(word) else { return false };
+        let is_new = *bits & bit == 0;
+        *bits |= bit;
+        is_new
+    }
+
+    fn remove(&mut self, id: ExprId) {
+        let (word, bit) = Self::place(id);
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits &= !bit;
+        }
+    }
 }
 
 /// More facts than this are not kept: a bound on memory, far above what models have.
@@ -143,7 +177,7 @@ impl Facts {
             return None;
         }
         if let (Dim::Known(..=0), Dim::Expr(size)) = (a, b)
-            && self.sizes.contains(&size)
+            && self.sizes.contains(size)
         {
             return Some(true);
         }
@@ -161,7 +195,7 @@ impl Facts {
 
     /// Forgets that an expression is the size of a tensor.
     pub(crate) fn remove_size(&mut self, size: ExprId) {
-        self.sizes.remove(&size);
+        self.sizes.remove(size);
     }
 
     /// Narrows the interval of a symbol.

@@ -111,11 +111,18 @@ impl Cx<'_, '_> {
     /// Says what elements an output has, in row-major order. It counts only if the shape of the output is known and has as
     /// many elements.
     pub fn set_content(&mut self, index: usize, content: impl IntoIterator<Item = Elem>) {
-        let limit = self.state.options.limits.followed_elements;
+        let most = self.content_limit().saturating_add(1);
+        if index < self.outs.len() {
+            self.share_content(index, content.into_iter().take(most).collect());
+        }
+    }
+
+    /// The same for elements that are gathered already, such as those of an input.
+    pub fn share_content(&mut self, index: usize, content: Content) {
+        let limit = self.content_limit();
         if let Some(out) = self.outs.get_mut(index) {
-            let content: Content = content.into_iter().take(limit.saturating_add(1)).collect();
-            out.content = (content.len() <= limit && content.iter().any(|&elem| elem != Elem::Unknown))
-                .then_some(content);
+            let is_of_use = content.len() <= limit && content.iter().any(|&elem| elem != Elem::Unknown);
+            out.content = is_of_use.then_some(content);
         }
     }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use onnx_ir::ValueId;
-use onnx_schema::{FormalOption, FormalType, Schema, TypeForm, TypeSet};
+use onnx_schema::{Formal, FormalOption, FormalType, Schema, TypeForm, TypeSet};
 use onnx_types::{ElemType, Type};
+use smallvec::SmallVec;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{MISSING, TYPE_NOT_ALLOWED, TYPES_DIFFER};
@@ -20,18 +21,6 @@ enum Binding {
     /// The type of this value, which is no dense tensor.
     Other(ValueId),
 }
-
-/// The greatest number of type variables that an operator has.
-const MAX_VARIABLES: usize = {
-    let schemas = onnx_schema::all();
-    let (mut most, mut at) = (0, 0);
-    while at < schemas.len() {
-        let count = schemas[at].constraints().len();
-        most = if count > most { count } else { most };
-        at += 1;
-    }
-    most
-};
 
 impl Binding {
     fn of(cx: &Cx<'_, '_>, value: ValueId) -> Self {
@@ -57,25 +46,46 @@ impl Binding {
 pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(schema) = cx.schema else { return Ok(()) };
     count(cx, schema)?;
-    let checks = cx.state.options.check_types;
-    let mut bound = [Binding::Free; MAX_VARIABLES];
+    if cx.state.options.check_types {
+        check_inputs(cx, schema)?;
+    }
+    fill(cx, schema);
+    Ok(())
+}
+
+/// The type variable of a formal, if all values at its place have one type.
+fn variable(formal: &Formal) -> Option<u8> {
+    match formal.ty {
+        FormalType::Variable(variable) if !formal.is_variadic() || formal.is_homogeneous => Some(variable),
+        _ => None,
+    }
+}
+
+/// What a type variable stands for: the type of the first input of it that is known.
+fn bound(cx: &Cx<'_, '_>, schema: &'static Schema, wanted: u8) -> Binding {
+    let of = |index| {
+        let formal = schema.input_for(index)?;
+        let binding = Binding::of(cx, cx.input(index).filter(|_| variable(formal) == Some(wanted))?);
+        (!matches!(binding, Binding::Free)).then_some(binding)
+    };
+    (0..cx.input_count()).find_map(of).unwrap_or_default()
+}
+
+/// Whether the inputs have types that the operator takes, and those of one type variable the same.
+fn check_inputs(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
+    let mut bound: SmallVec<[Binding; 4]> = SmallVec::from_elem(Binding::Free, schema.constraints().len());
     for index in 0..cx.input_count() {
         let (Some(value), Some(formal)) = (cx.input(index), schema.input_for(index)) else { continue };
-        if checks {
-            check(cx, schema, index, value)?;
-        }
-        let free = formal.is_variadic() && !formal.is_homogeneous;
-        let FormalType::Variable(variable) = formal.ty else { continue };
-        match bound.get_mut(usize::from(variable)) {
-            Some(slot @ Binding::Free) if !free => *slot = Binding::of(cx, value),
-            Some(&mut known) if checks && !free => {
-                let found = Binding::of(cx, value);
-                agree(cx, known, found, index)?;
-            }
-            _ => {}
+        check(cx, schema, index, value)?;
+        let Some(slot) = variable(formal).and_then(|variable| bound.get_mut(usize::from(variable))) else {
+            continue;
+        };
+        let found = Binding::of(cx, value);
+        match *slot {
+            Binding::Free => *slot = found,
+            known => agree(cx, known, found, index)?,
         }
     }
-    fill(cx, schema, &bound);
     Ok(())
 }
 
@@ -119,18 +129,27 @@ pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema, bound: &[Binding]) {
-    for (index, out) in cx.outs.iter_mut().enumerate() {
-        let Some(formal) = schema.output_for(index) else { continue };
+fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema) {
+    // Outputs of one variable often follow each other, and can be many.
+    let mut last = None;
+    for index in 0..cx.outs.len() {
+        let Some(formal) = schema.output_for(index) else { break };
+        let binding = match (variable(formal), last) {
+            (Some(variable), Some((known, binding))) if variable == known => binding,
+            (Some(variable), _) => bound(cx, schema, variable),
+            (None, _) => Binding::Free,
+        };
+        last = variable(formal).map(|variable| (variable, binding)).or(last);
+        let Some(out) = cx.outs.get_mut(index) else { break };
         match formal.ty {
             FormalType::Concrete(id) => out.ty = form(id.form()),
             FormalType::Variable(_) if formal.is_variadic() && !formal.is_homogeneous => {}
-            FormalType::Variable(variable) => match bound.get(usize::from(variable)) {
-                None | Some(Binding::Free) => {
+            FormalType::Variable(_) => match binding {
+                Binding::Free => {
                     out.ty = schema.types_of(formal).single().map_or(Ty::Unknown, |id| form(id.form()));
                 }
-                Some(&Binding::Tensor(elem)) => out.ty = Ty::Tensor(elem, None),
-                Some(binding) => out.ty = binding.ty(&cx.state.table),
+                Binding::Tensor(elem) => out.ty = Ty::Tensor(elem, None),
+                Binding::Other(_) => out.ty = binding.ty(&cx.state.table),
             },
         }
     }

@@ -172,7 +172,9 @@ impl<'m> Engine<'m> {
 
     /// Takes what a rule said about the outputs of a node.
     fn finish(&mut self, id: NodeId, node: &'m Node, outs: &mut Vec<Out>) {
-        outs.resize_with(node.outputs().len(), Out::default);
+        if outs.len() < node.outputs().len() {
+            outs.resize_with(node.outputs().len(), Out::default);
+        }
         for (&value, out) in node.outputs().iter().zip(outs) {
             let Some(value) = value else { continue };
             if let Some(like) = out.like

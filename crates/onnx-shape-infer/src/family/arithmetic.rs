@@ -6,6 +6,7 @@
 //! followed as long as it is exact: `f32` has all integers up to 2²⁴, and fractions by a power of two where they fit; that
 //! symbolic sizes stay below is assumed with a guard, too.
 
+use onnx_types::expr::Dialect;
 use onnx_types::{Dim, ElemType};
 
 use crate::content::Elem;
@@ -249,7 +250,20 @@ fn truncated(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
         let a = cx.max(zero, a);
         return cx.dims().floor_div(a, b);
     }
-    Dim::Unknown
+    if !is_short(cx, a) {
+        return Dim::Unknown;
+    }
+    // What is above 0 and what is below are divided apart: (N - 3)/2 is max(0, N - 3)//2 - max(0, 3 - N)//2.
+    let negated = cx.dims().sub(zero, a);
+    let (above, below) = (cx.max(zero, a), cx.max(zero, negated));
+    let (above, below) = (cx.dims().floor_div(above, b), cx.dims().floor_div(below, b));
+    cx.dims().sub(above, below)
+}
+
+/// Whether an expression may stand twice in another one, so that a chain of such steps does not grow without end.
+fn is_short(cx: &mut Cx<'_, '_>, dim: Dim) -> bool {
+    const MOST: usize = 256;
+    cx.state.exprs.text(dim, &cx.state.names, Dialect::Python).is_some_and(|text| text.len() <= MOST)
 }
 
 /// The remainder of the division towards zero. Where nothing is negative it is that of the division that rounds down.

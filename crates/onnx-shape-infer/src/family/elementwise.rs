@@ -18,7 +18,7 @@ pub(crate) fn identity(cx: &mut Cx<'_, '_>) -> Outcome {
 /// The first output has the elements of the first input in the same order.
 pub(crate) fn keep_elements(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(content) = cx.content(0) {
-        cx.set_content(0, content.iter().copied());
+        cx.share_content(0, content);
     }
     Ok(())
 }

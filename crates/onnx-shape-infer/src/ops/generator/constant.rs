@@ -19,8 +19,11 @@ fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
     // The first versions have one attribute, and nothing to choose.
     let names = cx.schema().and_then(|schema| schema.exclusive_attributes().first());
     let names = names.copied().unwrap_or(&[attr::VALUE]);
-    let mut given = names.iter().filter(|&&name| cx.attr(name).is_some());
-    let (first, second) = (given.next().copied(), given.next());
+    let is_given = |&name: &Symbol| names.contains(&name) && cx.attr(name).is_some();
+    let mut given = cx.node().attributes().iter().map(Attribute::name).filter(is_given);
+    let first = given.next();
+    // The same one twice is another matter.
+    let second = given.find(|&name| Some(name) != first);
     let Some(name) = first else {
         if may_be_missing {
             return Err(Stop::Unknown);
@@ -34,7 +37,7 @@ fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
         let tensor = cx.tensor_attr(name)?.ok_or(Stop::Unknown)?;
         cx.set_elem(0, tensor.elem());
         cx.set_shape(0, tensor.dims().iter().map(|&size| Dim::Known(size)));
-        return values(cx);
+        return values(cx, name);
     }
     if name == attr::SPARSE_VALUE {
         return sparse(cx);
@@ -58,7 +61,7 @@ fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
     cx.set_elem(0, elem);
     let size = count.map(|count| i64::try_from(count).map_or(Dim::Unknown, Dim::Known));
     cx.set_shape(0, size);
-    values(cx)
+    values(cx, name)
 }
 
 /// A text need not be UTF-8 here.
@@ -79,23 +82,23 @@ fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn values(cx: &mut Cx<'_, '_>) -> Outcome {
-    let limit = cx.state.options.limits.followed_elements;
-    if cx.attr(attr::VALUE).is_some() {
-        let tensor = cx.tensor_attr(attr::VALUE)?.ok_or(Stop::Unknown)?;
+fn values(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome {
+    let limit = cx.content_limit();
+    if name == attr::VALUE {
+        let tensor = cx.tensor_attr(name)?.ok_or(Stop::Unknown)?;
         let content = of_tensor(tensor, cx.state.options.data, limit).ok_or(Stop::Unknown)?;
-        cx.set_content(0, content.iter().copied());
-    } else if cx.attr(attr::VALUE_INT).is_some() {
-        let value = cx.int(attr::VALUE_INT)?;
+        cx.share_content(0, content);
+    } else if name == attr::VALUE_INT {
+        let value = cx.int(name)?;
         cx.set_content(0, value.map(|value| Elem::Int(Dim::Known(value))));
-    } else if cx.attr(attr::VALUE_INTS).is_some() {
-        let values = cx.ints(attr::VALUE_INTS)?.unwrap_or_default();
+    } else if name == attr::VALUE_INTS {
+        let values = cx.ints(name)?.unwrap_or_default();
         cx.set_content(0, values.iter().map(|&value| Elem::Int(Dim::Known(value))));
-    } else if cx.attr(attr::VALUE_FLOAT).is_some() {
-        let value = cx.float(attr::VALUE_FLOAT)?;
+    } else if name == attr::VALUE_FLOAT {
+        let value = cx.float(name)?;
         cx.set_content(0, value.map(|value| Elem::number(f64::from(value))));
-    } else if cx.attr(attr::VALUE_FLOATS).is_some() {
-        let values = cx.floats(attr::VALUE_FLOATS)?.unwrap_or_default();
+    } else if name == attr::VALUE_FLOATS {
+        let values = cx.floats(name)?.unwrap_or_default();
         cx.set_content(0, values.iter().map(|&value| Elem::number(f64::from(value))));
     }
     Ok(())

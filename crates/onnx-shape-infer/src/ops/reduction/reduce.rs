@@ -100,7 +100,7 @@ fn values(cx: &mut Cx<'_, '_>, op: Op, neutral: Option<i64>) -> Outcome {
     let reduced = reduced(cx, &axes, rank)?.ok_or(Stop::Unknown)?;
     if !reduced.iter().any(|&reduced| reduced) {
         // Nothing is joined; a square or a norm of each element is not among the operations here.
-        cx.set_content(0, content.iter().copied());
+        cx.share_content(0, content);
         return Ok(());
     }
     if reduced.contains(&false) {
