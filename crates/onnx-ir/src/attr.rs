@@ -3,101 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use onnx_schema::AttrKind;
 use onnx_types::tensor::Tensor;
 use onnx_types::{FieldMask, Symbol, Type, UnknownFields};
 
 use crate::constant::SparseTensor;
 use crate::entity::GraphId;
-
-/// The kinds of attributes (enumeration `AttributeProto.AttributeType`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum AttrKind {
-    /// The file says that it does not know.
-    Undefined = 0,
-    /// One binary32.
-    Float = 1,
-    /// One 64-bit integer.
-    Int = 2,
-    /// One byte string, UTF-8 by convention.
-    String = 3,
-    /// One tensor.
-    Tensor = 4,
-    /// One nested graph.
-    Graph = 5,
-    /// A list of binary32.
-    Floats = 6,
-    /// A list of 64-bit integers.
-    Ints = 7,
-    /// A list of byte strings.
-    Strings = 8,
-    /// A list of tensors.
-    Tensors = 9,
-    /// A list of nested graphs.
-    Graphs = 10,
-    /// One sparse tensor.
-    SparseTensor = 11,
-    /// A list of sparse tensors.
-    SparseTensors = 12,
-    /// One type.
-    TypeProto = 13,
-    /// A list of types.
-    TypeProtos = 14,
-}
-
-impl AttrKind {
-    const ALL: [Self; 15] = [
-        Self::Undefined,
-        Self::Float,
-        Self::Int,
-        Self::String,
-        Self::Tensor,
-        Self::Graph,
-        Self::Floats,
-        Self::Ints,
-        Self::Strings,
-        Self::Tensors,
-        Self::Graphs,
-        Self::SparseTensor,
-        Self::SparseTensors,
-        Self::TypeProto,
-        Self::TypeProtos,
-    ];
-
-    /// The number that files use.
-    #[must_use]
-    pub const fn code(self) -> i32 {
-        self as i32
-    }
-
-    /// The kind that a file's number stands for, if there is one.
-    #[must_use]
-    pub fn from_code(code: i32) -> Option<Self> {
-        usize::try_from(code).ok().and_then(|index| Self::ALL.get(index)).copied()
-    }
-
-    /// The name in ONNX text, such as `ints` or `sparse_tensor`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Undefined => "undefined",
-            Self::Float => "float",
-            Self::Int => "int",
-            Self::String => "string",
-            Self::Tensor => "tensor",
-            Self::Graph => "graph",
-            Self::Floats => "floats",
-            Self::Ints => "ints",
-            Self::Strings => "strings",
-            Self::Tensors => "tensors",
-            Self::Graphs => "graphs",
-            Self::SparseTensor => "sparse_tensor",
-            Self::SparseTensors => "sparse_tensors",
-            Self::TypeProto => "type_proto",
-            Self::TypeProtos => "type_protos",
-        }
-    }
-}
 
 /// The value of an attribute.
 ///

@@ -158,7 +158,7 @@ mod uses;
 mod value;
 mod verify;
 
-pub use attr::{AttrExtra, AttrKind, AttrValue, Attribute};
+pub use attr::{AttrExtra, AttrValue, Attribute};
 pub use builder::{Builder, NodeBuilder};
 pub use constant::{Constant, SparseTensor};
 pub use copy::CopyMap;
@@ -176,6 +176,7 @@ pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, NameSlot, OuterGrap
 pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};
+pub use onnx_schema::AttrKind;
 pub use operator_set::{OperatorEntry, OperatorSetDocument};
 pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};

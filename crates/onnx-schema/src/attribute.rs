@@ -7,9 +7,13 @@ use onnx_types::Symbol;
 use crate::generated::names::NAMES;
 
 /// The kind of an attribute's value, with the numbers of `AttributeProto.AttributeType`.
+///
+/// What a schema declares is never [`AttrKind::Undefined`]; an attribute in a file can be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum AttrKind {
+    /// The file says that it does not know.
+    Undefined = 0,
     /// One 32-bit float.
     Float = 1,
     /// One 64-bit integer.
@@ -41,8 +45,9 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
-    /// All kinds in the order of their codes, which begin with 1.
-    pub const ALL: [Self; 14] = [
+    /// All kinds in the order of their codes.
+    pub const ALL: [Self; 15] = [
+        Self::Undefined,
         Self::Float,
         Self::Int,
         Self::String,
@@ -68,14 +73,14 @@ impl AttrKind {
     /// The kind that a file's number stands for, if there is one.
     #[must_use]
     pub fn from_code(code: i32) -> Option<Self> {
-        let index = usize::try_from(code).ok()?.checked_sub(1)?;
-        Self::ALL.get(index).copied()
+        Self::ALL.get(usize::try_from(code).ok()?).copied()
     }
 
     /// The name in `AttributeProto.AttributeType`, such as `SPARSE_TENSOR`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Undefined => "UNDEFINED",
             Self::Float => "FLOAT",
             Self::Int => "INT",
             Self::String => "STRING",
@@ -90,6 +95,28 @@ impl AttrKind {
             Self::SparseTensors => "SPARSE_TENSORS",
             Self::TypeProto => "TYPE_PROTO",
             Self::TypeProtos => "TYPE_PROTOS",
+        }
+    }
+
+    /// The name in ONNX text, such as `ints` or `sparse_tensor`.
+    #[must_use]
+    pub const fn text_name(self) -> &'static str {
+        match self {
+            Self::Undefined => "undefined",
+            Self::Float => "float",
+            Self::Int => "int",
+            Self::String => "string",
+            Self::Tensor => "tensor",
+            Self::Graph => "graph",
+            Self::Floats => "floats",
+            Self::Ints => "ints",
+            Self::Strings => "strings",
+            Self::Tensors => "tensors",
+            Self::Graphs => "graphs",
+            Self::SparseTensor => "sparse_tensor",
+            Self::SparseTensors => "sparse_tensors",
+            Self::TypeProto => "type_proto",
+            Self::TypeProtos => "type_protos",
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn signature(schema: &mut DeclaredSchema, model: &Model, function: Fu
     });
     let defaulted = record.defaults.iter().map(|default| DeclaredAttribute {
         name: model.str(default.name()).to_owned(),
-        kind: AttrKind::from_code(default.kind().code()),
+        kind: Some(default.kind()).filter(|&kind| kind != AttrKind::Undefined),
         is_required: false,
         default: value(default),
     });
@@ -61,7 +61,7 @@ fn kinds(model: &Model, function: FunctionId) -> HashMap<Symbol, Option<AttrKind
         for node in model.nodes_in(graph) {
             for attribute in model.node(node).attributes() {
                 if let &AttrValue::Ref(target) = attribute.value() {
-                    let kind = AttrKind::from_code(attribute.kind().code());
+                    let kind = Some(attribute.kind()).filter(|&kind| kind != AttrKind::Undefined);
                     let known = kinds.entry(target).or_insert(kind);
                     if *known != kind {
                         *known = None;

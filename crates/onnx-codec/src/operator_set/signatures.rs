@@ -321,7 +321,7 @@ fn declared_formal(schema: &DeclaredSchema, formal: Formal) -> Result<DeclaredFo
 fn declared_attribute(op: &str, attribute: Attribute) -> Result<DeclaredAttribute, SignatureError> {
     let kind = attribute.kind.map(|name| {
         let known = AttrKind::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or(SignatureError::Kind(name))
+        known.filter(|&kind| kind != AttrKind::Undefined).ok_or(SignatureError::Kind(name))
     });
     let kind = kind.transpose()?;
     let default = attribute.default.map(|value| {

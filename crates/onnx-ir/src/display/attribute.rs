@@ -14,7 +14,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, model: &Model, attribute: &Attri
     write_word(f, model, attribute.name())?;
     f.write_str(" = ")?;
     match attribute.value() {
-        AttrValue::None => write!(f, "({} without value)", attribute.kind().name()),
+        AttrValue::None => write!(f, "({} without value)", attribute.kind().text_name()),
         AttrValue::Ref(target) => {
             f.write_str("@")?;
             write_word(f, model, *target)

@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
         self.lex.peek();
         let mark = self.lex.mark();
         let word = self.word("a kind of attribute")?;
-        let known = (1..=14).filter_map(AttrKind::from_code).find(|kind| kind.name().as_bytes() == word);
+        let known = (1..=14).filter_map(AttrKind::from_code).find(|kind| kind.text_name().as_bytes() == word);
         known.ok_or_else(|| {
             self.error_since(&rules::UNEXPECTED_TOKEN, mark, || {
                 "there is no such kind of attribute".to_owned()
@@ -155,9 +155,9 @@ impl<'a> Parser<'a> {
             (AttrKind::Float, AttrValue::Int(value)) => Ok(AttrValue::Float(value as f32)),
             (kind, value) if kind == AttrKind::Undefined || value.kind() == Some(kind) => Ok(value),
             (kind, value) => {
-                let found = value.kind().map_or("none", AttrKind::name);
+                let found = value.kind().map_or("none", AttrKind::text_name);
                 Err(self.error_since(&rules::KIND_MISMATCH, mark, || {
-                    format!("expected a value of kind `{}`, found one of kind `{found}`", kind.name())
+                    format!("expected a value of kind `{}`, found one of kind `{found}`", kind.text_name())
                 }))
             }
         }

@@ -73,7 +73,7 @@ impl Printer<'_> {
 
     fn kind(&mut self, kind: AttrKind) {
         self.out.push_str(": ");
-        self.out.push_str(kind.name());
+        self.out.push_str(kind.text_name());
     }
 
     /// Writes a declared kind that the value does not have.

@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     }
     cx.report(&RULE, |places| {
         let name = Quoted(places.str(attribute.name()));
-        let says = AttrKind::from_code(declared).map_or("of a kind that does not exist", AttrKind::name);
+        let says = AttrKind::from_code(declared).map_or("of a kind that does not exist", AttrKind::text_name);
         let message = format!("attribute {name} says that it is {says}, but holds {}", holds.name());
         Diagnostic::new(&RULE, places.attribute(node, attribute.name()), message)
             .help("set the field `type` to the kind of the value")

@@ -35,7 +35,8 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     }
     let (node, name) = (cx.node, cx.attribute.name());
     cx.report(&RULE, |places| {
-        let message = format!("attribute {} is {}, but has no value", Quoted(places.str(name)), kind.name());
+        let message =
+            format!("attribute {} is {}, but has no value", Quoted(places.str(name)), kind.text_name());
         let help = if is_scalar {
             "write the value, even if it is zero or empty: readers disagree on what its absence means"
         } else {

@@ -37,11 +37,11 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         return;
     }
     cx.report(&RULE, |places| {
-        let expected = AttrKind::from_code(kind.code()).map_or("", AttrKind::name);
+        let expected = kind.text_name();
         let name = attribute.name();
         let found = match declared.map(AttrKind::from_code) {
             Some(None) => "of a kind that does not exist",
-            _ => attribute.kind().name(),
+            _ => attribute.kind().text_name(),
         };
         let (op, text) = (Quoted(schema.name()), Quoted(places.str(name)));
         let message = format!("attribute {text} of {op} must be {expected}, but is {found}");
