@@ -1,6 +1,10 @@
 //! `GraphProto` and `ValueInfoProto`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use onnx_ir::{
     Constant, Extras, GraphId, GraphOutput, Metadata, OwnInfo, Owner, QuantAnnotation, User, ValueId,
 };
@@ -169,8 +173,8 @@ impl Cx<'_> {
             self.info(writer, number, entry.value(), &info)?;
         }
         let is_function = matches!(self.model.graph(graph).owner(), Owner::Function(_));
-        // Many values have one type: it is written once, and its bytes again for each.
-        let mut last: Option<(&Type, Bytes)> = None;
+        // Many values share a type: it is written once, and its bytes again for each.
+        let mut written: HashMap<*const Type, Bytes, RandomState> = HashMap::default();
         for &id in typed {
             let value = self.model.value(id);
             // A graph's outputs are described in their own list; a function only names them there.
@@ -182,19 +186,20 @@ impl Cx<'_> {
                 self.info(writer, number, id, &Info::of(value.ty(), value.extras()))?;
                 continue;
             };
-            if !last.as_ref().is_some_and(|&(known, _)| std::ptr::eq(known, ty)) {
-                let mut alone = Writer::new();
-                self.ty(&mut alone, 2, ty)?;
-                last = Some((ty, alone.finish().to_vec().into()));
-            }
+            let bytes = match written.entry(std::ptr::from_ref(ty)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let mut alone = Writer::new();
+                    self.ty(&mut alone, 2, ty)?;
+                    new.insert(alone.finish().to_vec().into())
+                }
+            };
             let mark = writer.begin(number);
             let name = self.value_name(id);
             if !name.is_empty() {
                 self.put(writer, 1, name);
             }
-            if let Some((_, bytes)) = &last {
-                writer.raw(bytes);
-            }
+            writer.raw(bytes);
             writer.end(mark);
         }
         Ok(())
