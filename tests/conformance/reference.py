@@ -4,6 +4,8 @@ Called by `cargo xtask conformance` with the Python environment that it sets up:
 
     reference.py verdicts FOLDER            what the checker says of the models in a folder, as JSON
     reference.py cases FOLDER [--limit N]   the official backend models, with what the reference makes of them
+    reference.py inference FOLDER ARCHIVE   the smallest recorded cases of inference, one for each operator and each fault,
+                                            as the archive that is committed; needs the program `zstd`
 
 `cases` writes `manifest.generated.jsonl` and `blobs/` in the format that `--corpus` reads.
 """
@@ -11,10 +13,13 @@ Called by `cargo xtask conformance` with the Python environment that it sets up:
 import argparse
 import contextlib
 import hashlib
+import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
+import tarfile
 import tempfile
 
 import onnx
@@ -138,14 +143,69 @@ def generate(folder, limit):
     unfinished.replace(folder / "manifest.generated.jsonl")
 
 
+def features(record, folder):
+    """What a recorded case of inference is good for: its operators, or the operator at fault, for each kind of call."""
+    call = record["call"]
+    if record["outcome"] != "ok":
+        at = (record["error_message"] or "").find("op_type:")
+        fault = (record["error_message"] or "")[at:].split(",")[0].split(")")[0] if at >= 0 else "model"
+        return {(call, "fault", fault)}
+    if call != "shape_inference.infer_shapes":
+        return {(call, entry["name"]) for entry in record["inputs"][:1]}
+    data = (folder / "blobs" / f"{record['inputs'][0]['blob']}.bin").read_bytes()
+    model = onnx.load_model_from_string(data)
+    return {(call, node.domain, node.op_type) for node in model.graph.node}
+
+
+def inference(folder, archive):
+    folder = pathlib.Path(folder).resolve()
+    deviations = pathlib.Path(__file__).parent / "deviations" / "infer.txt"
+    known = {line.split(" ")[0].split("/")[-1] for line in deviations.read_text().splitlines() if line[:1] != "#"}
+    size = lambda entry: (folder / "blobs" / f"{entry['blob']}.bin").stat().st_size
+    records = []
+    for manifest in sorted(folder.glob("manifest*.jsonl")):
+        for record in map(json.loads, manifest.read_text().splitlines()):
+            options = record["options"]
+            plain = options.get("data_prop", True) and options.get("strict_mode", True)
+            if record["call"].startswith("shape_inference.") and plain and record["id"] not in known:
+                cost = sum(map(size, record["inputs"] + record["outputs"]))
+                if cost < 10_000:
+                    records.append((cost, record["id"], record))
+    covered, chosen = set(), {}
+    for _, identity, record in sorted(records, key=lambda entry: entry[:2]):
+        new = features(record, folder) - covered
+        if new:
+            covered |= new
+            chosen[identity] = record
+    text = "".join(json.dumps(chosen[key], sort_keys=True) + "\n" for key in sorted(chosen))
+    files = {"manifest.inference.jsonl": text.encode()}
+    for record in chosen.values():
+        for entry in record["inputs"] + record["outputs"]:
+            name = f"blobs/{entry['blob']}.bin"
+            files[name] = (folder / name).read_bytes()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        # The manifest comes first; nothing says when or by whom the files were made.
+        for name in sorted(files, key=lambda name: (name != "manifest.inference.jsonl", name)):
+            info = tarfile.TarInfo(name)
+            info.size = len(files[name])
+            tar.addfile(info, io.BytesIO(files[name]))
+    command = ["zstd", "-q", "-19", "-f", "-o", str(archive)]
+    subprocess.run(command, input=packed.getvalue(), check=True)
+    print(f"{len(chosen)} cases, {len(files)} files, {os.path.getsize(archive)} bytes", file=sys.stderr)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("what", choices=["verdicts", "cases"])
+    arguments.add_argument("what", choices=["verdicts", "cases", "inference"])
     arguments.add_argument("folder")
+    arguments.add_argument("archive", nargs="?")
     arguments.add_argument("--limit", type=int, default=0)
     given = arguments.parse_args()
     if given.what == "verdicts":
         verdicts(given.folder)
+    elif given.what == "inference":
+        inference(given.folder, given.archive)
     else:
         generate(given.folder, given.limit)
 

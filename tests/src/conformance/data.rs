@@ -67,6 +67,12 @@ pub fn bundled() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("models")
 }
 
+/// The recorded cases of inference that every clone has, in the format of a corpus.
+#[must_use]
+pub fn bundled_inference() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/inference.tar.zst")
+}
+
 /// Takes the cases of a run one by one.
 pub type Feed<'f> = dyn FnMut(Case) -> Result<(), String> + 'f;
 

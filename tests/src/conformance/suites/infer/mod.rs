@@ -24,7 +24,7 @@ use onnx_types::Type;
 use serde_json::Value;
 
 use self::lattice::{Comparison, Order};
-use crate::conformance::data::{Case, Data, Feed, Group};
+use crate::conformance::data::{Case, Data, Feed, Group, bundled_inference};
 use crate::conformance::manifest::{self, Blobs, Record};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
@@ -78,7 +78,11 @@ impl Suite for InferSuite {
         if let Some(op) = &data.op {
             let _ = self.op.set(op.clone());
         }
-        data.corpus.as_deref().map_or(Ok(()), |corpus| self.corpus(corpus, feed))
+        match &data.corpus {
+            Some(corpus) => self.corpus(corpus, feed),
+            None if data.is_bundled() => self.corpus(&bundled_inference(), feed),
+            None => Ok(()),
+        }
     }
 
     fn check(&self, case: &Case) -> Outcome {
