@@ -133,20 +133,27 @@ fn enter(cx: &mut Cx<'_, '_>, control: &mut Control, body: GraphId, carried: Vec
 
 fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
     // Runtimes give both as scalars, or as vectors of one element where the body declares those.
-    let scalar = |cx: &Cx<'_, '_>, index: usize, elem| {
-        let value = cx.model().graph(body).inputs().get(index).copied();
-        let declared = value.and_then(|value| cx.model().value(value).ty()).and_then(onnx_types::Type::shape);
-        let is_scalar = declared.is_none_or(|shape| shape.dims().is_empty());
+    let model = cx.model();
+    let declared = |index: usize| {
+        let value = model.graph(body).inputs().get(index).copied();
+        value.and_then(|value| model.value(value).ty()).and_then(onnx_types::Type::shape)
+    };
+    let scalar = |index: usize, elem| {
+        let is_scalar = declared(index).is_none_or(|shape| shape.dims().is_empty());
         Ty::Tensor(elem, is_scalar.then(Dims::new))
     };
-    let number = Known { ty: scalar(cx, 0, ElemType::Int64), content: None };
+    let number = Known { ty: scalar(0, ElemType::Int64), content: None };
     cx.bind(body, 0, number, false)?;
-    let mut condition = Known { ty: scalar(cx, 1, ElemType::Bool), content: None };
+    let mut condition = Known { ty: scalar(1, ElemType::Bool), content: None };
     match cx.rank(1) {
         _ if !cx.has_input(1) => {}
         // A run of the body takes place only while the condition is true.
         Ok(0) if condition.ty.dims().is_some() => condition.content = Some([Elem::bool(true)].into()),
         Ok(0) => {}
+        // One that is no scalar stays what it is where the body neither declares another shape nor gives another value.
+        Ok(_) if declared(1).is_none() && hands_on(cx, body) => {
+            condition.ty = Ty::Tensor(ElemType::Bool, cx.shape(1).ok());
+        }
         _ => condition.ty = condition.ty.without_shape(),
     }
     cx.bind(body, 1, condition, false)?;
