@@ -1,6 +1,9 @@
 //! Inferring again after edits gives what inferring from scratch gives.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+#[path = "properties/numbers.rs"]
+mod numbers;
+
 use std::collections::HashMap;
 
 use onnx_ir::{Attribute, Model, NewNode, NodeId, Position, ValueId};
@@ -8,6 +11,8 @@ use onnx_schema::{attr, op};
 use onnx_shape_infer::{Changed, Elem, Inference, Options, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
+
+use numbers::Numbers;
 
 const MODEL: &str = r#"
 <ir_version: 10, opset_import: ["" : 18]>
@@ -26,18 +31,6 @@ g (float[N, S, 64] x, float[N, T, 64] y, int64[K] free) => (float[] z)
    z = Reshape (h, t)
 }
 "#;
-
-/// A generator of numbers that repeats itself exactly: xorshift.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).unwrap()
-    }
-}
 
 /// Compares two results; new symbols may have other names, one for one.
 struct Comparison<'a> {
@@ -182,7 +175,7 @@ fn edit(model: &mut Model, numbers: &mut Numbers) -> (String, Vec<Changed>) {
 #[test]
 fn an_update_gives_what_a_new_run_gives() {
     for seed in 1..=60 {
-        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+        let mut numbers = Numbers::new(seed);
         let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
         let mut inference = infer(&mut model, &Options::default());
         let mut script = Vec::new();

@@ -8,6 +8,8 @@ use onnx_schema::{AttrKind, Formal, FormalAttribute, FormalType, Schema, TypeFor
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
+pub(crate) use crate::numbers::Numbers;
+
 /// Integers at which arithmetic goes wrong.
 pub(crate) const EDGES: [i64; 11] =
     [0, 1, -1, 2, -2, i32::MIN as i64, i32::MAX as i64, i64::MIN, i64::MAX, i64::MIN + 1, i64::MAX - 1];
@@ -39,22 +41,7 @@ const STRINGS: [&str; 18] = [
 /// The names of the dimension variables that declared types have.
 const VARIABLES: [&str; 3] = ["N", "M", "K"];
 
-/// A generator of numbers that repeats itself exactly: xorshift.
-pub(crate) struct Numbers(u64);
-
 impl Numbers {
-    pub(crate) fn new(seed: u64) -> Self {
-        // Neighbouring seeds begin far from each other.
-        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from((self.0 >> 11) % bound.max(1) as u64).unwrap()
-    }
-
     /// True in `percent` of all cases.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent

@@ -6,6 +6,7 @@
 mod generate;
 mod hostile;
 mod monotone;
+mod numbers;
 
 /// How many random nodes are made of each schema.
 fn rounds() -> u64 {
