@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use onnx_types::tensor::{DataSource, Tensor};
-use onnx_types::{Dim, ElemClass};
+use onnx_types::tensor::{DataSource, Payload, Tensor};
+use onnx_types::{Dim, ElemClass, ElemType};
 
 /// What is known about one element.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -86,12 +86,33 @@ pub type Content = Arc<[Elem]>;
 /// The elements of a constant of at most `max` elements; nothing for text, complex numbers and data that cannot be read.
 pub(crate) fn of_tensor(tensor: &Tensor, source: &dyn DataSource, max: usize) -> Option<Content> {
     let count = usize::try_from(tensor.element_count()?).ok().filter(|&count| count <= max)?;
+    if let Some(content) = of_bytes(tensor, count) {
+        return Some(content);
+    }
     match tensor.elem().class() {
         ElemClass::Int | ElemClass::Uint | ElemClass::Bool => {
             let values = tensor.get_i64s(source, count).ok()?;
             Some(values.into_iter().map(|value| Elem::Int(Dim::Known(value))).collect())
         }
         ElemClass::Float => Some(tensor.iter_f64(source).ok()?.map(Elem::number).collect()),
+        _ => None,
+    }
+}
+
+/// The same for numbers that stand as bytes in the tensor, as nearly all constants do, without what others need.
+fn of_bytes(tensor: &Tensor, count: usize) -> Option<Content> {
+    let Payload::Raw(bytes) = tensor.payload() else { return None };
+    let fits = |width: usize| count.checked_mul(width) == Some(bytes.len());
+    match tensor.elem() {
+        ElemType::Int64 if fits(8) => {
+            let (numbers, _) = bytes.as_chunks();
+            Some(numbers.iter().map(|&number| Elem::Int(Dim::Known(i64::from_le_bytes(number)))).collect())
+        }
+        ElemType::Float if fits(4) => {
+            let (numbers, _) = bytes.as_chunks();
+            let number = |&number: &[u8; 4]| Elem::number(f64::from(f32::from_le_bytes(number)));
+            Some(numbers.iter().map(number).collect())
+        }
         _ => None,
     }
 }
