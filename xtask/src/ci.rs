@@ -25,6 +25,12 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", slow: false, run: || crate::tidy::run(&[]).map(|()| String::new()) },
     Step { name: "codegen --check", slow: false, run: codegen },
     Step { name: "test totals, doc tests included", slow: false, run: tests },
+    // The tests beside the table have been run by then.
+    Step {
+        name: "hostile",
+        slow: true,
+        run: || crate::hostile::run(&["--no-tests".to_owned()]).map(|()| String::new()),
+    },
     Step { name: "docs", slow: true, run: docs },
     Step { name: "dependencies", slow: false, run: dependencies },
     Step {

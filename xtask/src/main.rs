@@ -8,7 +8,9 @@ mod ci;
 mod codegen;
 mod conformance;
 mod fuzz;
+mod hostile;
 mod python;
+mod sanitize;
 mod tidy;
 mod workspace;
 
@@ -25,6 +27,8 @@ cargo xtask <task>
   conformance   compare with the reference, whose answers it asks for; --offline compares with committed ones
   bench         run the benchmarks; --peers measures side by side with other tools
   fuzz          try random input, as long as one likes: --minutes N, --target NAME
+  hostile       try every hostile case, and show what each took and may take
+  sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          check the laws of docs/architecture.md
 ";
 
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
         "codegen" => codegen::run(&rest),
         "conformance" => conformance::run(&rest),
         "fuzz" => fuzz::run(&rest),
+        "hostile" => hostile::run(&rest),
+        "sanitize" => sanitize::run(&rest),
         "tidy" => tidy::run(&rest),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -361,6 +361,19 @@ fn t16_a_directory_need_not_be_utf8() {
     assert_eq!(source.read("link", 0, None).unwrap(), b"x".as_slice());
 }
 
+/// T17: who gives no source reads no file, and the bytes of a model are never a reason to open one.
+#[test]
+fn t17_without_a_source_nothing_is_read() {
+    let world = World::new();
+    let path = world.path("model/w.bin");
+    for location in ["w.bin", path.to_str().unwrap(), "/etc/passwd", "Cargo.toml"] {
+        let payload = onnx_types::tensor::Payload::External(ExternalData::new(location));
+        let tensor = Tensor::from_parts(2, TensorDims::from_slice(&[4]), payload);
+        let error = tensor.bytes(&onnx_types::tensor::NoData).unwrap_err();
+        assert!(matches!(error, TensorError::Data(_)), "{error}");
+    }
+}
+
 #[test]
 fn t18_only_regular_files() {
     let world = World::new();

@@ -34,7 +34,7 @@ const FINDINGS: usize = 4 << 20;
 const INFERENCE: usize = 8 << 20;
 
 /// How many steps are free for every file: the names of ONNX alone take some.
-const FREE_STEPS: u64 = 4_000_000;
+const FREE_STEPS: u64 = 1_000_000;
 
 /// Files up to this size are compared by the independent readers, too, which hold everything many times over.
 const COMPARED: usize = 100_000;

@@ -38,7 +38,7 @@ pub const GROWTH: usize = 64;
 pub const TEXT_GROWTH: usize = 200;
 
 /// How many steps a file may cost for each of its bytes, where a case says nothing else.
-pub const STEPS: u64 = 20_000;
+pub const STEPS: u64 = 1500;
 
 /// A hostile file.
 #[derive(Clone, Debug)]

@@ -127,7 +127,8 @@ fn build(home: &Path, sanitizer: Option<&str>) -> TaskResult {
     }
     println!("building the targets with the nightly toolchain, which takes some minutes");
     let status = Command::new("cargo")
-        .args(["+nightly", "build", "--release", "--locked", "--bins", "--target", PLATFORM, "--target-dir"])
+        // Not locked: what the workspace gains, the lock file beside the targets takes over.
+        .args(["+nightly", "build", "--release", "--bins", "--target", PLATFORM, "--target-dir"])
         .arg(home)
         .current_dir(workspace::root().join("fuzz"))
         .env("RUSTFLAGS", flags)

@@ -1,0 +1,169 @@
+//! Every limit holds, and what it causes names it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use onnx_check::{CheckOptions, check};
+use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, decode, encode};
+use onnx_ir::{Model, NewNode, OpsetImport, Position};
+use onnx_schema::{domain, op};
+use onnx_shape_infer::{Options, infer};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::{DataSource as _, Tensor};
+use onnx_types::{LIMITS, Limits};
+
+/// A model with two of everything.
+const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 18, "f": 1]>
+g (float[N] x, bool c) => (float[] z) {
+   y = If (c) <then_branch = t () => (p) { p = f.a (x) }, else_branch = e () => (q) { q = f.b (x) }>
+   z = Relu (y)
+}
+<domain: "f", opset_import: ["": 18]>
+a (x) => (y) { y = Relu (x) }
+<domain: "f", opset_import: ["": 18]>
+b (x) => (y) { y = Neg (x) }
+"#;
+
+fn limits(name: &str, to: u64) -> Limits {
+    let mut limits = Limits::default();
+    limits.set(name, to).unwrap();
+    limits
+}
+
+fn model() -> Model {
+    parse_model(TEXT, &ParseOptions::default()).unwrap()
+}
+
+fn file() -> Bytes {
+    encode(&model(), &EncodeOptions::default()).unwrap().into_bytes()
+}
+
+/// What decoding says with a limit.
+fn decoded(name: &str, to: u64) -> String {
+    let options = DecodeOptions { limits: limits(name, to), ..DecodeOptions::default() };
+    decode(file(), &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
+}
+
+/// What parsing says with a limit.
+fn parsed(name: &str, to: u64) -> String {
+    let options = ParseOptions { limits: limits(name, to), ..ParseOptions::default() };
+    parse_model(TEXT, &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
+}
+
+/// The messages of inference with a limit.
+fn inferred(model: &mut Model, name: &str, to: u64) -> String {
+    let mut options = Options::default();
+    options.limits = limits(name, to);
+    let inference = infer(model, &options);
+    inference.findings().diagnostics().iter().map(|found| format!("{}\n", found.message)).collect()
+}
+
+#[track_caller]
+fn names(text: &str, name: &str) {
+    assert!(text.contains(&format!("`{name}`")), "{name}: {text}");
+}
+
+#[test]
+fn limits_of_reading_hold_and_are_named() {
+    for name in
+        ["message_depth", "input_bytes", "string_bytes", "nodes", "values", "graphs", "functions", "entries"]
+    {
+        names(&decoded(name, 1), name);
+        assert_eq!(decoded(name, 1000), "it is read", "{name}");
+    }
+    for name in ["nodes", "values", "graphs", "functions", "text_depth", "text_bytes"] {
+        names(&parsed(name, 1), name);
+        assert_eq!(parsed(name, 1000), "it is read", "{name}");
+    }
+}
+
+#[test]
+fn limits_of_findings_hold() {
+    let mut text = String::from("<ir_version: 10, opset_import: [\"\": 18]> g () => () {\n");
+    for index in 0..50 {
+        let _ = writeln!(text, "y{index} = = ()");
+    }
+    for errors in [1, 7] {
+        let options = ParseOptions { limits: limits("text_errors", errors), ..ParseOptions::default() };
+        let Err(error) = parse_model(&text, &options) else { panic!("it is no text") };
+        assert_eq!(error.findings().counts().errors, errors);
+    }
+    let text = text.replace("= =", "= Rellu") + "}";
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let kept = |limits: &Limits| check(&model, &CheckOptions::within(limits)).diagnostics().len();
+    assert_eq!(kept(&limits("findings_per_rule", 3)), 3);
+    assert_eq!(kept(&limits("findings", 2)), 2);
+    assert_eq!(kept(&Limits::default()), 50);
+    let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[2] x) => () { y = MatMul () z = MatMul () w = MatMul () }";
+    model = parse_model(text, &ParseOptions::default()).unwrap();
+    let all = inferred(&mut model, "findings", 1000).lines().count();
+    assert!(all > 1, "{all}");
+    assert_eq!(inferred(&mut model, "findings", 1).lines().count(), 1);
+    assert_eq!(inferred(&mut model, "findings_per_rule", 1).lines().count(), 1);
+}
+
+#[test]
+fn limits_of_inference_hold() {
+    names(&inferred(&mut model(), "inference_depth", 1), "inference_depth");
+    // Followed elements and ranks that are derived from values beyond a limit are left unknown, without a word.
+    let text = "<ir_version: 10, opset_import: [\"\": 18]>\n\
+                g (float[2,3,4] x, int64[5] r) => (float[] z) { s = Shape (x) z = Reshape (x, s) w = Reshape (x, r) }";
+    for (name, to, known) in [("followed_elements", 2, [false, true]), ("inferred_rank", 4, [true, false])] {
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let mut options = Options::default();
+        let nodes: Vec<_> = model.nodes(model.main_graph()).skip(1).collect();
+        let ranks = |model: &mut Model, options: &Options<'_>| {
+            let inference = infer(model, options);
+            let known = |node: &onnx_ir::NodeId| {
+                inference
+                    .shape(model.node(*node).outputs()[0].unwrap())
+                    .is_some_and(|dims| dims.iter().all(|dim| dim.known().is_some()) || dims.len() == 5)
+            };
+            nodes.iter().map(known).collect::<Vec<_>>()
+        };
+        assert_eq!(ranks(&mut model, &options), [true, true]);
+        options.limits = limits(name, to);
+        assert_eq!(ranks(&mut model, &options), known, "{name}");
+    }
+    // The first 100,000 visits are free.
+    let mut model = Model::new();
+    model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
+    let graph = model.main_graph();
+    let mut last = model.add_graph_input(graph, "x", None);
+    for _ in 0..100_001 {
+        let next = model.new_value(onnx_types::Symbol::EMPTY);
+        model.add_node(Position::End(graph), NewNode::new(op::RELU).inputs([last]).outputs([next])).unwrap();
+        last = next;
+    }
+    names(&inferred(&mut model, "visits_per_node", 0), "visits_per_node");
+    assert_eq!(inferred(&mut model, "visits_per_node", 1), "");
+}
+
+#[test]
+fn limits_of_files_and_writing_hold_and_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    ["a", "b"].iter().for_each(|name| std::fs::write(folder.path().join(name), "1234").unwrap());
+    let source = |name: &str| FileSource::in_directory(folder.path()).unwrap().with_limits(&limits(name, 1));
+    names(&source("external_bytes").read("a", 0, None).unwrap_err().to_string(), "external_bytes");
+    let source = source("external_files");
+    source.read("a", 0, None).unwrap();
+    names(&source.read("b", 0, None).unwrap_err().to_string(), "external_files");
+
+    let mut model = model();
+    let (graph, name) = (model.main_graph(), model.intern("splat"));
+    model.add_initializer(graph, name, Tensor::splat([1000], 1.0_f32).unwrap());
+    for name in ["splat_bytes", "message_depth"] {
+        let error = encode(&model, &EncodeOptions::within(&limits(name, 1))).unwrap_err();
+        names(&error.to_string(), name);
+    }
+    encode(&model, &EncodeOptions::within(&limits("splat_bytes", 4000))).unwrap();
+}
+
+#[test]
+fn every_limit_is_tried_here() {
+    let text = include_str!("limits.rs");
+    for limit in LIMITS {
+        assert!(text.contains(&format!("\"{}\"", limit.name)), "{}", limit.name);
+    }
+}

@@ -1,0 +1,122 @@
+//! `cargo xtask hostile`: every hostile case with what it took and what it may take, as a table.
+//!
+//! Files and texts are tried by `fuzz/steps`, which is built so that every branch is counted and every allocation, and
+//! runs each case in half a megabyte of stack. What needs a directory, or every operator, stands with the tests of its
+//! crate; those are run, too, and listed by name.
+
+use std::process::{Command, Stdio};
+
+use crate::{TaskResult, workspace};
+
+const HELP: &str = "\
+cargo xtask hostile [PART OF A NAME] [--no-tests]
+
+  --no-tests   only files and texts, not the tests of directories and operators
+";
+
+/// What makes the compiler call a function at every branch.
+const COUNTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
+    -Cllvm-args=-sanitizer-coverage-trace-pc";
+
+/// The only platform on which steps are counted.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+
+/// The tests of hostile input that are no table: their packages and names.
+const TESTS: &[&[&str]] = &[
+    &["-p", "onnx-codec", "--test", "external", "--test", "externalize", "--test", "files"],
+    &["-p", "onnx-shape-infer", "--test", "nesting", "--test", "properties"],
+    &["-p", "onnx-proto", "--test", "reader"],
+    &["-p", "onnx-text", "--test", "text", "hostile"],
+    &["-p", "onnx-tests", "--test", "hostile", "varied"],
+];
+
+/// Runs the task.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let only: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    let with_tests = !args.iter().any(|arg| arg == "--no-tests");
+    if let Some(unknown) = args.iter().find(|arg| arg.starts_with("--") && *arg != "--no-tests") {
+        return Err(format!("hostile takes no argument `{unknown}`\n\n{HELP}"));
+    }
+    let table = table(&only);
+    let tests = if with_tests { tests() } else { Ok(()) };
+    table.and(tests)
+}
+
+/// Builds and runs the table.
+fn table(only: &[&String]) -> TaskResult {
+    let folder = workspace::target().join("hostile");
+    let status = Command::new("cargo")
+        // Not locked: what the workspace gains, the lock file beside the program takes over.
+        .args(["build", "--quiet", "--profile", "counted", "--package", "onnx-steps"])
+        .args(["--target", PLATFORM, "--target-dir"])
+        .arg(&folder)
+        .current_dir(workspace::root().join("fuzz"))
+        .env("RUSTFLAGS", COUNTED)
+        .status()
+        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    if !status.success() {
+        return Err("the hostile cases do not build".to_owned());
+    }
+    let program = folder.join(PLATFORM).join("counted/onnx-steps");
+    let status = Command::new(&program)
+        .args(only)
+        .status()
+        .map_err(|error| format!("`{}` could not be started: {error}", program.display()))?;
+    if status.success() { Ok(()) } else { Err("some hostile cases are out of bounds".to_owned()) }
+}
+
+/// Runs the tests of directories and operators, and lists them.
+fn tests() -> TaskResult {
+    let mut failed = 0;
+    println!("\ntests of directories and operators");
+    for arguments in TESTS {
+        let output = Command::new("cargo")
+            .args(["test", "--quiet", "--locked", "--no-fail-fast"])
+            .args(&arguments[..arguments.len() - filters(arguments)])
+            .arg("--")
+            // The names of tests that pass are only listed when asked for.
+            .args(["--format", "pretty"])
+            .args(&arguments[arguments.len() - filters(arguments)..])
+            .current_dir(workspace::root())
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        for (name, outcome) in text.lines().filter_map(result) {
+            println!("{name:<64} {outcome}");
+            failed += usize::from(outcome != "ok");
+        }
+        failed += usize::from(!output.status.success());
+    }
+    if failed == 0 { Ok(()) } else { Err("some tests of hostile input fail".to_owned()) }
+}
+
+/// How many of the last arguments are filters of tests, not arguments of cargo.
+fn filters(arguments: &[&str]) -> usize {
+    let is_value = |index: usize| index > 0 && arguments[index - 1].starts_with('-');
+    (0..arguments.len()).filter(|&index| !arguments[index].starts_with('-') && !is_value(index)).count()
+}
+
+/// The name and the outcome in a line such as `test t1_x ... ok`.
+fn result(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("test ")?.split_once(" ... ").filter(|(_, outcome)| matches!(*outcome, "ok" | "FAILED"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_tests_are_read() {
+        assert_eq!(result("test t1_x ... ok"), Some(("t1_x", "ok")));
+        assert_eq!(result("test t1_x ... FAILED"), Some(("t1_x", "FAILED")));
+        assert_eq!(result("test t1_x ... says something"), None);
+        assert_eq!(filters(&["-p", "a", "--test", "b"]), 0);
+        assert_eq!(filters(&["-p", "a", "--test", "b", "c"]), 1);
+    }
+}
