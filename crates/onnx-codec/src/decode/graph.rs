@@ -1,17 +1,10 @@
 //! `GraphProto`: three walks over the fields.
 
 use onnx_ir::{Constant, GraphId};
-use onnx_proto::wire::{Field, Payload, Reader};
+use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
-use smallvec::SmallVec;
 
 use super::{Cx, Form, Pieces, Result, Step, len};
-
-/// How many nodes are looked at before they are read, so that the waits for memory of their names overlap.
-const LOOK_AHEAD: usize = 16;
-
-/// A table of more names than this does not stay in a processor's nearer caches.
-const LARGE_TABLE: usize = 1 << 17;
 
 impl<'a> Cx<'a> {
     /// Reads a graph that sees the names of the graphs that are open, unless it is `isolated`; calls `inside` before the
@@ -25,8 +18,8 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        self.definitions(pieces, graph)?;
-        self.nodes(pieces.iter(), 1, graph)?;
+        let nodes = self.definitions(pieces, graph)?;
+        self.nodes(pieces.iter(), 1, nodes, graph)?;
         self.references(pieces, graph)?;
         inside(self)?;
         self.steps.pop();
@@ -34,8 +27,8 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// The first walk: everything but nodes and what refers to values.
-    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<()> {
+    /// The first walk: everything but nodes and what refers to values. Gives the number of nodes.
+    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<usize> {
         let mut form = Form::default();
         let mut nodes = 0_usize;
         for piece in pieces {
@@ -87,63 +80,15 @@ impl<'a> Cx<'a> {
         self.check("values", self.model.value_count(), limits.values, 0)?;
         self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
         self.model.reserve(nodes, nodes);
+        // A node names itself and its output. An empty one takes two bytes and names nothing, so without the bound a
+        // hostile file could ask for much more than it uses.
+        let bytes: usize = pieces.iter().map(Reader::remaining).sum();
+        self.model.names_mut().reserve(nodes.saturating_mul(2).min(bytes / 8));
+        self.loader.reserve(self.model.names().capacity());
         let record = self.model.graph_mut(graph);
         record.mask = form.mask;
         record.unknown = form.unknown;
-        Ok(())
-    }
-
-    /// The second walk: the nodes, in field `number` of their message.
-    pub(super) fn nodes<'p>(
-        &mut self,
-        pieces: impl Iterator<Item = &'p Reader<'a>>,
-        number: u32,
-        graph: GraphId,
-    ) -> Result<()>
-    where
-        'a: 'p,
-    {
-        let mut index = 0;
-        let is_large = self.model.names().capacity() > LARGE_TABLE;
-        for piece in pieces {
-            let mut fields = piece.clone();
-            let mut ahead = piece.clone();
-            while let Some(field) = fields.next_field()? {
-                if field.number == number
-                    && let Some(node) = len(field.value)
-                {
-                    if is_large && index % LOOK_AHEAD == 0 {
-                        self.look_ahead(&mut ahead, number);
-                    }
-                    self.node(&fields, node, graph, index).map_err(|error| error.in_item("node", index))?;
-                    index += 1;
-                }
-            }
-        }
-        self.check("values", self.model.value_count(), self.options.limits.values, 0)
-    }
-
-    /// Makes ready for looking up the names that the next nodes define. Faults are left to be found on reading.
-    fn look_ahead(&self, fields: &mut Reader<'a>, number: u32) {
-        let mut names: SmallVec<[&[u8]; 3 * LOOK_AHEAD]> = SmallVec::new();
-        let mut left = LOOK_AHEAD;
-        while left > 0
-            && let Ok(Some(field)) = fields.next_field()
-        {
-            let Some(payload) = len(field.value).filter(|_| field.number == number) else { continue };
-            left -= 1;
-            let Ok(mut node) = fields.message(payload) else { break };
-            // Outputs and the name, fields 2 and 3, are hardly ever known before; inputs were met as outputs.
-            while let Ok(Some(Field { number: field @ 1..=3, value, .. })) = node.next_field() {
-                if field > 1
-                    && let Some(name) = len(value)
-                {
-                    names.push(name.as_slice());
-                }
-            }
-        }
-        let table = self.model.names();
-        table.touch(names.iter().map(|name| table.hash(name)));
+        Ok(nodes)
     }
 
     /// The third walk: outputs, `value_info` and annotations.

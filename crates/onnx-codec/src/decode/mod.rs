@@ -22,10 +22,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
-use onnx_ir::{Extras, Loader, Model, RecentNames};
+use onnx_ir::{Extras, Loader, Model};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{FieldMask, Limits, Symbol, Type, UnknownField, UnknownFields};
+use onnx_types::{FieldMask, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::error::DecodeError;
@@ -107,7 +107,8 @@ struct Cx<'a> {
     model: Model,
     findings: Sink,
     loader: Loader,
-    recent: RecentNames,
+    /// Room for nodes that are looked at before they are read, one for each graph that is open.
+    ahead: Vec<node::Ahead<'a>>,
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
@@ -115,15 +116,14 @@ struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     fn new(input: &'a Input, options: &'a DecodeOptions) -> Self {
-        let names = onnx_schema::interner_with_capacity(model::estimate_names(input));
         let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
         Self {
             input,
             options,
-            loader: Loader::with_capacity(names.capacity()),
-            model: Model::with_names(names),
+            loader: Loader::default(),
+            model: Model::new(),
             findings: Sink::with(Policy::new(), caps),
-            recent: RecentNames::new(),
+            ahead: Vec::new(),
             steps: Vec::new(),
             types: HashMap::default(),
         }
@@ -132,18 +132,19 @@ impl<'a> Cx<'a> {
     /// The symbol of a string field.
     #[inline]
     fn name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
-        if payload.is_empty() {
-            return Ok(Symbol::EMPTY);
+        let hash = self.model.names().hash(&payload);
+        self.hashed_name(reader, payload, hash)
+    }
+
+    /// The symbol of a string field whose hash is known.
+    #[inline]
+    fn hashed_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
+        let names = self.model.names();
+        // Where names stand for bytes that are not UTF-8, the same text in the file is another name.
+        match names.find(&payload, hash) {
+            Some(symbol) if !names.holds_raw_bytes() => Ok(symbol),
+            _ => self.new_name(reader, payload, hash),
         }
-        let slot = RecentNames::slot(&payload);
-        if let Some(symbol) = self.recent.get(slot)
-            && self.model.str(symbol).as_bytes() == payload.as_slice()
-        {
-            return Ok(symbol);
-        }
-        let symbol = self.new_name(reader, payload)?;
-        self.recent.set(slot, symbol);
-        Ok(symbol)
     }
 
     /// The symbol of a singular string field, noting whether it was written empty.
@@ -159,11 +160,11 @@ impl<'a> Cx<'a> {
         self.name(reader, payload)
     }
 
-    /// The symbol of a name that was not met lately.
+    /// The symbol of a name that was not met before.
     #[inline(never)]
-    fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
+    fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
         match reader.string(payload) {
-            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.intern(text)),
+            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_hashed(text, hash)),
             Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
             Err(error) => {
                 let text = self.raw_text(payload, error)?;
@@ -251,11 +252,17 @@ impl Form {
     /// Notes that a singular field was written; the mask keeps it only where the value is the default.
     #[inline]
     fn note(&mut self, number: u32, is_default: bool) {
-        if is_default {
-            self.mask.insert(number);
-        } else {
-            self.mask.remove(number);
-        }
+        note(&mut self.mask, number, is_default);
+    }
+}
+
+/// Notes in a mask that a singular field was written; the mask keeps it only where the value is the default.
+#[inline]
+fn note(mask: &mut FieldMask, number: u32, is_default: bool) {
+    if is_default {
+        mask.insert(number);
+    } else {
+        mask.remove(number);
     }
 }
 

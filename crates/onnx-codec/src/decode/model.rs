@@ -4,39 +4,11 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Owner, TrainingInfo, ValueId, ValueRef};
-use onnx_proto::wire::{Input, Payload, Reader};
+use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 
 use super::{Cx, Decoded, Form, Pieces, Result, Step, len, varint};
 use crate::rules;
-
-/// About how many distinct names a model holds, from a walk over its outermost two levels; used to size the table of
-/// names once instead of growing it.
-pub(super) fn estimate_names(input: &Input) -> usize {
-    let mut names = 0_usize;
-    let mut model = input.reader();
-    while let Ok(Some(field)) = model.next_field() {
-        let Some(payload) = len(field.value) else { continue };
-        match field.number {
-            7 => {
-                let Ok(mut graph) = model.message(payload) else { return names };
-                while let Ok(Some(field)) = graph.next_field() {
-                    // A node names itself and its output; the rest names itself.
-                    names += match field.number {
-                        1 => 2,
-                        5 | 11 | 15 => 1,
-                        _ => 0,
-                    };
-                }
-            }
-            // Functions are not looked into: a name takes about this much of their bytes.
-            25 => names += payload.len() / 32,
-            _ => {}
-        }
-    }
-    // An empty record takes two bytes and names nothing, so a hostile file could ask for much more than it uses.
-    names.min(input.bytes().len() / 8)
-}
 
 /// The fields of a model that hold graphs or refer to values, put aside until everything else is known.
 #[derive(Default)]
@@ -212,7 +184,7 @@ impl<'a> Cx<'a> {
         self.steps.push(Step::Function(domain, name, overload));
         let outer = self.loader.enter(body, true);
         self.function_fields(whole, function)?;
-        self.nodes(std::iter::once(whole), 7, body)?;
+        self.nodes(std::iter::once(whole), 7, usize::MAX, body)?;
         self.function_references(whole, body)?;
         self.loader.leave(&mut self.model, outer);
         self.steps.pop();

@@ -1,25 +1,216 @@
 //! `NodeProto`, the message that there are most of.
+//!
+//! Nodes are read some at a time: first their fields are found and their names hashed, then the names are looked up. A
+//! name that a node defines is new, so its place in the table of names is one that nothing has touched; looking at many
+//! such places at once is waiting for memory once.
 
-use onnx_ir::{Attribute, GraphId, LoadedNode, Metadata, NodeDeviceConfiguration, NodeId, Origin, ValueId};
-use onnx_proto::wire::{Payload, Reader};
-use onnx_types::Symbol;
+use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, Metadata, NodeDeviceConfiguration, NodeId, Origin};
+use onnx_proto::wire::{Field, Payload, Reader, Value, WireError};
+use onnx_types::{NameHash, Symbol};
 use smallvec::SmallVec;
 
-use super::{Cx, Form, Result, Step, extras, len};
+use super::{Cx, Form, Result, Step, extras, len, note};
 
 /// The numbers that a node's fields have.
 const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
 
-impl<'a> Cx<'a> {
+/// How many nodes are looked at before they are read.
+const AHEAD: usize = 16;
+
+/// More bytes than this, in as few nodes as are looked at together, are not looked at for ASCII.
+const LONG: usize = AHEAD * 256;
+
+/// A node that is being read, its graph, and its position among the nodes there.
+#[derive(Clone, Copy)]
+struct Place {
+    graph: GraphId,
+    node: NodeId,
+    index: usize,
+}
+
+/// A piece of the input that is ASCII.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Text<'a> {
+    /// Looks at the bytes that begin at `offset`, unless there are many: then most of them are no names.
+    fn new(bytes: &'a [u8], offset: usize) -> Option<Self> {
+        let text = (bytes.len() <= LONG && bytes.is_ascii()).then(|| std::str::from_utf8(bytes).ok())??;
+        Some(Self { text, offset })
+    }
+
+    /// The content of a field.
     #[inline]
-    pub(super) fn node(
+    fn get(self, content: Payload<'a>) -> Option<&'a str> {
+        let start = content.offset().checked_sub(self.offset)?;
+        self.text.get(start..start + content.len())
+    }
+}
+
+/// A field of a node that was looked at.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    number: u32,
+    /// The hash of the content where that is a name.
+    hash: NameHash,
+    content: Payload<'a>,
+}
+
+/// Nodes that were looked at and not read so far.
+#[derive(Default)]
+pub(super) struct Ahead<'a> {
+    /// The bytes of all of them and the offset of the first, if they are ASCII, which is quicker to see of many bytes at
+    /// once than of one name after the other.
+    text: Option<Text<'a>>,
+    fields: Vec<Seen<'a>>,
+    /// The messages, and where the fields of each end; `None` for a node with a field that is not plain, whose fields
+    /// are not kept.
+    nodes: Vec<(Payload<'a>, Option<usize>)>,
+}
+
+/// A node that is being read: everything but its operands, which go straight into the record.
+#[derive(Default)]
+struct Parts {
+    node: LoadedNode,
+    outputs: SmallVec<[Symbol; 4]>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few nodes have.
+#[derive(Default)]
+struct Rare {
+    form: Form,
+    doc: Symbol,
+    metadata: Metadata,
+    devices: Vec<NodeDeviceConfiguration>,
+}
+
+impl<'a> Ahead<'a> {
+    /// Looks at the fields of a node.
+    fn look(&mut self, message: Payload<'a>, node: Result<Reader<'a>>, hash: impl Fn(&[u8]) -> NameHash) {
+        let start = self.fields.len();
+        let end = node.ok().and_then(|mut node| {
+            while let Some((number, content)) = node.next_plain() {
+                if !KNOWN.contains(&number) {
+                    return None;
+                }
+                let is_name = matches!(number, 1..=4 | 6..=8);
+                let hash = if is_name { hash(&content) } else { NameHash::default() };
+                self.fields.push(Seen { number, hash, content });
+            }
+            (node.remaining() == 0).then_some(self.fields.len())
+        });
+        if end.is_none() {
+            self.fields.truncate(start);
+        }
+        self.nodes.push((message, end));
+    }
+}
+
+impl<'a> Cx<'a> {
+    /// Reads the nodes in field `number` of a message, of which there are `count`.
+    pub(super) fn nodes<'p>(
+        &mut self,
+        pieces: impl Iterator<Item = &'p Reader<'a>>,
+        number: u32,
+        count: usize,
+        graph: GraphId,
+    ) -> Result<()>
+    where
+        'a: 'p,
+    {
+        let mut ahead = self.ahead.pop().unwrap_or_default();
+        let mut index = 0;
+        for piece in pieces {
+            let mut fields = piece.clone();
+            while index < count {
+                // What is wrong behind the nodes that were found comes after what is wrong in them.
+                let fault = self.look_ahead(&mut fields, number, count - index, &mut ahead).err();
+                if ahead.nodes.is_empty() && fault.is_none() {
+                    break;
+                }
+                self.found_nodes(&fields, &ahead, graph, &mut index)?;
+                fault.map_or(Ok(()), Err)?;
+            }
+        }
+        self.ahead.push(ahead);
+        self.check("values", self.model.value_count(), self.options.limits.values, 0)
+    }
+
+    /// Finds the next nodes, and touches the places of their names.
+    fn look_ahead(
+        &self,
+        fields: &mut Reader<'a>,
+        number: u32,
+        most: usize,
+        ahead: &mut Ahead<'a>,
+    ) -> Result<()> {
+        ahead.nodes.clear();
+        ahead.fields.clear();
+        ahead.text = None;
+        let names = self.model.names();
+        while ahead.nodes.len() < most.min(AHEAD)
+            && let Some((found, value)) = next_field(fields)?
+        {
+            if found == number
+                && let Some(message) = len(value)
+            {
+                ahead.look(message, fields.message(message), |name| names.hash(name));
+            }
+        }
+        names.touch(ahead.fields.iter().map(|field| field.hash));
+        if let (Some((first, _)), Some((last, _))) = (ahead.nodes.first(), ahead.nodes.last()) {
+            let bytes = self.input.bytes().get(first.offset()..last.end()).unwrap_or_default();
+            ahead.text = Text::new(bytes, first.offset());
+        }
+        Ok(())
+    }
+
+    /// Reads the nodes that were found.
+    fn found_nodes(
         &mut self,
         reader: &Reader<'a>,
-        payload: Payload<'a>,
+        ahead: &Ahead<'a>,
+        graph: GraphId,
+        index: &mut usize,
+    ) -> Result<()> {
+        let mut start = 0;
+        for &(message, end) in &ahead.nodes {
+            let read = match end.and_then(|end| ahead.fields.get(start..end)) {
+                Some(fields) => {
+                    start += fields.len();
+                    self.plain_node(reader, message, fields, ahead.text, graph, *index)
+                }
+                None => reader
+                    .message(message)
+                    .and_then(|fields| self.node_fields(fields, message.offset(), graph, *index).map(drop)),
+            };
+            read.map_err(|error: WireError| error.in_item("node", *index))?;
+            *index += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads a node whose fields were found.
+    fn plain_node(
+        &mut self,
+        reader: &Reader<'a>,
+        message: Payload<'a>,
+        fields: &[Seen<'a>],
+        text: Option<Text<'a>>,
         graph: GraphId,
         index: usize,
     ) -> Result<()> {
-        self.node_fields(reader.message(payload)?, payload.offset(), graph, index)?;
+        let reader = reader.message(message)?;
+        let place = Place { graph, index, node: self.loader.begin_node(&mut self.model, graph) };
+        let mut parts = Parts::default();
+        for &field in fields {
+            self.node_field(&reader, field, text, &mut parts, place)?;
+        }
+        self.finish_node(parts, message.offset(), place.node);
         Ok(())
     }
 
@@ -31,50 +222,85 @@ impl<'a> Cx<'a> {
         graph: GraphId,
         index: usize,
     ) -> Result<NodeId> {
-        let mut form = Form::default();
-        let mut node = LoadedNode::default();
-        let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
-        let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
-        let mut attributes: SmallVec<[Attribute; 0]> = SmallVec::new();
-        let mut doc = Symbol::EMPTY;
-        let mut metadata = Metadata::new();
-        let mut devices: Vec<NodeDeviceConfiguration> = Vec::new();
+        let place = Place { graph, index, node: self.loader.begin_node(&mut self.model, graph) };
+        let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
-            let Some(content) = len(field.value) else {
-                self.keep(&mut form.unknown, &field, KNOWN.contains(&field.number));
-                continue;
-            };
-            match field.number {
-                1 => {
-                    let name = self.name(&fields, content)?;
-                    inputs.push((!name.is_empty()).then(|| self.loader.used(&mut self.model, graph, name)));
+            let known = KNOWN.contains(&field.number);
+            match field {
+                Field { number, value: Value::Len(content), .. } if known => {
+                    let hash = self.model.names().hash(&content);
+                    self.node_field(&fields, Seen { number, hash, content }, None, &mut parts, place)?;
                 }
-                2 => outputs.push(self.name(&fields, content)?),
-                3 => node.name = self.noted(&fields, content, 3, &mut form)?,
-                4 => node.op = self.noted(&fields, content, 4, &mut form)?,
-                5 => {
-                    attributes.push(self.node_attribute(&fields, content, &node, index, attributes.len())?)
-                }
-                6 => doc = self.noted(&fields, content, 6, &mut form)?,
-                7 => node.domain = self.noted(&fields, content, 7, &mut form)?,
-                8 => node.overload = self.noted(&fields, content, 8, &mut form)?,
-                9 => metadata.push(self.metadata(&fields, content)?),
-                10 => devices.push(self.node_devices(&fields, content)?),
-                _ => self.keep(&mut form.unknown, &field, false),
+                _ => self.keep(&mut parts.rare.get_or_insert_default().form.unknown, &field, known),
             }
         }
-        node.mask = std::mem::take(&mut form.mask);
-        node.attributes = attributes.into_vec();
-        if !doc.is_empty() || !metadata.is_empty() || !form.unknown.is_empty() || !devices.is_empty() {
-            let mut rare = extras(doc, metadata, form).unwrap_or_default();
-            rare.device_configurations = devices;
-            node.extras = Some(rare);
+        self.finish_node(parts, offset, place.node);
+        Ok(place.node)
+    }
+
+    #[inline]
+    fn node_field(
+        &mut self,
+        reader: &Reader<'a>,
+        Seen { number, hash, content }: Seen<'a>,
+        text: Option<Text<'a>>,
+        parts: &mut Parts,
+        Place { graph, node, index }: Place,
+    ) -> Result<()> {
+        if matches!(number, 5 | 9 | 10) {
+            return self.node_message(reader, number, content, parts, index);
         }
-        let node = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);
+        let name = match text.and_then(|text| text.get(content)) {
+            // Names that stand for other bytes are not ASCII, so this one is not among them.
+            Some(text) => self.model.names_mut().intern_hashed(text, hash),
+            None => self.hashed_name(reader, content, hash)?,
+        };
+        match number {
+            1 => self.loader.operand(&mut self.model, graph, node, name),
+            2 => parts.outputs.push(name),
+            3 => parts.node.name = name,
+            4 => parts.node.op = name,
+            6 => parts.rare.get_or_insert_default().doc = name,
+            7 => parts.node.domain = name,
+            _ => parts.node.overload = name,
+        }
+        if number > 2 {
+            note(&mut parts.node.mask, number, content.is_empty());
+        }
+        Ok(())
+    }
+
+    /// A field of a node that holds a message.
+    #[inline(never)]
+    fn node_message(
+        &mut self,
+        reader: &Reader<'a>,
+        number: u32,
+        content: Payload<'a>,
+        parts: &mut Parts,
+        index: usize,
+    ) -> Result<()> {
+        match number {
+            5 => {
+                let attribute = self.node_attribute(reader, content, &parts.node, index)?;
+                parts.node.attributes.push(attribute);
+            }
+            9 => parts.rare.get_or_insert_default().metadata.push(self.metadata(reader, content)?),
+            _ => parts.rare.get_or_insert_default().devices.push(self.node_devices(reader, content)?),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn finish_node(&mut self, parts: Parts, offset: usize, node: NodeId) {
+        let Parts { node: mut loaded, outputs, rare } = parts;
+        if let Some(rare) = rare {
+            loaded.extras = rare.into_extras();
+        }
+        self.loader.finish_node(&mut self.model, node, loaded, &outputs);
         if !self.options.no_offsets {
             self.model.set_node_origin(node, Origin::Byte(offset as u64));
         }
-        Ok(node)
     }
 
     fn node_attribute(
@@ -83,12 +309,33 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
         node: &LoadedNode,
         index: usize,
-        position: usize,
     ) -> Result<Attribute> {
         self.steps.push(Step::Node { index, op: node.op, name: node.name });
-        let attribute =
-            self.attribute(reader, payload).map_err(|error| error.in_item("attribute", position))?;
+        let attribute = self
+            .attribute(reader, payload)
+            .map_err(|error| error.in_item("attribute", node.attributes.len()))?;
         self.steps.pop();
         Ok(attribute)
+    }
+}
+
+impl Rare {
+    fn into_extras(self) -> Option<Box<Extras>> {
+        let Self { form, doc, metadata, devices } = self;
+        if devices.is_empty() {
+            return extras(doc, metadata, form);
+        }
+        let mut rare = extras(doc, metadata, form).unwrap_or_default();
+        rare.device_configurations = devices;
+        Some(rare)
+    }
+}
+
+/// The next field, by the quick way where that serves.
+#[inline(always)]
+fn next_field<'a>(fields: &mut Reader<'a>) -> Result<Option<(u32, Value<'a>)>> {
+    match fields.next_plain() {
+        Some((number, content)) => Ok(Some((number, Value::Len(content)))),
+        None => Ok(fields.next_field()?.map(|field| (field.number, field.value))),
     }
 }

@@ -67,64 +67,103 @@ impl Model {
         inputs: &[Option<ValueId>],
         outputs: &[LoadedOutput],
     ) -> NodeId {
+        let node = self.begin_node(graph);
+        for &value in inputs {
+            self.load_operand(node, value);
+        }
+        for &output in outputs {
+            match output {
+                LoadedOutput::Absent => self.nodes[node].outputs.push(None),
+                LoadedOutput::New(name) => drop(self.load_output(node, name)),
+                LoadedOutput::Unresolved(value) => self.load_definition(node, value),
+            }
+        }
+        self.finish_node(node, loaded);
+        node
+    }
+
+    /// Appends a node that has nothing so far. A record that is filled where it stands is not copied, and nodes are what
+    /// there is most of.
+    #[inline]
+    pub(crate) fn begin_node(&mut self, graph: GraphId) -> NodeId {
         let prev = self.graphs[graph].last;
         let order = self.order_at_end(prev);
-        let Self { nodes, values, graphs, .. } = self;
-        let node = nodes.insert_with_key(|node| {
-            // Pushing is quicker than collecting: nodes have few inputs and outputs, which stand in the record itself.
-            let mut operands: SmallVec<[Operand; 2]> = SmallVec::with_capacity(inputs.len());
-            for (index, &value) in inputs.iter().enumerate() {
-                let Some(id) = value else {
-                    operands.push(Operand::ABSENT);
-                    continue;
-                };
-                let uses = &mut values[id].uses;
-                let slot = uses.len() as u32;
-                uses.push(Use { user: User::Node(node), index: index as u32 });
-                operands.push(Operand { value, slot });
-            }
-            let mut defined: SmallVec<[Option<ValueId>; 1]> = SmallVec::with_capacity(outputs.len());
-            for (index, &output) in outputs.iter().enumerate() {
-                let def = Def::Output { node, index: index as u32 };
-                defined.push(match output {
-                    LoadedOutput::Absent => None,
-                    LoadedOutput::New(name) => Some(values.insert(Value::new(name, def))),
-                    LoadedOutput::Unresolved(value) => {
-                        values[value].def = def;
-                        Some(value)
-                    }
-                });
-            }
-            Node {
-                op: loaded.op,
-                domain: loaded.domain,
-                overload: loaded.overload,
-                name: loaded.name,
-                inputs: operands,
-                outputs: defined,
-                attributes: loaded.attributes,
-                extras: loaded.extras,
-                mask: loaded.mask,
-                graph,
-                prev,
-                next: None,
-                order,
-            }
+        let node = self.nodes.insert(Node {
+            op: Symbol::EMPTY,
+            domain: Symbol::EMPTY,
+            overload: Symbol::EMPTY,
+            name: Symbol::EMPTY,
+            inputs: SmallVec::new(),
+            outputs: SmallVec::new(),
+            attributes: Vec::new(),
+            extras: None,
+            mask: FieldMask::NONE,
+            graph,
+            prev,
+            next: None,
+            order,
         });
-        let record = &mut graphs[graph];
+        let record = &mut self.graphs[graph];
         record.last = Some(node);
         record.node_count += 1;
         match prev {
-            Some(prev) => nodes[prev].next = Some(node),
+            Some(prev) => self.nodes[prev].next = Some(node),
             None => record.first = Some(node),
         }
-        for attribute in &nodes[node].attributes {
+        self.names_touched = true;
+        node
+    }
+
+    /// Adds an operand to a node that is being read.
+    #[inline]
+    pub(crate) fn load_operand(&mut self, node: NodeId, value: Option<ValueId>) {
+        let operands = &mut self.nodes[node].inputs;
+        let Some(id) = value else {
+            operands.push(Operand::ABSENT);
+            return;
+        };
+        let index = operands.len() as u32;
+        let uses = &mut self.values[id].uses;
+        // A value has fewer than 2^32 uses: each belongs to an operand in memory.
+        operands.push(Operand { value, slot: uses.len() as u32 });
+        uses.push(Use { user: User::Node(node), index });
+    }
+
+    /// Adds an output to a node that is being read: a new value with this name.
+    #[inline]
+    pub(crate) fn load_output(&mut self, node: NodeId, name: Symbol) -> ValueId {
+        let outputs = &mut self.nodes[node].outputs;
+        let value = self.values.insert(Value::new(name, Def::Output { node, index: outputs.len() as u32 }));
+        outputs.push(Some(value));
+        value
+    }
+
+    /// Adds an output to a node that is being read: a value that was used before and had no definition so far.
+    pub(crate) fn load_definition(&mut self, node: NodeId, value: ValueId) {
+        let outputs = &mut self.nodes[node].outputs;
+        self.values[value].def = Def::Output { node, index: outputs.len() as u32 };
+        outputs.push(Some(value));
+    }
+
+    /// Sets everything of a node but its operands and outputs.
+    #[inline]
+    pub(crate) fn finish_node(&mut self, node: NodeId, loaded: LoadedNode) {
+        let Self { nodes, graphs, .. } = self;
+        for attribute in &loaded.attributes {
             for &nested in attribute.value().graphs() {
                 graphs[nested].owner = Owner::Node(node);
             }
         }
-        self.names_touched = true;
-        node
+        let LoadedNode { op, domain, overload, name, attributes, extras, mask } = loaded;
+        let record = &mut nodes[node];
+        (record.op, record.domain, record.overload, record.name) = (op, domain, overload, name);
+        record.mask = mask;
+        if !attributes.is_empty() {
+            record.attributes = attributes;
+        }
+        if extras.is_some() {
+            record.extras = extras;
+        }
     }
 
     /// Makes an unresolved or initializer value an input of a graph; of an initializer this becomes the default.

@@ -49,6 +49,13 @@ impl Scope {
         Self { table: vec![0; names], ..Self::default() }
     }
 
+    /// Makes room for so many names in all.
+    pub(super) fn reserve(&mut self, names: usize) {
+        if names > self.table.len() {
+            self.table.resize(names, 0);
+        }
+    }
+
     /// Enters a graph; in an isolated one, such as a function's body, no outer name is visible.
     pub(super) fn enter(&mut self, isolated: bool) -> Outer {
         let outer = Outer {

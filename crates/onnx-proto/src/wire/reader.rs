@@ -204,6 +204,25 @@ impl<'a> Reader<'a> {
         Ok(Some(Field { number: tag >> 3, start, end: self.offset(), value }))
     }
 
+    /// Reads one field if it is of the plain kind that ONNX messages are mostly made of: length-delimited, with a tag of
+    /// one byte and a length of one or two. Otherwise, at the end too, it gives `None` and stays where it is; then
+    /// [`next_field`](Self::next_field) tells more.
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<(u32, Payload<'a>)> {
+        let (tag, length, rest) = match *self.rest {
+            [tag @ 8..0x80, length @ 0..0x80, ref rest @ ..] => (tag, usize::from(length), rest),
+            // A second byte of 0 would be a longer form than needed, which is for the other method to note.
+            [tag @ 8..0x80, low @ 0x80..=0xff, high @ 1..0x80, ref rest @ ..] => {
+                (tag, usize::from(low & 0x7f) | usize::from(high) << 7, rest)
+            }
+            _ => return None,
+        };
+        let (bytes, after) = rest.split_at_checked(length).filter(|_| tag & 7 == 2)?;
+        let payload = Payload { bytes, offset: self.end - rest.len() };
+        self.rest = after;
+        Some((u32::from(tag >> 3), payload))
+    }
+
     /// A reader of the message in a field of this message.
     ///
     /// # Errors
