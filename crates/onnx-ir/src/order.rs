@@ -82,8 +82,12 @@ impl Model {
     }
 
     /// The key of a node that comes after `last`, the last one of its graph.
+    #[inline]
     pub(crate) fn order_at_end(&mut self, last: Option<NodeId>) -> u64 {
-        self.order_between(last, None)
+        match last.and_then(|last| self.nodes[last].order.checked_add(STRIDE)) {
+            Some(order) if order < u64::MAX => order,
+            _ => self.order_between(last, None),
+        }
     }
 
     fn order_between(&mut self, prev: Option<NodeId>, next: Option<NodeId>) -> u64 {

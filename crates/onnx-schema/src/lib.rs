@@ -127,8 +127,9 @@ pub fn interner() -> Interner {
     Interner::with_names(&generated::names::NAMES)
 }
 
-/// Like [`interner`], with room for `more` further names, so that reading a file of known size never rehashes the table.
+/// Like [`interner`], with room for `more` further names of so many `bytes` together, so that reading a file of known size
+/// never grows the table.
 #[must_use]
-pub fn interner_with_capacity(more: usize) -> Interner {
-    Interner::with_names_and_capacity(&generated::names::NAMES, more)
+pub fn interner_with_capacity(more: usize, bytes: usize) -> Interner {
+    Interner::with_names_and_capacity(&generated::names::NAMES, more, bytes)
 }

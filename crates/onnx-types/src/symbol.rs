@@ -114,21 +114,24 @@ impl Interner {
     /// When the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
     #[must_use]
     pub fn with_names(names: &[&'static str]) -> Self {
-        Self::with_names_and_capacity(names, 0)
+        Self::with_names_and_capacity(names, 0, 0)
     }
 
-    /// Like [`with_names`](Self::with_names), with room for `more` further names, so that reading a file of known size
-    /// never grows the table.
+    /// Like [`with_names`](Self::with_names), with room for `more` further names of so many `bytes` together, so that
+    /// reading a file of known size never grows the table.
     ///
     /// # Panics
     ///
     /// As for [`with_names`](Self::with_names).
     #[must_use]
     #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
-    pub fn with_names_and_capacity(names: &[&'static str], more: usize) -> Self {
+    pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
         let capacity = names.len().saturating_add(more);
+        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
+        // unused is never touched, so it takes no memory.
+        let texts = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
         let mut table = Self {
-            texts: StringBackend::with_capacity(capacity),
+            texts: StringBackend::with_capacity(texts),
             index: Index::with_capacity(capacity),
             hasher: RandomState::default(),
             fresh: 0,
@@ -242,11 +245,6 @@ impl Interner {
         }
     }
 
-    /// Makes room for `more` names besides those that the table holds, so that adding them never grows it.
-    pub fn reserve(&mut self, more: usize) {
-        self.index.reserve(more);
-    }
-
     /// How many names the table holds before it grows.
     #[must_use]
     pub const fn capacity(&self) -> usize {
@@ -312,21 +310,13 @@ impl Index {
         self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.0.get());
         self.len += 1;
         if self.len > self.entries.len() / 5 * 4 {
-            self.grow(self.entries.len() * 2);
+            self.grow();
         }
     }
 
-    fn reserve(&mut self, more: usize) {
-        let wanted = Self::entries_for(self.len.saturating_add(more));
-        if wanted > self.entries.len() {
-            self.grow(wanted);
-        }
-    }
-
-    /// Moves the entries to a table of `length` entries, a power of two.
     #[cold]
-    fn grow(&mut self, length: usize) {
-        let mut entries = vec![0_u64; length];
+    fn grow(&mut self) {
+        let mut entries = vec![0_u64; self.entries.len() * 2];
         let mask = entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
             let mut place = (entry >> 32) as usize & mask;

@@ -66,6 +66,52 @@ macro_rules! list {
 impl<'a> Cx<'a> {
     pub(super) fn attribute(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Attribute> {
         let whole = reader.message(payload)?;
+        if let Some(attribute) = self.usual_attribute(whole.clone())? {
+            return Ok(attribute);
+        }
+        self.any_attribute(&whole)
+    }
+
+    /// An attribute as nearly all are written: name, one value of a common kind, kind, and nothing else.
+    fn usual_attribute(&mut self, mut fields: Reader<'a>) -> Result<Option<Attribute>> {
+        let Some((1, text)) = fields.next_plain().filter(|(_, text)| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let mut value = AttrValue::None;
+        while let Ok(Some(field)) = fields.next_field() {
+            match (field.number, field.value, &mut value) {
+                (2, Value::Fixed32(bits), AttrValue::None) => value = AttrValue::Float(f32::from_bits(bits)),
+                (3, Value::Varint(number), AttrValue::None) => value = AttrValue::Int(number.cast_signed()),
+                (4, Value::Len(text), AttrValue::None) => {
+                    value = AttrValue::String(small::bytes(&fields, text))
+                }
+                (5, Value::Len(tensor), AttrValue::None) => match self.usual_tensor(&fields, tensor)? {
+                    Some((tensor, None)) => value = AttrValue::Tensor(Arc::new(tensor)),
+                    _ => break,
+                },
+                (7, Value::Fixed32(bits), AttrValue::Floats(list)) => list.push(f32::from_bits(bits)),
+                (7, Value::Fixed32(bits), AttrValue::None) => {
+                    value = AttrValue::Floats(vec![f32::from_bits(bits)])
+                }
+                (8, Value::Varint(number), AttrValue::Ints(list)) => list.push(number.cast_signed()),
+                (8, Value::Varint(number), AttrValue::None) => {
+                    value = AttrValue::Ints(vec![number.cast_signed()])
+                }
+                (20, Value::Varint(_), AttrValue::None) => break,
+                (20, Value::Varint(code), value) if fields.remaining() == 0 => {
+                    let (name, value) =
+                        (self.name(&fields, text)?, std::mem::replace(value, AttrValue::None));
+                    let declared = Some(fields.int32(code));
+                    return Ok(Some(Attribute::from_parts(name, value, declared, FieldMask::NONE, None)));
+                }
+                _ => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// An attribute in any form.
+    fn any_attribute(&mut self, whole: &Reader<'a>) -> Result<Attribute> {
         let mut fields = whole.clone();
         let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
@@ -74,7 +120,7 @@ impl<'a> Cx<'a> {
                 2..=11 | 14 | 15 | 22 | 23 => {
                     let claimed = parts.claim(field.number);
                     if !(claimed || parts.chosen) {
-                        parts = choose(&whole)?;
+                        parts = choose(whole)?;
                         fields = whole.clone();
                         continue;
                     }
@@ -90,7 +136,7 @@ impl<'a> Cx<'a> {
                 self.keep(&mut parts.form.unknown, &field, !other);
             }
         }
-        self.finish(&whole, parts)
+        self.finish(whole, parts)
     }
 
     /// Name, documentation, kind and reference.

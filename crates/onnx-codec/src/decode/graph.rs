@@ -1,10 +1,57 @@
 //! `GraphProto`: three walks over the fields.
 
 use onnx_ir::{Constant, GraphId};
-use onnx_proto::wire::{Payload, Reader};
+use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
 use super::{Cx, Form, Pieces, Result, Step, len};
+
+/// The nodes that a graph begins with. Files give them first, so they are most of what there is.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    /// The offset of the graph's content.
+    pub(super) start: usize,
+    /// How many nodes there are.
+    nodes: usize,
+    /// The offset behind them.
+    pub(super) rest: usize,
+}
+
+impl Head {
+    /// How many names to make room for. An empty node takes two bytes and names nothing, so without the bound a hostile
+    /// file could ask for much more than it uses.
+    pub(super) fn names(self) -> usize {
+        self.nodes.saturating_mul(2).min((self.rest - self.start) / 8)
+    }
+}
+
+/// Looks at the beginning of the main graph; faults are left to be found on reading.
+pub(super) fn head(input: &Input) -> Option<Head> {
+    let mut model = input.reader();
+    let graph = loop {
+        let field = model.next_field().ok()??;
+        if let (7, Some(graph)) = (field.number, len(field.value)) {
+            break graph;
+        }
+    };
+    let mut fields = model.message(graph).ok()?;
+    let mut head = Head { start: graph.offset(), nodes: 0, rest: graph.offset() };
+    while let Ok(Some(field)) = fields.next_field()
+        && let (1, Some(_)) = (field.number, len(field.value))
+    {
+        head.nodes += 1;
+        head.rest = field.end;
+    }
+    Some(head)
+}
+
+/// What the first walk over a graph leaves for the others.
+struct Found<'a> {
+    /// How many nodes there are.
+    nodes: usize,
+    /// The fields from the first one on that refers to a value; nearly always, all nodes stand before it.
+    references: Pieces<'a>,
+}
 
 impl<'a> Cx<'a> {
     /// Reads a graph that sees the names of the graphs that are open, unless it is `isolated`; calls `inside` before the
@@ -18,25 +65,30 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        let nodes = self.definitions(pieces, graph)?;
+        let Found { nodes, references } = self.definitions(pieces, graph)?;
         self.nodes(pieces.iter(), 1, nodes, graph)?;
-        self.references(pieces, graph)?;
+        self.references(&references, graph)?;
         inside(self)?;
         self.steps.pop();
         self.loader.leave(&mut self.model, outer);
         Ok(())
     }
 
-    /// The first walk: everything but nodes and what refers to values. Gives the number of nodes.
-    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<usize> {
+    /// The first walk: everything but nodes and what refers to values. Says where the rest is.
+    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Found<'a>> {
         let mut form = Form::default();
-        let mut nodes = 0_usize;
+        let (mut nodes, mut references) = (0_usize, Pieces::new());
         for piece in pieces {
             let mut fields = piece.clone();
+            if let Some(head) = self.head.filter(|head| head.start == piece.offset()) {
+                nodes += head.nodes;
+                fields = piece.starting_at(head.rest);
+            }
+            let mut first = None;
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
                     (1, Some(_)) => nodes += 1,
-                    (12..=14, Some(_)) => {}
+                    (12..=14, Some(_)) => first = first.or(Some(field.start)),
                     (2, Some(text)) => {
                         let name = self.name(&fields, text)?;
                         form.note(2, name.is_empty());
@@ -74,21 +126,18 @@ impl<'a> Cx<'a> {
                     }
                 }
             }
+            references.extend(first.map(|offset| piece.starting_at(offset)));
         }
         let limits = &self.options.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
         self.check("values", self.model.value_count(), limits.values, 0)?;
         self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
         self.model.reserve(nodes, nodes);
-        // A node names itself and its output. An empty one takes two bytes and names nothing, so without the bound a
-        // hostile file could ask for much more than it uses.
-        let bytes: usize = pieces.iter().map(Reader::remaining).sum();
-        self.model.names_mut().reserve(nodes.saturating_mul(2).min(bytes / 8));
-        self.loader.reserve(self.model.names().capacity());
+        self.loader.reserve(self.model.names().capacity(), nodes);
         let record = self.model.graph_mut(graph);
         record.mask = form.mask;
         record.unknown = form.unknown;
-        Ok(nodes)
+        Ok(Found { nodes, references })
     }
 
     /// The third walk: outputs, `value_info` and annotations.

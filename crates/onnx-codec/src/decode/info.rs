@@ -10,6 +10,14 @@ use super::{Cx, Form, Result, extras, len};
 impl<'a> Cx<'a> {
     fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
         let mut fields = reader.message(payload)?;
+        let mut usual = fields.clone();
+        if let (Some((1, name)), Some((2, ty)), 0) =
+            (usual.next_plain(), usual.next_plain(), usual.remaining())
+            && !name.is_empty()
+        {
+            let name = self.name(&usual, name)?;
+            return Ok(LoadedInfo { name, ty: Some(self.shared_ty(&usual, &[ty])?), extras: None });
+        }
         let mut form = Form::default();
         let (mut name, mut doc) = (Symbol::EMPTY, Symbol::EMPTY);
         let mut metadata = Metadata::new();

@@ -31,6 +31,8 @@ use smallvec::SmallVec;
 use crate::error::DecodeError;
 use crate::rules;
 
+use graph::Head;
+
 pub use alone::{
     decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
     decode_value_info,
@@ -76,7 +78,7 @@ pub struct Decoded {
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let input = Input::new(bytes, wire_limits(&options.limits))?;
-    let cx = Cx::new(&input, options);
+    let cx = Cx::with_head(&input, options, graph::head(&input));
     Ok(model::model(cx)?)
 }
 
@@ -107,6 +109,8 @@ struct Cx<'a> {
     model: Model,
     findings: Sink,
     loader: Loader,
+    /// What was found out about the main graph beforehand.
+    head: Option<Head>,
     /// Room for nodes that are looked at before they are read, one for each graph that is open.
     ahead: Vec<node::Ahead<'a>>,
     steps: Vec<Step>,
@@ -116,12 +120,20 @@ struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     fn new(input: &'a Input, options: &'a DecodeOptions) -> Self {
+        Self::with_head(input, options, None)
+    }
+
+    /// A decoder with room for what a graph begins with.
+    fn with_head(input: &'a Input, options: &'a DecodeOptions, head: Option<Head>) -> Self {
         let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
+        // A node names itself and its output; what refers to values repeats their names.
+        let (names, bytes) = head.map_or((0, 0), |head| (head.names(), (head.rest - head.start) / 2));
         Self {
             input,
             options,
             loader: Loader::default(),
-            model: Model::new(),
+            model: Model::with_names(onnx_schema::interner_with_capacity(names, bytes)),
+            head,
             findings: Sink::with(Policy::new(), caps),
             ahead: Vec::new(),
             steps: Vec::new(),

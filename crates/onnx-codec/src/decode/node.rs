@@ -18,7 +18,7 @@ const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
 const AHEAD: usize = 16;
 
 /// More bytes than this, in as few nodes as are looked at together, are not looked at for ASCII.
-const LONG: usize = AHEAD * 256;
+const LONG: usize = AHEAD * 384;
 
 /// A node that is being read, its graph, and its position among the nodes there.
 #[derive(Clone, Copy)]
@@ -206,7 +206,17 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let reader = reader.message(message)?;
         let place = Place { graph, index, node: self.loader.begin_node(&mut self.model, graph) };
+        // Names stand before the attributes, whose values may be any bytes.
+        let names =
+            || fields.iter().take_while(|field| field.number != 5).map(|field| field.content.end()).last();
+        let text = text.or_else(|| {
+            let bytes =
+                names()?.checked_sub(message.offset()).and_then(|length| message.as_slice().get(..length))?;
+            Text::new(bytes, message.offset())
+        });
         let mut parts = Parts::default();
+        // A list that grows takes room for four at once.
+        parts.node.attributes.reserve_exact(fields.iter().filter(|field| field.number == 5).count());
         for &field in fields {
             self.node_field(&reader, field, text, &mut parts, place)?;
         }
@@ -238,7 +248,7 @@ impl<'a> Cx<'a> {
         Ok(place.node)
     }
 
-    #[inline]
+    #[inline(always)]
     fn node_field(
         &mut self,
         reader: &Reader<'a>,

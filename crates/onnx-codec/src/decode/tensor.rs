@@ -105,6 +105,10 @@ impl<'a> Cx<'a> {
         reader: &Reader<'a>,
         payload: Payload<'a>,
     ) -> Result<(Tensor, Symbol)> {
+        if let Some((tensor, name)) = self.usual_tensor(reader, payload)? {
+            let name = name.map_or(Ok(Symbol::EMPTY), |name| self.name(reader, name))?;
+            return Ok((tensor, name));
+        }
         let mut parts = TensorParts::default();
         self.tensor_into(reader, payload, &mut parts)?;
         let name = self.model.intern(&std::mem::take(&mut parts.name));
@@ -122,6 +126,30 @@ impl<'a> Cx<'a> {
         let name = parts.values.as_mut().map(|values| std::mem::take(&mut values.name)).unwrap_or_default();
         let name = self.model.intern(&name);
         Ok((self.finish_sparse(parts)?, name))
+    }
+
+    /// A tensor as nearly all are written, dimensions, type, a name if it has one, raw data, and nothing else; and its
+    /// name, which is not in the tensor.
+    pub(super) fn usual_tensor(
+        &mut self,
+        reader: &Reader<'a>,
+        payload: Payload<'a>,
+    ) -> Result<Option<(Tensor, Option<Payload<'a>>)>> {
+        let mut fields = reader.message(payload)?;
+        let (mut dims, mut data_type, mut name) = (TensorDims::new(), 0, None);
+        while let Ok(Some(field)) = fields.next_field() {
+            match (field.number, field.value) {
+                (1, Value::Varint(dim)) if data_type == 0 => dims.push(dim.cast_signed()),
+                (2, Value::Varint(code)) if data_type == 0 => data_type = fields.int32(code),
+                (8, Value::Len(text)) if name.is_none() && !text.is_empty() => name = Some(text),
+                (9, Value::Len(raw)) if data_type != 0 && fields.remaining() == 0 => {
+                    let tensor = Tensor::from_parts(data_type, dims, Data::Raw(fields.share(raw)));
+                    return Ok(Some((tensor, name)));
+                }
+                _ => break,
+            }
+        }
+        Ok(None)
     }
 
     /// Merges a piece of a tensor.

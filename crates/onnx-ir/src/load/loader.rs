@@ -56,9 +56,9 @@ impl Loader {
         Self { scope: Scope::with_capacity(names), ..Self::default() }
     }
 
-    /// Makes room for so many names in all.
-    pub fn reserve(&mut self, names: usize) {
-        self.scope.reserve(names);
+    /// Makes room for so many names in all, and for so many further values.
+    pub fn reserve(&mut self, names: usize, values: usize) {
+        self.scope.reserve(names, values);
     }
 
     /// Enters a graph; in an isolated one, such as a function's body, no outer name is visible.

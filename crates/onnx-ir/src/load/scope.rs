@@ -49,8 +49,9 @@ impl Scope {
         Self { table: vec![0; names], ..Self::default() }
     }
 
-    /// Makes room for so many names in all.
-    pub(super) fn reserve(&mut self, names: usize) {
+    /// Makes room for so many names in all, and for binding so many more.
+    pub(super) fn reserve(&mut self, names: usize, bindings: usize) {
+        self.bindings.reserve(bindings);
         if names > self.table.len() {
             self.table.resize(names, 0);
         }

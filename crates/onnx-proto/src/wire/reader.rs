@@ -189,8 +189,26 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the bytes are not protobuf. The reader is then of no further use.
-    #[inline(always)]
+    #[inline]
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
+        let start = self.offset();
+        // Each way makes the field anew, so that it can stay in registers.
+        if let Some((number, payload)) = self.next_plain() {
+            return Ok(Some(Field { number, start, end: self.offset(), value: Value::Len(payload) }));
+        }
+        if let [tag @ 8..0x80, value @ 0..0x80, ref rest @ ..] = *self.rest
+            && tag & 7 == 0
+        {
+            self.rest = rest;
+            let value = Value::Varint(u64::from(value));
+            return Ok(Some(Field { number: u32::from(tag >> 3), start, end: self.offset(), value }));
+        }
+        self.next_other()
+    }
+
+    /// Reads one field of any kind.
+    #[inline(never)]
+    fn next_other(&mut self) -> Result<Option<Field<'a>>, WireError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -221,6 +239,18 @@ impl<'a> Reader<'a> {
         let payload = Payload { bytes, offset: self.end - rest.len() };
         self.rest = after;
         Some((u32::from(tag >> 3), payload))
+    }
+
+    /// A reader of the part of this message that begins at an offset from the start of the input; one that reads nothing
+    /// when the offset is not in what is still to be read.
+    #[inline]
+    #[must_use]
+    pub fn starting_at(&self, offset: usize) -> Self {
+        let skipped = offset.checked_sub(self.offset());
+        Self {
+            rest: skipped.and_then(|skipped| self.rest.get(skipped..)).unwrap_or_default(),
+            ..self.clone()
+        }
     }
 
     /// A reader of the message in a field of this message.

@@ -104,7 +104,7 @@ fn parse<'a, T>(
 ) -> Result<(Model, T), ParseError> {
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
     let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
-    let names = onnx_schema::interner_with_capacity(lines * 2);
+    let names = onnx_schema::interner_with_capacity(lines * 2, text.len() / 4);
     let loader = Loader::with_capacity(names.capacity());
     let mut model = Model::with_names(names);
     model.reserve(lines, lines);
