@@ -42,12 +42,44 @@ pub struct Derivation {
     pub origin: Origin,
 }
 
+/// An [`Origin`] in one word: its kind in the two lowest bits, what belongs to it above them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed(u64);
+
+impl Packed {
+    /// The highest column that is told from those after it.
+    const LAST_COLUMN: u32 = u32::MAX >> 2;
+
+    fn new(origin: Origin) -> Self {
+        Self(match origin {
+            Origin::Unknown => 0,
+            // No input has 2^62 bytes.
+            Origin::Byte(offset) => offset << 2 | 1,
+            Origin::Text { line, column } => {
+                u64::from(line) << 32 | u64::from(column.min(Self::LAST_COLUMN)) << 2 | 2
+            }
+            Origin::Derived(id) => u64::from(id.0) << 2 | 3,
+        })
+    }
+
+    const fn get(self) -> Origin {
+        // What is cut off is the kind, or the line.
+        let low = (self.0 as u32) >> 2;
+        match self.0 & 3 {
+            0 => Origin::Unknown,
+            1 => Origin::Byte(self.0 >> 2),
+            2 => Origin::Text { line: (self.0 >> 32) as u32, column: low },
+            _ => Origin::Derived(DerivationId((self.0 >> 2) as u32)),
+        }
+    }
+}
+
 /// The side tables of origins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Provenance {
     /// By the slot of the node's key.
-    nodes: Vec<Origin>,
-    values: SecondaryMap<ValueId, Origin>,
+    nodes: Vec<Packed>,
+    values: SecondaryMap<ValueId, Packed>,
     derivations: Vec<Derivation>,
 }
 
@@ -55,7 +87,7 @@ impl Provenance {
     /// Says that nothing is known of a new node, whose slot an erased node may have left.
     pub(crate) fn forget_node(&mut self, node: NodeId) {
         if let Some(origin) = self.nodes.get_mut(slot(node)) {
-            *origin = Origin::Unknown;
+            *origin = Packed::default();
         }
     }
 }
@@ -76,7 +108,7 @@ impl Model {
     /// Where a node came from.
     #[must_use]
     pub fn node_origin(&self, node: NodeId) -> Origin {
-        self.provenance.nodes.get(slot(node)).copied().unwrap_or_default()
+        self.provenance.nodes.get(slot(node)).copied().unwrap_or_default().get()
     }
 
     /// Records where a node came from.
@@ -84,9 +116,9 @@ impl Model {
         let slot = slot(node);
         let nodes = &mut self.provenance.nodes;
         if nodes.len() <= slot {
-            nodes.resize(slot + 1, Origin::Unknown);
+            nodes.resize(slot + 1, Packed::default());
         }
-        nodes[slot] = origin;
+        nodes[slot] = Packed::new(origin);
     }
 
     /// Records that a pass made `node` from `from`, which may be erased afterwards.
@@ -124,11 +156,32 @@ impl Model {
     /// Where a value came from: the place of its `ValueInfoProto` or tensor, for values that no node makes.
     #[must_use]
     pub fn value_origin(&self, value: ValueId) -> Origin {
-        self.provenance.values.get(value).copied().unwrap_or_default()
+        self.provenance.values.get(value).copied().unwrap_or_default().get()
     }
 
     /// Records where a value came from.
     pub fn set_value_origin(&mut self, value: ValueId, origin: Origin) {
-        self.provenance.values.insert(value, origin);
+        self.provenance.values.insert(value, Packed::new(origin));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_holds_every_origin() {
+        for origin in [
+            Origin::Unknown,
+            Origin::Byte(0),
+            Origin::Byte((1 << 62) - 1),
+            Origin::Text { line: u32::MAX, column: Packed::LAST_COLUMN },
+            Origin::Text { line: 1, column: 0 },
+            Origin::Derived(DerivationId(u32::MAX)),
+        ] {
+            assert_eq!(Packed::new(origin).get(), origin);
+        }
+        let far = Packed::new(Origin::Text { line: 7, column: u32::MAX });
+        assert_eq!(far.get(), Origin::Text { line: 7, column: Packed::LAST_COLUMN });
     }
 }

@@ -44,7 +44,7 @@ pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 pub struct DecodeOptions {
     /// Bounds on what reading may cost.
     pub limits: Limits,
-    /// Leave out the byte offsets of nodes, inputs and initializers, which saves 16 bytes for each.
+    /// Leave out the byte offsets of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_offsets: bool,
 }
 

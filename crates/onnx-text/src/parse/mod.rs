@@ -41,7 +41,7 @@ use position::{Positions, count};
 pub struct ParseOptions<'a> {
     /// Bounds on what parsing may cost.
     pub limits: Limits,
-    /// Leave out the lines and columns of nodes, inputs and initializers, which saves 16 bytes for each.
+    /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_positions: bool,
     /// Where the data of elided tensors are; without, such tensors are errors.
     pub originals: Option<&'a Originals<'a>>,
