@@ -1,5 +1,7 @@
 //! ONNX files to the editable graph and back, losing nothing.
 #![deny(unsafe_code)]
+// What comes from outside is never indexed.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod decode;
 mod encode;

@@ -50,6 +50,8 @@
 //! # Ok::<(), WireError>(())
 //! ```
 #![forbid(unsafe_code)]
+// What comes from outside is never indexed.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 #[path = "generated/onnx.rs"]
 pub mod messages;

@@ -197,6 +197,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The identifier that begins here, if one does, without taking it.
+    #[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "the table has an entry for every byte"))]
     #[inline]
     pub(crate) fn word_here(&self) -> Option<&'a [u8]> {
         let rest = self.rest();
@@ -384,6 +385,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// Whether a byte can stand in a word.
+#[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "computed when this is compiled"))]
 static IN_WORDS: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;

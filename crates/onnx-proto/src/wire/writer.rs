@@ -196,6 +196,10 @@ impl Writer {
     /// # Panics
     /// May panic when the mark is of another writer or out of order.
     #[expect(clippy::needless_pass_by_value, reason = "a mark must not be used twice")]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::indexing_slicing, reason = "the mark was made by this writer, which only grows")
+    )]
     #[inline]
     pub fn end(&mut self, mark: Mark) {
         let Mark { at, before } = mark;

@@ -105,10 +105,12 @@ impl Open {
         self.stack.is_empty()
     }
 
-    fn count(&mut self, bracket: u8) -> &mut usize {
+    #[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "there are four kinds"))]
+    const fn count(&mut self, bracket: u8) -> &mut usize {
         &mut self.counts[kind(bracket)]
     }
 
+    #[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "there are four kinds"))]
     const fn has(&self, bracket: u8) -> bool {
         self.counts[kind(bracket)] > 0
     }
