@@ -77,7 +77,7 @@ impl<'a> Cx<'a> {
     /// The first walk: everything but nodes and what refers to values. Says where the rest is.
     fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Found<'a>> {
         let mut form = Form::default();
-        let (mut nodes, mut references) = (0_usize, Pieces::new());
+        let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Pieces::new());
         for piece in pieces {
             let mut fields = piece.clone();
             if let Some(head) = self.head.filter(|head| head.start == piece.offset()) {
@@ -88,7 +88,10 @@ impl<'a> Cx<'a> {
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
                     (1, Some(_)) => nodes += 1,
-                    (12..=14, Some(_)) => first = first.or(Some(field.start)),
+                    (12..=14, Some(_)) => {
+                        infos += usize::from(field.number == 13);
+                        first = first.or(Some(field.start));
+                    }
                     (2, Some(text)) => {
                         let name = self.name(&fields, text)?;
                         form.note(2, name.is_empty());
@@ -131,6 +134,7 @@ impl<'a> Cx<'a> {
         self.check_counts(nodes)?;
         self.model.reserve(nodes, nodes);
         self.loader.reserve(self.model.names().capacity(), nodes);
+        self.model.reserve_value_info(graph, infos);
         let record = self.model.graph_mut(graph);
         record.mask = form.mask;
         record.unknown = form.unknown;

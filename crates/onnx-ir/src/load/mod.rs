@@ -227,6 +227,15 @@ impl Model {
         record.extras = extras;
     }
 
+    /// Makes room for so many entries of a graph's `value_info`.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model.
+    pub fn reserve_value_info(&mut self, graph: GraphId, entries: usize) {
+        self.graphs[graph].value_info.reserve(entries);
+    }
+
     /// Sets what an output of a graph declares where that differs from what the value itself says.
     ///
     /// # Panics
