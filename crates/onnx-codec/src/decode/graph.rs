@@ -131,22 +131,24 @@ impl<'a> Cx<'a> {
             }
             references.extend(first.map(|offset| piece.starting_at(offset)));
         }
-        self.check_counts(nodes)?;
-        self.model.reserve(nodes, nodes);
-        self.loader.reserve(self.model.names().capacity(), nodes);
-        self.model.reserve_value_info(graph, infos);
+        self.make_room(graph, nodes, infos)?;
         let record = self.model.graph_mut(graph);
         record.mask = form.mask;
         record.unknown = form.unknown;
         Ok(Found { nodes, references })
     }
 
-    /// Refuses a graph of so many nodes where the model then has too much of something.
-    fn check_counts(&self, nodes: usize) -> Result<()> {
+    /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of
+    /// something.
+    fn make_room(&mut self, graph: GraphId, nodes: usize, infos: usize) -> Result<()> {
         let limits = &self.options.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
         self.check("values", self.model.value_count(), limits.values, 0)?;
-        self.check("graphs", self.model.graph_count(), limits.graphs, 0)
+        self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
+        self.model.reserve(nodes, nodes);
+        self.loader.reserve(self.model.names().capacity(), nodes);
+        self.model.reserve_value_info(graph, infos);
+        Ok(())
     }
 
     /// The third walk: outputs, `value_info` and annotations.

@@ -4,7 +4,6 @@
 //! invariant, whatever the file says.
 
 mod loader;
-mod recent;
 mod scope;
 
 use std::sync::Arc;
@@ -22,7 +21,6 @@ use crate::node::{Node, Operand};
 use crate::value::{Def, OwnInfo, Use, User, Value, ValueFlags};
 
 pub use loader::{LoadedInfo, Loader, OuterGraph};
-pub use recent::{NameSlot, RecentNames};
 
 /// An output of a node that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
