@@ -43,6 +43,9 @@ pub(crate) struct Cli {
     /// When to use colours; `auto` means on terminals, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 100)]
     pub(crate) color: Color,
+    /// Use no colours: the same as `--color never`.
+    #[arg(long, global = true, conflicts_with = "color", display_order = 101)]
+    pub(crate) no_color: bool,
 }
 
 /// When to use colours.

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Cli, Command};
+use args::{Cli, Color, Command};
 use exit::Outcome;
 use output::Out;
 
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Outcome::CouldNotRun.into() } else { Outcome::Fine.into() };
         }
     };
-    let mut out = Out::new(cli.color);
+    let mut out = Out::new(if cli.no_color { Color::Never } else { cli.color });
     let result = match &cli.command {
         Command::Check(args) => check::run(args, &mut out),
         Command::Info(args) => info::run(args, &mut out),

@@ -7,7 +7,6 @@ use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute};
 use onnx_types::Symbol;
 
 use super::meta::Form;
-use super::recover::Next;
 use super::{Parser, Result, Step};
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
 use crate::originals::Place;
@@ -24,18 +23,11 @@ struct Head {
 impl<'a> Parser<'a> {
     /// Takes attributes up to the closing angle bracket; the opening one was taken.
     pub(super) fn attributes(&mut self, attributes: &mut Vec<Attribute>) -> Result {
-        loop {
-            self.lex.peek();
-            let start = self.lex.mark();
-            let attribute = self.name("the name of an attribute").and_then(|name| self.attribute(name));
-            match attribute {
-                Ok(attribute) => attributes.push(attribute),
-                Err(error) => self.recover(start, Next::Item(b'>'), error)?,
-            }
-            if !self.lex.eat(b',') {
-                return self.expect(b'>');
-            }
-        }
+        self.items(b'>', |parser| {
+            let name = parser.name("the name of an attribute")?;
+            attributes.push(parser.attribute(name)?);
+            Ok(())
+        })
     }
 
     /// Takes what follows the name of an attribute.

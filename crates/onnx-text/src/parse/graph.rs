@@ -5,7 +5,6 @@ use onnx_types::{FieldMask, Symbol};
 
 use super::info::{Definition, Info, Initializer};
 use super::meta::Form;
-use super::recover::Next;
 use super::{Parser, Result, Step};
 
 /// What must wait: a text says it before the nodes, but it refers to values that they define.
@@ -131,21 +130,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a list in parentheses.
-    pub(super) fn parentheses(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
+    pub(super) fn parentheses(&mut self, item: impl FnMut(&mut Self) -> Result) -> Result {
         self.expect(b'(')?;
-        if self.lex.eat(b')') {
-            return Ok(());
-        }
-        loop {
-            self.lex.peek();
-            let start = self.lex.mark();
-            if let Err(error) = item(self) {
-                self.recover(start, Next::Item(b')'), error)?;
-            }
-            if !self.lex.eat(b',') {
-                return self.expect(b')');
-            }
-        }
+        if self.lex.eat(b')') { Ok(()) } else { self.items(b')', item) }
     }
 
     /// Takes initializers and value info.
@@ -154,20 +141,15 @@ impl<'a> Parser<'a> {
         if self.lex.eat(b'>') {
             return Ok(());
         }
-        loop {
-            self.lex.peek();
-            let start = self.lex.mark();
-            match self.definition(false) {
-                Ok(Definition::Info(info)) => waiting.value_info.push(info),
-                Ok(Definition::Initializer(initializer) | Definition::Both(_, initializer)) => {
+        self.items(b'>', |parser| {
+            match parser.definition(false)? {
+                Definition::Info(info) => waiting.value_info.push(info),
+                Definition::Initializer(initializer) | Definition::Both(_, initializer) => {
                     waiting.initializer(initializer);
                 }
-                Err(error) => self.recover(start, Next::Item(b'>'), error)?,
             }
-            if !self.lex.eat(b',') {
-                return self.expect(b'>');
-            }
-        }
+            Ok(())
+        })
     }
 
     #[inline(never)]

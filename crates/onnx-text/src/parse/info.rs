@@ -6,7 +6,7 @@ use onnx_ir::{Constant, Extras, GraphId, LoadedInfo, ValueId};
 use onnx_types::{Symbol, Type};
 
 use super::meta::Form;
-use super::{Parser, Result};
+use super::{Parser, Reported, Result};
 use crate::lexer::Mark;
 use crate::originals::Place;
 use crate::rules;
@@ -38,9 +38,22 @@ impl<'a> Parser<'a> {
         self.lex.peek();
         let mark = self.lex.mark();
         let ty = if self.is_type() { Some(self.value_type()?) } else { None };
+        self.lex.peek();
+        let named = self.lex.mark();
         let name = self.name("a name")?;
+        if ty.is_none() && self.lex.peek() == Some(b'[') {
+            return Err(self.no_such_type(named, name));
+        }
         let extras = self.info_annotation()?;
         Ok(Info { loaded: LoadedInfo { name, ty, extras }, mark })
+    }
+
+    /// Dimensions follow a name.
+    #[cold]
+    fn no_such_type(&mut self, mark: Mark, name: Symbol) -> Reported {
+        self.lex.rewind(mark);
+        let name = onnx_diag::Quoted(self.model.str(name)).to_string();
+        self.error(&rules::UNEXPECTED_TOKEN, || format!("there is no element type {name}"))
     }
 
     #[inline]

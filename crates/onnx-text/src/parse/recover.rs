@@ -66,6 +66,28 @@ impl Parser<'_> {
         Err(error)
     }
 
+    /// Takes the items of a list up to the byte that ends it; the opening one was taken. Goes on after a wrong item.
+    pub(super) fn items(&mut self, last: u8, mut item: impl FnMut(&mut Self) -> Result) -> Result {
+        loop {
+            self.lex.peek();
+            let start = self.lex.mark();
+            if let Err(error) = item(self).and_then(|()| self.end_of_item(last)) {
+                self.recover(start, Next::Item(last), error)?;
+            }
+            if !self.lex.eat(b',') {
+                return self.expect(last);
+            }
+        }
+    }
+
+    #[inline]
+    fn end_of_item(&mut self, last: u8) -> Result {
+        match self.lex.peek() {
+            Some(byte) if byte == b',' || byte == last => Ok(()),
+            _ => Err(self.expected(&format!("`,` or `{}`", char::from(last)))),
+        }
+    }
+
     /// Whether parsing can go on with the token that begins with `byte`; the one before it ends at `end`.
     fn is_next(&mut self, byte: u8, end: usize, next: Next, open: &Open) -> bool {
         match next {

@@ -110,6 +110,10 @@ impl Printer<'_> {
             if c == '"' || c == '\\' {
                 self.out.push('\\');
                 self.out.push(c);
+            } else if c == '\0' && self.compat() {
+                // The reference takes it for the end of the text.
+                self.lost("a NUL in a string");
+                self.out.push('\u{fffd}');
             } else if plain(c) || self.compat() {
                 self.out.push(c);
             } else {

@@ -149,7 +149,12 @@ impl Printer<'_> {
     pub(super) fn narrow(&mut self, elem: ElemType, code: u16) -> bool {
         let Some(value) = narrow_value(elem, code) else { return false };
         if value.is_nan() {
-            self.nan(None, false, u64::from(code));
+            let short = if narrow_code(elem, f32::NAN) == Ok(code) {
+                Some("nan")
+            } else {
+                (narrow_code(elem, -f32::NAN) == Ok(code)).then_some("-nan")
+            };
+            self.nan(short, false, u64::from(code));
         } else {
             match elem {
                 ElemType::Float16 | ElemType::Bfloat16 => self.out.push_str(&shortest(elem, code, value)),

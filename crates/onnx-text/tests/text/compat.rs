@@ -34,6 +34,7 @@ fn everything_else_is_reported() {
             "y = Op <a = nan(0x7f800001)> (x)",
             "graph \"g\" / node #0 Op / attribute \"a\": the payload of a NaN",
         ),
+        ("y = Op <a = \"b\\x{00}c\"> (x)", "graph \"g\" / node #0 Op / attribute \"a\": a NUL in a string"),
     ] {
         let (text, left_out) = compat(&format!("g (x) => (y) {{ {extra} }}"));
         assert_eq!(left_out, [want], "{text}");

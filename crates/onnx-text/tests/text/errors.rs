@@ -146,3 +146,17 @@ Op (p) => (q) { q = Relu <r = > (p) }
     ];
     assert_eq!(found, want);
 }
+
+#[test]
+fn parsing_goes_on_behind_an_item_that_does_not_end() {
+    let text = "g (floot[N] x, float[N] z w, float u) => (float[N] y)\n<float[1] a = {1} {2}, float[1] b = {1, 2}> {\n  y = Op <k = 1 2, l = 1e> (x)\n}";
+    let want = [
+        "unexpected-token 1:4",
+        "unexpected-token 1:27",
+        "unexpected-token 2:19",
+        "wrong-element-count 2:37",
+        "unexpected-token 3:17",
+        "malformed-number 3:24",
+    ];
+    assert_eq!(found(parse_graph(text, &ParseOptions::default())), want);
+}
