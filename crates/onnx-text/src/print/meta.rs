@@ -91,7 +91,9 @@ impl Printer<'_> {
     pub(super) fn source(&mut self, source: Option<&Bytes>) {
         let Some(source) = source else { return };
         if self.compat() {
-            self.lost("the form that the file gives to an entry, which may hold unknown fields");
+            if !holds_known_fields(source) {
+                self.lost("fields of an entry that this version of the format does not know");
+            }
         } else if self.exact() {
             self.out.push_str(" @{source: ");
             self.hex(source);
@@ -150,4 +152,30 @@ impl Printer<'_> {
     pub(super) fn ints(&mut self, values: &[i64]) {
         self.list('[', ']', values, |printer, &value| printer.int(value));
     }
+}
+
+/// Whether a message holds nothing but its fields 1 and 2, as integers or texts: the usual fields in an unusual form.
+fn holds_known_fields(mut message: &[u8]) -> bool {
+    let varint = |bytes: &mut &[u8]| {
+        let length = bytes.iter().take(10).position(|&byte| byte < 0x80)? + 1;
+        let (varint, rest) = bytes.split_at_checked(length)?;
+        *bytes = rest;
+        let value = varint.iter().rev().fold(0_u64, |value, &byte| value << 7 | u64::from(byte & 0x7f));
+        usize::try_from(value).ok()
+    };
+    while !message.is_empty() {
+        let known = match varint(&mut message) {
+            Some(0x08 | 0x10) => varint(&mut message).is_some(),
+            Some(0x0a | 0x12) => {
+                let rest = varint(&mut message).and_then(|length| message.get(length..));
+                message = rest.unwrap_or_default();
+                rest.is_some()
+            }
+            _ => false,
+        };
+        if !known {
+            return false;
+        }
+    }
+    true
 }
