@@ -90,6 +90,6 @@ fn external_data() {
 }
 
 #[test]
-fn generated() {
-    holds("generated");
+fn smith() {
+    holds("smith");
 }

@@ -45,8 +45,9 @@ impl<'b> Choices<'b> {
     }
 }
 
-/// Bytes to choose by, the same for the same seed.
-pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
+/// Bytes to choose by, the same for the same seed: eight for each step of a generator of random numbers.
+#[must_use]
+pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     // splitmix64, by Sebastiano Vigna, in the public domain.
     let mut state = seed;
     let mut next = || {

@@ -1,7 +1,7 @@
 //! What is left when the nodes are there: outputs, declared types, operator sets, documentation and metadata.
 
 use onnx_ir::{
-    Constant, GraphId, MetadataEntry, Model, Owner, QuantAnnotation, QuantParameter, ValueId, ValueRef,
+    Constant, Def, GraphId, MetadataEntry, Model, Owner, QuantAnnotation, QuantParameter, ValueId, ValueRef,
 };
 use onnx_schema::domain;
 use onnx_types::{Dim, ElemType, FieldMask, Shape, Symbol, Type, TypeKind};
@@ -76,7 +76,7 @@ impl Smith<'_> {
                 }
             }
             for value in self.model.initializers(graph).collect::<Vec<_>>() {
-                let is_input = self.model.graph(graph).inputs().contains(&value);
+                let is_input = matches!(self.model.value(value).def(), Def::Input { .. });
                 if !is_input && (is_function || !self.choices.chance(10)) {
                     self.model.set_type(value, None::<Type>);
                 }

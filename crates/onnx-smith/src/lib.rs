@@ -58,6 +58,7 @@ mod stats;
 use onnx_ir::Model;
 use onnx_schema::SchemaId;
 
+pub use choices::noise;
 pub use shrink::shrink;
 pub use stats::Stats;
 
@@ -149,5 +150,5 @@ pub fn generate(bytes: &[u8], options: &Options) -> Made {
 #[must_use]
 pub fn from_seed(seed: u64, options: &Options) -> Made {
     let len = options.nodes.saturating_add(12).saturating_mul(BYTES_FOR_NODE);
-    generate(&choices::noise(seed, len), options)
+    generate(&noise(seed, len), options)
 }

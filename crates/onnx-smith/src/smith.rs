@@ -19,6 +19,9 @@ const VARIABLES: [&str; 4] = ["N", "M", "batch", "seq_len"];
 /// How deep bodies may be nested in each other.
 const MOST_DEPTH: usize = 3;
 
+/// How many values of each scope are looked at when an operand is chosen.
+const MOST_VISIBLE: usize = 256;
+
 /// What a scope is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -179,10 +182,12 @@ impl<'b> Smith<'b> {
         self.scopes.last().map_or_else(|| self.model.main_graph(), |scope| scope.graph)
     }
 
-    /// The values that a node here can use, outer ones first.
+    /// The values that a node here can use, outer ones first; of each scope the last ones, so that large models take time in
+    /// proportion to their nodes.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Entry> {
         let root = self.scopes.iter().rposition(|scope| scope.kind != Kind::Body).unwrap_or(0);
-        self.scopes.iter().skip(root).flat_map(|scope| &scope.entries)
+        let recent = |scope: &'_ Scope| scope.entries.len().saturating_sub(MOST_VISIBLE);
+        self.scopes.iter().skip(root).flat_map(move |scope| scope.entries.iter().skip(recent(scope)))
     }
 
     /// A name that nothing in the model has.
@@ -222,13 +227,21 @@ impl<'b> Smith<'b> {
         outputs: &[bool],
     ) -> Option<NodeId> {
         let graph = self.graph();
+        let known = self.scopes.last().map_or(0, |scope| scope.entries.len());
         let (mut values, mut changed) = (Vec::new(), Vec::new());
         for operand in operands {
             let value = match operand {
                 Operand::Missing => None,
                 Operand::Value(value) => Some(*value),
                 Operand::Input(ty) => Some(self.input(ty.clone(), None)),
-                Operand::Constant(tensor) => Some(self.constant(tensor.clone())?),
+                Operand::Constant(tensor) => {
+                    let made = self.constant(tensor.clone());
+                    if made.is_none() {
+                        self.take_back(None, &values, known);
+                        return None;
+                    }
+                    made
+                }
             };
             if let Some(value) = value.filter(|_| !matches!(operand, Operand::Value(_))) {
                 values.push(value);
@@ -254,16 +267,19 @@ impl<'b> Smith<'b> {
             }
             return Some(node);
         }
-        self.take_back(node, &values);
+        self.take_back(Some(node), &values, known);
         None
     }
 
-    fn take_back(&mut self, node: NodeId, values: &[ValueId]) {
+    /// Removes what a node that is not to be has brought, and what the innermost scope knows beyond the first `known`.
+    fn take_back(&mut self, node: Option<NodeId>, values: &[ValueId], known: usize) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.entries.retain(|entry| !values.contains(&entry.value));
+            scope.entries.truncate(known);
         }
         // What was just made is used by nothing else, so none of these can fail.
-        let _ = self.model.erase_node(node);
+        if let Some(node) = node {
+            let _ = self.model.erase_node(node);
+        }
         for &value in values.iter().rev() {
             match self.model.value(value).def() {
                 Def::Input { graph, index } => {

@@ -217,16 +217,7 @@ fn put_raw(number: u32, choices: &mut Choices<'_>, style: Style, out: &mut Vec<u
 /// Bytes to choose by, the same for the same seed.
 #[must_use]
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
-    // splitmix64, by Sebastiano Vigna, in the public domain.
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    (0..len).map(|_| next() as u8).collect()
+    onnx_smith::noise(seed, len.saturating_mul(8)).into_iter().step_by(8).collect()
 }
 
 /// One message with every field of every message type in it, a repeated one twice; messages inside one of their own

@@ -8,7 +8,7 @@
 //! | [`infer`] | inference: `infer` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
 //! | [`external`] | directories of external data: `external_data` |
-//! | [`generated`] | models that the bytes choose: `generated` |
+//! | [`smith`] | models that the bytes choose: `smith` |
 //!
 //! A property takes any bytes and panics for none of them; what does not hold is an error in words. [`seeds`] gives inputs
 //! to start from, [`mutate`] makes others of them, and [`regressions`] holds what fuzzers once found.
@@ -17,11 +17,11 @@ pub mod check;
 pub mod decode;
 pub mod edits;
 pub mod external;
-pub mod generated;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
 pub mod seeds;
+pub mod smith;
 pub mod text;
 
 use bytes::Bytes;
@@ -60,7 +60,7 @@ pub const ALL: [Property; 10] = [
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
-    Property { name: "generated", check: generated::generated, seeds: seeds::noise, smoke: 40 },
+    Property { name: "smith", check: smith::smith, seeds: seeds::noise, smoke: 40 },
 ];
 
 /// The property of this name.

@@ -16,7 +16,7 @@ use super::{decode as files, infer, sound, text, write};
 /// # Errors
 ///
 /// What does not hold.
-pub fn generated(bytes: &[u8]) -> Result<(), String> {
+pub fn smith(bytes: &[u8]) -> Result<(), String> {
     let nodes = 1 + bytes.first().map_or(0, |&first| usize::from(first) % 12);
     let model = onnx_smith::generate(bytes, &onnx_smith::Options::default().with_nodes(nodes)).model;
     fault(&model).map_err(|(property, fault)| format!("{property}: {fault}"))?;
