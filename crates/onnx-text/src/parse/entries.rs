@@ -136,7 +136,7 @@ impl Parser<'_> {
             Literal::Nan(negative) => Ok(f32::from_bits(if negative { 0xffc0_0000 } else { 0x7fc0_0000 })),
             Literal::NanBits(bits) => match u32::try_from(bits).map(f32::from_bits) {
                 Ok(value) if value.is_nan() => Ok(value),
-                _ => Err(self.out_of_range(mark, "NaN", "a 32-bit float")),
+                _ => Err(self.taken_out_of_range(mark, "a 32-bit float")),
             },
             Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
         }
@@ -153,7 +153,7 @@ impl Parser<'_> {
             Literal::Inf(negative) => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
             Literal::Nan(negative) => Ok(f64::from_bits(if negative { 0xfff8 << 48 } else { 0x7ff8 << 48 })),
             Literal::NanBits(bits) if f64::from_bits(bits).is_nan() => Ok(f64::from_bits(bits)),
-            Literal::NanBits(_) => Err(self.out_of_range(mark, "NaN", "a 64-bit float")),
+            Literal::NanBits(_) => Err(self.taken_out_of_range(mark, "a 64-bit float")),
             Literal::String(_) => Err(self.wrong_literal(mark, "a number")),
         }
     }

@@ -102,6 +102,8 @@ fn parse<'a, T>(
     options: &ParseOptions<'a>,
     read: impl FnOnce(&mut Parser<'a>) -> Result<T>,
 ) -> Result<(Model, T), ParseError> {
+    // Some editors begin every text with a byte order mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
     let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
     let names = onnx_schema::interner_with_capacity(lines * 2, text.len() / 4);
@@ -408,6 +410,13 @@ impl<'a> Parser<'a> {
     fn out_of_range(&mut self, mark: Mark, digits: &str, what: &str) -> Reported {
         let digits = onnx_diag::Quoted(digits).to_string();
         self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("{digits} does not fit {what}"))
+    }
+
+    /// Reports that what was taken since `mark` does not fit.
+    #[cold]
+    fn taken_out_of_range(&mut self, mark: Mark, what: &str) -> Reported {
+        let taken = String::from_utf8_lossy(self.lex.slice(mark.at, self.lex.mark().at)).into_owned();
+        self.out_of_range(mark, &taken, what)
     }
 
     #[cold]

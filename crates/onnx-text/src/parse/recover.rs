@@ -25,6 +25,17 @@ impl Parser<'_> {
             return Err(error);
         }
         let wrong = self.lex.mark().at.max(start.at);
+        let found = self.find(start, wrong, next);
+        if !found {
+            // Who looks for more from further outside goes by the place of the error, too.
+            self.lex.rewind(Mark { at: wrong });
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Looks for a place to go on at, behind the byte where something was `wrong`.
+    fn find(&mut self, start: Mark, wrong: usize, next: Next) -> bool {
         self.lex.rewind(start);
         let mut open = Open::default();
         let mut end = start.at;
@@ -33,23 +44,23 @@ impl Parser<'_> {
             // What stands at the very place of the error may be the culprit, but also what comes next.
             let past = mark.at >= wrong && mark.at > start.at;
             if past && self.is_next(byte, end, next, &open) {
-                return Ok(());
+                return true;
             }
             match byte {
                 b'"' => {
                     if !self.lex.skip_string() {
-                        return Err(error);
+                        return false;
                     }
                     end = self.lex.mark().at;
                     continue;
                 }
                 b'(' | b'[' | b'{' | b'<' => open.push(byte),
-                b'}' if !open.has(b'{') => return if next == Next::Node { Ok(()) } else { Err(error) },
+                b'}' if !open.has(b'{') => return next == Next::Node,
                 b')' | b']' | b'}' | b'>' => {
                     open.close(byte);
                     if byte == b'}' && open.is_empty() && next == Next::Body && past {
                         self.lex.bump();
-                        return Ok(());
+                        return true;
                     }
                 }
                 b'=' if self.lex.second() == Some(b'>') => self.lex.bump(),
@@ -63,7 +74,7 @@ impl Parser<'_> {
         }
         // Who looks for more from further outside starts earlier, and would read over all of it again for nothing.
         self.exhausted = true;
-        Err(error)
+        false
     }
 
     /// Takes the items of a list up to the byte that ends it; the opening one was taken. Goes on after a wrong item.
@@ -98,8 +109,11 @@ impl Parser<'_> {
             Next::Node => {
                 let begins_line = self.lex.slice(end, self.lex.mark().at).contains(&b'\n');
                 let begins_node = byte == b'[' || byte == b'"' || self.lex.peek_word().is_some();
-                // A list of inputs that was not closed ends where a line looks like a node: nothing in it is set.
-                begins_line && begins_node && (open.is_empty() || (open.stack == b"(" && self.sets_name()))
+                // A list that was not closed ends where a line looks like a node: nothing in a list of inputs is set, and
+                // where a list of attributes ends was looked for before.
+                begins_line
+                    && begins_node
+                    && (open.is_empty() || (open.is_unclosed_list() && self.sets_name()))
             }
         }
     }
@@ -123,6 +137,11 @@ struct Open {
 }
 
 impl Open {
+    /// Whether a list of inputs or attributes is open, and nothing else.
+    fn is_unclosed_list(&self) -> bool {
+        matches!(self.stack.as_slice(), [b'(' | b'<'])
+    }
+
     const fn is_empty(&self) -> bool {
         self.stack.is_empty()
     }

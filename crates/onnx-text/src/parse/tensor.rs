@@ -265,14 +265,14 @@ impl<'a> Parser<'a> {
             Literal::NanBits(bits) => {
                 return match u16::try_from(bits) {
                     Ok(code) if code <= mask(elem) => Ok(code),
-                    _ => Err(self.out_of_range(mark, "NaN", elem.name())),
+                    _ => Err(self.taken_out_of_range(mark, elem.name())),
                 };
             }
             Literal::Int(_) | Literal::String(_) => None,
         };
         match value.map(|value| narrow_code(elem, value)) {
             Some(Ok(code)) => Ok(code),
-            Some(Err(())) => Err(self.out_of_range(mark, "the number", elem.name())),
+            Some(Err(())) => Err(self.taken_out_of_range(mark, elem.name())),
             None => Err(self.wrong_literal(mark, "a number")),
         }
     }

@@ -160,3 +160,33 @@ fn parsing_goes_on_behind_an_item_that_does_not_end() {
     ];
     assert_eq!(found(parse_graph(text, &ParseOptions::default())), want);
 }
+
+#[test]
+fn parsing_goes_on_at_the_next_node_where_a_list_of_attributes_has_no_end() {
+    let text = "g (x) => (y) {\n  a = Op < (x)\n  b = Op < (x)\n  c = Op (x\n}";
+    let want = ["unexpected-token 2:12", "unexpected-token 3:12", "unexpected-token 5:1"];
+    assert_eq!(found(parse_graph(text, &ParseOptions::default())), want);
+}
+
+#[test]
+fn a_byte_order_mark_is_read_over() {
+    assert_eq!(found(parse_graph("\u{feff}g (x) => (y) { }", &ParseOptions::default())), [""; 0]);
+    assert_eq!(
+        found(parse_graph("\u{feff}g (x) (y) { }", &ParseOptions::default())),
+        ["unexpected-token 1:7"]
+    );
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_named() {
+    for (text, want) in [
+        ("float16[1] {70000.0}", "`70000.0` does not fit float16"),
+        ("float8e4m3fn[1] {-inf}", "`-inf` does not fit float8e4m3fn"),
+        ("float16[1] {nan(0x10000)}", "`nan(0x10000)` does not fit float16"),
+        ("double[1] {nan(0x1)}", "`nan(0x1)` does not fit a 64-bit float"),
+    ] {
+        let error = parse_node(format!("y = Op <a = {text}> ()"), &ParseOptions::default()).err().unwrap();
+        let messages: Vec<_> = error.findings().diagnostics().iter().map(|found| &found.message).collect();
+        assert_eq!(messages, [want]);
+    }
+}
