@@ -164,6 +164,9 @@ impl Table {
     pub(crate) fn set_content(&mut self, value: ValueId, content: Option<Content>) {
         match content {
             Some(content) => {
+                if self.contents.is_empty() {
+                    self.contents.set_capacity(self.slots.capacity());
+                }
                 self.contents.insert(value, content);
             }
             None => {

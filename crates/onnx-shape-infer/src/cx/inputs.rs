@@ -57,12 +57,16 @@ impl<'m> Cx<'_, 'm> {
             .ok_or(Stop::Unknown)
     }
 
-    /// Whether all inputs are tensors of one shape, as far as sizes are named alike.
-    pub(crate) fn have_one_shape(&self) -> bool {
+    /// The input, among the first two, whose shape all inputs broadcast to because their sizes are the same or 1.
+    pub(crate) fn widest_input(&self) -> Option<usize> {
         let table = &self.state.table;
         let dims = |index| self.input(index).and_then(|value| table.dims(value));
-        let Some(first) = dims(0) else { return false };
-        (1..self.input_count()).all(|index| dims(index) == Some(first))
+        let count = self.input_count();
+        (0..count.min(2)).find(|&widest| {
+            let Some(whole) = dims(widest) else { return false };
+            let fits = |index| index == widest || dims(index).is_some_and(|dims| lies_in(dims, whole));
+            (0..count).all(fits)
+        })
     }
 
     /// The rank of a tensor input.
@@ -211,4 +215,10 @@ impl<'m> crate::engine::state::State<'m> {
         self.table.set_content(value, Some(Content::clone(&content)));
         Some(content)
     }
+}
+
+/// Whether a shape broadcasts to another one because its sizes are the same or 1.
+fn lies_in(dims: &[Dim], whole: &[Dim]) -> bool {
+    let mut pairs = whole.iter().rev().zip(dims.iter().rev());
+    dims.len() <= whole.len() && pairs.all(|(whole, dim)| dim == whole || *dim == Dim::Known(1))
 }

@@ -11,8 +11,8 @@ pub(crate) const LAID: &[Row] = &[since(1, super::elementwise::like_first), sinc
 
 /// The first output has the shape that all inputs broadcast to.
 pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
-    if cx.have_one_shape() {
-        return cx.copy_shape(0, 0);
+    if let Some(widest) = cx.widest_input() {
+        return cx.copy_shape(widest, 0);
     }
     let mut dims = cx.shape(0)?;
     for index in 1..cx.input_count() {
