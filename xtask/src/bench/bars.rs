@@ -100,6 +100,25 @@ impl Outcome {
         }
     }
 
+    /// The value for people.
+    fn shown(&self) -> String {
+        match self.value.abs() {
+            v if v < 0.1 => format!("1/{:.0}", 1.0 / v),
+            v if v < 100.0 => format!("{:.2}", self.value),
+            _ => format!("{:.0}", self.value),
+        }
+    }
+
+    /// The bar for people.
+    fn limit(&self) -> String {
+        match self.bar {
+            Bar::AtMost(bar) if bar < 0.1 => format!("≤ 1/{:.0}", 1.0 / bar),
+            Bar::AtMost(bar) => format!("≤ {bar}"),
+            Bar::AtLeast(bar) => format!("≥ {bar}"),
+            Bar::None => String::new(),
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let (kind, bar) = match self.bar {
             Bar::AtMost(bar) => ("at most", Some(bar)),
@@ -108,7 +127,7 @@ impl Outcome {
         };
         json!({
             "group": self.group, "what": self.what, "sides": self.sides, "value": self.value,
-            "kind": kind, "bar": bar, "verdict": self.verdict(),
+            "kind": kind, "bar": bar, "verdict": self.verdict(), "shown": self.shown(), "limit": self.limit(),
         })
     }
 }
@@ -127,18 +146,8 @@ pub(super) fn time(nanoseconds: f64) -> String {
 pub(super) fn print(outcomes: &[Outcome]) -> usize {
     println!("\n{:<8} {:<58} {:>23} {:>9}  {:<8}", "group", "what", "ours / theirs", "result", "bar");
     for outcome in outcomes {
-        let bar = match outcome.bar {
-            Bar::AtMost(bar) if bar < 0.1 => format!("≤ 1/{:.0}", 1.0 / bar),
-            Bar::AtMost(bar) => format!("≤ {bar}"),
-            Bar::AtLeast(bar) => format!("≥ {bar}"),
-            Bar::None => String::new(),
-        };
-        let Outcome { group, what, sides, value, .. } = outcome;
-        let value = match value.abs() {
-            v if v < 0.1 => format!("1/{:.0}", 1.0 / v),
-            v if v < 100.0 => format!("{value:.2}"),
-            _ => format!("{value:.0}"),
-        };
+        let Outcome { group, what, sides, .. } = outcome;
+        let (value, bar) = (outcome.shown(), outcome.limit());
         println!("{group:<8} {what:<58} {sides:>23} {value:>9}  {bar:<8} {}", outcome.verdict());
     }
     outcomes.iter().filter(|outcome| outcome.passes() == Some(false)).count()

@@ -5,6 +5,7 @@
 //! are those of the processor, which other work on the machine hardly changes.
 
 mod bars;
+mod page;
 mod peers;
 
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ const HELP: &str = "\
 cargo xtask bench [ARGUMENT…]          the criterion benches; the arguments go to them, such as `--quick` or a name
 cargo xtask bench --peers [--quick] [--models DIR]
                         [--only load|memory|weights|growth|text|check|infer]
-                                       side by side with other tools, in an environment under target/bench
+                                       side by side with other tools, in an environment under target/bench;
+                                       writes docs/performance.md unless `--quick`
 ";
 
 /// Runs the task.

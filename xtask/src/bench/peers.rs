@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Options;
 use super::bars::{Bar, Outcome, Samples, print, time};
+use super::page;
 use crate::TaskResult;
 use crate::workspace::output;
 
@@ -87,18 +88,34 @@ fn keeping_memory(program: &Path) -> Command {
     command
 }
 
-/// Everything that was measured, for machines.
+/// Everything that was measured, for machines; and the page for people, unless this is only a trial. Groups that were not
+/// run keep what an earlier run found.
 fn report(run: &Run) -> TaskResult {
     let versions = output(run.peers().arg("versions"))?;
-    let versions: serde_json::Value = serde_json::from_str(&versions).unwrap_or_default();
-    let bars: Vec<_> = run.outcomes.iter().map(Outcome::to_json).collect();
-    let samples: serde_json::Map<String, serde_json::Value> =
+    let versions: Value = serde_json::from_str(&versions).unwrap_or_default();
+    let path = run.folder.join("peers.json");
+    let earlier: Value = fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .filter(|report: &Value| report["quick"] == run.quick)
+        .unwrap_or_default();
+    let mut bars = Vec::new();
+    for (name, _) in GROUPS {
+        let new: Vec<Value> =
+            run.outcomes.iter().filter(|row| row.group == *name).map(Outcome::to_json).collect();
+        match new.is_empty() {
+            false => bars.extend(new),
+            true => bars.extend(
+                earlier["bars"].as_array().into_iter().flatten().filter(|row| row["group"] == *name).cloned(),
+            ),
+        }
+    }
+    let samples: serde_json::Map<String, Value> =
         run.samples.iter().map(|(name, samples)| (name.clone(), json!(samples.0))).collect();
     let report = json!({ "quick": run.quick, "versions": versions, "bars": bars, "samples": samples });
-    let path = run.folder.join("peers.json");
     fs::write(&path, format!("{report:#}\n")).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("\nsamples and bars are in {}", path.display());
-    Ok(())
+    if run.quick { Ok(()) } else { page::write(&bars, &versions) }
 }
 
 /// The models of a folder between 100 KiB and 8 MiB, in order.

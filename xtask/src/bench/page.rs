@@ -1,0 +1,94 @@
+//! `docs/performance.md`, written from what a run side by side found.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::TaskResult;
+
+const HEAD: &str = "\
+<!-- Written by `cargo xtask bench --peers`; not edited by hand. -->
+# Performance
+
+Every row was measured by turns with what it is compared with, in one run on one machine; the result is the ratio of the
+medians, ours to theirs, unless the row says otherwise. Where both sides only compute, times are those of the processor.
+Machines differ, and so do days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR` for real
+models, too. `MISS` marks a bar that this project set itself and did not meet in the run that wrote the page.
+
+| group | what it measures |
+|---|---|
+| load | bytes to the graph and back, and deep copies, beside upb (the parser of the `onnx` package), prost and onnx-ir |
+| memory | bytes of the heap that live after reading |
+| weights | opening, holding and copying a model with 1 GiB of weights |
+| growth | the exponent by which time grows from 10,000 to 1,000,000 nodes: 1 is linear; for single edits, 0 is constant |
+| text | printing and parsing, beside `onnx.printer` and `onnx.parser` |
+| check | a verdict, from the file and in memory, beside `onnx.checker` |
+| infer | bytes to inferred bytes, beside `onnx.shape_inference` and onnxruntime's symbolic inference |
+";
+
+/// Writes the page.
+pub(super) fn write(bars: &[Value], versions: &Value) -> TaskResult {
+    let path = crate::workspace::root().join("docs/performance.md");
+    fs::write(&path, render(bars, versions)).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("the page is {}", path.display());
+    Ok(())
+}
+
+fn render(bars: &[Value], versions: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().replace('|', "\\|");
+    let mut page = HEAD.to_owned();
+    let missed = bars.iter().filter(|row| row["verdict"] == "MISS").count();
+    let judged = bars.iter().filter(|row| row["verdict"] != "").count();
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(page, "\nMachine: {}. {} of {judged} bars are met.", machine(), judged - missed);
+    let _ = write!(page, "Versions:");
+    for (name, version) in versions.as_object().into_iter().flatten() {
+        let _ = write!(page, " {name} {}", text(version));
+    }
+    page.push_str(".\n");
+    let mut group = String::new();
+    for row in bars {
+        if row["group"] != group.as_str() {
+            group = text(&row["group"]);
+            let _ = writeln!(page, "\n## {group}\n");
+            page.push_str("| what | ours / theirs | result | bar | |\n|---|---|---|---|---|\n");
+        }
+        let [what, sides, shown, limit, verdict] =
+            ["what", "sides", "shown", "limit", "verdict"].map(|key| text(&row[key]));
+        let _ = writeln!(page, "| {what} | {sides} | {shown} | {limit} | {verdict} |");
+    }
+    page
+}
+
+/// Processor, cores and system, as far as they can be found out.
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("an unknown processor", |(_, name)| name);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {cores} cores, {}", std::env::consts::OS)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rows_stand_under_their_group_and_misses_are_counted() {
+        let row = |group: &str, verdict: &str| {
+            json!({
+                "group": group, "what": "a|b", "sides": "1 ms / 2 ms", "shown": "0.50", "limit": "≤ 1",
+                "verdict": verdict,
+            })
+        };
+        let bars = [row("load", "PASS"), row("load", ""), row("text", "MISS")];
+        let page = render(&bars, &json!({ "onnx": "1.23.2" }));
+        assert!(page.contains("1 of 2 bars are met"), "{page}");
+        assert!(page.contains("Versions: onnx 1.23.2."), "{page}");
+        assert_eq!(page.matches("\n## ").count(), 2, "{page}");
+        assert!(page.contains("| a\\|b | 1 ms / 2 ms | 0.50 | ≤ 1 | MISS |"), "{page}");
+    }
+}
