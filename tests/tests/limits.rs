@@ -16,8 +16,8 @@ use onnx_types::{LIMITS, Limits};
 /// A model with two of everything.
 const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 18, "f": 1]>
 g (float[N] x, bool c) => (float[] z) {
-   y = If (c) <then_branch = t () => (p) { p = f.a (x) }, else_branch = e () => (q) { q = f.b (x) }>
-   z = Relu (y)
+   between = If (c) <then_branch = t () => (p) { p = f.a (x) }, else_branch = e () => (q) { q = f.b (x) }>
+   z = Relu (between)
 }
 <domain: "f", opset_import: ["": 18]>
 a (x) => (y) { y = Relu (x) }

@@ -6,7 +6,7 @@
 
 use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, Metadata, NodeDeviceConfiguration, NodeId, Origin};
 use onnx_proto::wire::{Field, Payload, Reader, Value, WireError};
-use onnx_types::{NameHash, Symbol};
+use onnx_types::{Limits, NameHash, Symbol};
 use smallvec::SmallVec;
 
 use super::{Cx, Form, Result, Step, extras, len, note};
@@ -36,9 +36,11 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Looks at the bytes that begin at `offset`, unless there are many: then most of them are no names.
-    fn new(bytes: &'a [u8], offset: usize) -> Option<Self> {
-        let text = (bytes.len() <= LONG && bytes.is_ascii()).then(|| std::str::from_utf8(bytes).ok())??;
+    /// Looks at the bytes that begin at `offset`, unless there are many: then most of them are no names. Where there are
+    /// more than one name may have, each name must be looked at.
+    fn new(bytes: &'a [u8], offset: usize, limits: &Limits) -> Option<Self> {
+        let is_short = bytes.len() <= LONG && bytes.len() as u64 <= limits.string_bytes;
+        let text = (is_short && bytes.is_ascii()).then(|| std::str::from_utf8(bytes).ok())??;
         Some(Self { text, offset })
     }
 
@@ -164,7 +166,7 @@ impl<'a> Cx<'a> {
         names.touch(ahead.fields.iter().map(|field| field.hash));
         if let (Some((first, _)), Some((last, _))) = (ahead.nodes.first(), ahead.nodes.last()) {
             let bytes = self.input.bytes().get(first.offset()..last.end()).unwrap_or_default();
-            ahead.text = Text::new(bytes, first.offset());
+            ahead.text = Text::new(bytes, first.offset(), &self.options.limits);
         }
         Ok(())
     }
@@ -212,7 +214,7 @@ impl<'a> Cx<'a> {
         let text = text.or_else(|| {
             let bytes =
                 names()?.checked_sub(message.offset()).and_then(|length| message.as_slice().get(..length))?;
-            Text::new(bytes, message.offset())
+            Text::new(bytes, message.offset(), &self.options.limits)
         });
         let mut parts = Parts::default();
         // A list that grows takes room for four at once.
