@@ -245,6 +245,11 @@ impl Interner {
         }
     }
 
+    /// Gives back the room for texts that was made and not needed.
+    pub fn shrink_to_fit(&mut self) {
+        self.texts.shrink_to_fit();
+    }
+
     /// How many names the table holds before it grows.
     #[must_use]
     pub const fn capacity(&self) -> usize {

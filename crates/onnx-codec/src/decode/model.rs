@@ -33,6 +33,7 @@ pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
         cx.function(&reader, function).map_err(|error| error.in_item("functions", index))?;
     }
     cx.model.mark_names_clean();
+    cx.model.names_mut().shrink_to_fit();
     Ok(Decoded { model: cx.model, findings: cx.findings })
 }
 
