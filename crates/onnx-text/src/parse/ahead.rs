@@ -4,11 +4,16 @@
 //! place that nothing has touched. One name after the other, that is waiting for memory one time after the other. So the
 //! names of some nodes are found before the nodes are parsed, and the parser takes them from here where it comes upon them.
 //! What is a name at a byte does not depend on the way there, so what was found ahead is right whenever it is asked for.
+//!
+//! Most nodes are plain: names in their places, and nothing else. Who has found the names of such a node has parsed it, so
+//! it is built from them.
 
-use onnx_types::NameHash;
+use onnx_ir::{GraphId, LoadedNode, Model};
+use onnx_types::{Interner, NameHash, Symbol};
+use smallvec::SmallVec;
 
 use super::Parser;
-use crate::lexer::Lexer;
+use crate::lexer::{Lexer, Mark};
 
 /// How many nodes to look at in one step.
 const NODES: usize = 16;
@@ -16,13 +21,31 @@ const NODES: usize = 16;
 /// A name in the text, without escapes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeenName<'a> {
-    /// Where it begins, at its opening quote if it has one.
+    /// Where it begins, at its opening quote if it has one, and where its content begins.
     at: usize,
+    start: usize,
     /// The byte behind it, and its closing quote.
     pub(super) end: usize,
     /// Without quotes.
     pub(super) content: &'a [u8],
     pub(super) hash: NameHash,
+}
+
+/// A node that was found. It is plain if it has nothing but a label perhaps, outputs, an operator of the default domain,
+/// and inputs, all with names that the text spells without escapes.
+#[derive(Clone, Copy, Debug)]
+struct SeenNode {
+    /// Where it begins.
+    at: usize,
+    /// Where the token behind it begins.
+    end: usize,
+    /// The position of its first name among those that were found.
+    names: usize,
+    /// The number of its outputs and of its inputs.
+    outputs: usize,
+    inputs: usize,
+    has_label: bool,
+    is_plain: bool,
 }
 
 /// Names that were found, and not met so far.
@@ -31,6 +54,9 @@ pub(super) struct Ahead<'a> {
     names: Vec<SeenName<'a>>,
     /// The number of names that were passed.
     passed: usize,
+    /// The plain nodes, and the number of those that were passed.
+    nodes: Vec<SeenNode>,
+    nodes_passed: usize,
     /// Up to where the text was looked at.
     end: usize,
 }
@@ -49,6 +75,18 @@ impl<'a> Ahead<'a> {
             self.passed += 1;
         }
     }
+
+    /// The plain node that begins at a byte, if one was found, and its names, which are passed.
+    #[inline]
+    fn node_at(&mut self, at: usize) -> Option<(SeenNode, &[SeenName<'a>])> {
+        let ahead = self.nodes.get(self.nodes_passed..)?;
+        let skipped = ahead.iter().position(|node| node.at >= at)?;
+        let node = *ahead.get(skipped).filter(|node| node.at == at)?;
+        self.nodes_passed += skipped + 1;
+        let count = usize::from(node.has_label) + node.outputs + 1 + node.inputs;
+        self.passed = node.names + count;
+        Some((node, self.names.get(node.names..self.passed)?))
+    }
 }
 
 impl Parser<'_> {
@@ -62,64 +100,128 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn look_at_nodes(&mut self) {
-        self.ahead.names.clear();
-        self.ahead.passed = 0;
+        let Ahead { names, nodes, passed, nodes_passed, end } = &mut self.ahead;
+        names.clear();
+        nodes.clear();
+        (*passed, *nodes_passed) = (0, 0);
         let mut lexer = self.lex;
         let table = self.model.names();
-        let names = &mut self.ahead.names;
+        let mut names = Names { found: names, table };
         for _ in 0..NODES {
-            let node = names_of_node(&mut lexer, &mut |at, end, content| {
-                names.push(SeenName { at, end, content, hash: table.hash(content) });
-            });
-            if node.is_none() {
-                break;
+            let Some(node) = names_of_node(&mut lexer, &mut names) else { break };
+            if node.is_plain {
+                nodes.push(node);
             }
         }
-        table.touch(names.iter().map(|name| name.hash));
+        table.touch(names.found.iter().map(|name| name.hash));
         // At least this node was looked at, with or without success.
-        self.ahead.end = lexer.mark().at.max(self.lex.mark().at + 1);
+        *end = lexer.mark().at.max(self.lex.mark().at + 1);
+    }
+
+    /// Takes the node that comes next if it is a plain one that was found ahead; says whether it was.
+    #[inline]
+    pub(super) fn plain_node(&mut self, graph: GraphId) -> bool {
+        let mark = self.lex.mark();
+        let (nodes, values) = (self.model.node_count() as u64, self.model.value_count() as u64);
+        // Whoever comes to a limit is stopped by the other way.
+        if nodes > self.limits.nodes || values > self.limits.values {
+            return false;
+        }
+        let Self { ahead, model, loader, plain: Some(text), .. } = self else { return false };
+        let Some((node, names)) = ahead.node_at(mark.at) else { return false };
+        let mut names = names.iter();
+        // What has escapes or is empty was not found.
+        let mut next = |model: &mut Model| {
+            let name = names.next()?;
+            let content = text.get(name.start..name.start + name.content.len())?;
+            Some(model.names_mut().intern_hashed(content, name.hash))
+        };
+        let id = loader.begin_node(model, graph);
+        let mut loaded = LoadedNode::default();
+        if node.has_label {
+            loaded.name = next(model).unwrap_or_default();
+        }
+        let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
+        for _ in 0..node.outputs {
+            outputs.extend(next(model));
+        }
+        loaded.op = next(model).unwrap_or_default();
+        while let Some(input) = next(model) {
+            loader.operand(model, graph, id, input);
+        }
+        loader.finish_node(model, id, loaded, &outputs);
+        self.lex.rewind(Mark { at: node.end });
+        if !self.no_positions {
+            let origin = self.origin(mark);
+            self.model.set_node_origin(id, origin);
+        }
+        true
     }
 }
 
-/// Finds the names of a node, and its operator; stops early where something comes that most nodes do not have.
-fn names_of_node<'a>(lexer: &mut Lexer<'a>, found: &mut impl FnMut(usize, usize, &'a [u8])) -> Option<()> {
-    if lexer.eat(b'[') {
-        next_name(lexer, found)?;
+/// Finds the names of a node, and its operator; stops early where something comes that most nodes do not have. What is
+/// found is a plain node if nothing else belongs to it.
+fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option<SeenNode> {
+    lexer.peek()?;
+    let (at, first) = (lexer.mark().at, names.found.len());
+    let has_label = lexer.eat(b'[');
+    let mut is_plain = true;
+    if has_label {
+        is_plain &= names.next(lexer)?;
         lexer.eat(b']').then_some(())?;
     }
-    names(lexer, found)?;
+    let (outputs, are_plain) = names.list(lexer)?;
+    is_plain &= are_plain;
     lexer.eat(b'=').then_some(())?;
-    next_name(lexer, found)?;
+    is_plain &= names.next(lexer)? && names.found.last().is_some_and(|op| op.start == op.at);
     if lexer.peek()? == b'<' {
         skip_attributes(lexer)?;
+        is_plain = false;
     }
     lexer.eat(b'(').then_some(())?;
+    let mut inputs = 0;
     if lexer.peek()? != b')' {
-        names(lexer, found)?;
+        let are_plain;
+        (inputs, are_plain) = names.list(lexer)?;
+        is_plain &= are_plain;
     }
-    lexer.eat(b')').then_some(())
+    lexer.eat(b')').then_some(())?;
+    is_plain &= !matches!(lexer.peek(), Some(b'<' | b'@'));
+    Some(SeenNode { at, end: lexer.mark().at, names: first, outputs, inputs, has_label, is_plain })
 }
 
-/// Finds names with commas between them.
-fn names<'a>(lexer: &mut Lexer<'a>, found: &mut impl FnMut(usize, usize, &'a [u8])) -> Option<()> {
-    loop {
-        next_name(lexer, found)?;
-        if !lexer.eat(b',') {
-            return Some(());
+/// Where names go that are found.
+struct Names<'a, 'n> {
+    found: &'n mut Vec<SeenName<'a>>,
+    table: &'n Interner,
+}
+
+impl<'a> Names<'a, '_> {
+    /// Finds names with commas between them; says how many there are, and whether none is empty.
+    fn list(&mut self, lexer: &mut Lexer<'a>) -> Option<(usize, bool)> {
+        let (mut count, mut are_plain) = (0, true);
+        loop {
+            are_plain &= self.next(lexer)?;
+            count += 1;
+            if !lexer.eat(b',') {
+                return Some((count, are_plain));
+            }
         }
     }
-}
 
-/// Finds a name, if one without escapes comes next.
-#[inline]
-fn next_name<'a>(lexer: &mut Lexer<'a>, found: &mut impl FnMut(usize, usize, &'a [u8])) -> Option<()> {
-    let is_quoted = lexer.peek()? == b'"';
-    let at = lexer.mark().at;
-    let content = if is_quoted { lexer.plain_string() } else { lexer.word() }?;
-    if !content.is_empty() {
-        found(at, lexer.mark().at, content);
+    /// Finds a name, if one without escapes comes next; says whether it is one, and not empty.
+    #[inline]
+    fn next(&mut self, lexer: &mut Lexer<'a>) -> Option<bool> {
+        let is_quoted = lexer.peek()? == b'"';
+        let at = lexer.mark().at;
+        let content = if is_quoted { lexer.plain_string() } else { lexer.word() }?;
+        if content.is_empty() {
+            return Some(false);
+        }
+        let (start, end) = (at + usize::from(is_quoted), lexer.mark().at);
+        self.found.push(SeenName { at, start, end, content, hash: self.table.hash(content) });
+        Some(true)
     }
-    Some(())
 }
 
 /// Goes behind attributes that hold neither graphs nor tensors.

@@ -70,6 +70,10 @@ impl<'a> Parser<'a> {
     pub(super) fn definition(&mut self, as_input: bool) -> Result<Definition> {
         self.lex.peek();
         let mark = self.lex.mark();
+        // Most entries have a type that many have.
+        if let Some(known) = self.known_type() {
+            return self.typed_definition(mark, known, as_input);
+        }
         if self.is_sparse_literal() {
             let dims = self.sparse_dims()?;
             let name = self.name("a name")?;
@@ -87,7 +91,17 @@ impl<'a> Parser<'a> {
             }
             return Ok(Definition::Info(info));
         }
-        let (ty, code) = self.shared_type()?;
+        let found = self.shared_type()?;
+        self.typed_definition(mark, found, as_input)
+    }
+
+    /// Takes an entry of a list in which initializers may stand, of which the type was taken.
+    fn typed_definition(
+        &mut self,
+        mark: Mark,
+        (ty, code): (Arc<Type>, i32),
+        as_input: bool,
+    ) -> Result<Definition> {
         let name = self.name("a name")?;
         if !self.lex.eat(b'=') {
             self.existing(mark, code)?;

@@ -22,6 +22,9 @@ impl<'a> Parser<'a> {
                 Some(_) => {}
             }
             self.look_ahead();
+            if self.plain_node(graph) {
+                continue;
+            }
             let start = self.lex.mark();
             if let Err(error) = self.node(graph) {
                 self.recover(start, Next::Node, error)?;

@@ -60,6 +60,9 @@ pub(super) fn uint(text: &[u8]) -> Option<(u64, usize)> {
 /// The binary32 nearest to the number that a text begins with, and the length of the number, if that is quickly found.
 #[inline]
 pub(super) fn f32(text: &[u8]) -> Option<(f32, usize)> {
+    if let Some(digit) = only_digit(text) {
+        return Some((f32::from(digit), 1));
+    }
     let (value, length) = f64(text)?;
     let bits = value.to_bits();
     // The binary64 lies on the same side of every middle between two binary32 as the number itself does, as such a middle
@@ -72,6 +75,9 @@ pub(super) fn f32(text: &[u8]) -> Option<(f32, usize)> {
 /// The binary64 nearest to the number that a text begins with, and the length of the number, if that is quickly found.
 #[inline]
 pub(super) fn f64(text: &[u8]) -> Option<(f64, usize)> {
+    if let Some(digit) = only_digit(text) {
+        return Some((f64::from(digit), 1));
+    }
     let (negative, start) = sign(text);
     let (mut digits, mut at) = (0_u64, start);
     while let Some(digit) = digit(text, at) {
@@ -115,6 +121,15 @@ pub(super) fn f64(text: &[u8]) -> Option<(f64, usize)> {
 fn sign(text: &[u8]) -> (bool, usize) {
     let negative = text.first() == Some(&b'-');
     (negative, usize::from(negative))
+}
+
+/// The value of a number of one digit in a list; zeros and ones are what many lists are made of.
+#[inline]
+fn only_digit(text: &[u8]) -> Option<u8> {
+    match *text {
+        [digit @ b'0'..=b'9', b',' | b'}', ..] => Some(digit - b'0'),
+        _ => None,
+    }
 }
 
 #[inline]

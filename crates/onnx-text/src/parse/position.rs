@@ -26,18 +26,15 @@ impl Positions {
     }
 
     fn forwards(&mut self, between: &[u8]) {
-        // The last line break is mostly right before the place, and the only one.
-        let Some(last) = between.iter().rposition(|&byte| byte == b'\n') else {
-            self.column += characters(between);
-            return;
-        };
-        let (before, rest) = between.split_at(last);
-        self.line += 1;
-        self.column = characters(rest.get(1..).unwrap_or_default());
-        if let Some(first) = memchr::memchr(b'\n', before) {
-            let more = before.get(first..).unwrap_or_default();
-            self.line += count(more, |byte| byte == b'\n');
+        let lines = count(between, |byte| byte == b'\n');
+        self.line += lines;
+        let mut rest = between;
+        if lines > 0 {
+            // The last line break is mostly right before the place.
+            let last = between.iter().rposition(|&byte| byte == b'\n').unwrap_or_default();
+            (rest, self.column) = (between.get(last + 1..).unwrap_or_default(), 0);
         }
+        self.column += characters(rest);
     }
 
     fn backwards(&mut self, text: &[u8], at: usize) {

@@ -30,14 +30,10 @@ impl<'a> Parser<'a> {
 
     /// Takes a type of a value. Types that are spelled the same, as many are, share one place in memory.
     pub(super) fn shared_type(&mut self) -> Result<(Arc<Type>, i32)> {
-        let spelled = self.spelled_type();
-        if let Some(spelled) = spelled
-            && let Some(ty) = self.types.get(spelled)
-        {
-            let (ty, code) = (Arc::clone(ty), ty.elem().code());
-            self.lex.skip(spelled.len());
-            return Ok((ty, code));
+        if let Some(known) = self.known_type() {
+            return Ok(known);
         }
+        let spelled = self.spelled_type();
         let TypeText { ty, code } = self.type_text()?;
         let ty = Arc::new(ty);
         if let Some(spelled) = spelled {
@@ -46,21 +42,37 @@ impl<'a> Parser<'a> {
         Ok((ty, code))
     }
 
+    /// Takes a type of a value that was spelled the same before, if one comes next.
+    #[inline]
+    pub(super) fn known_type(&mut self) -> Option<(Arc<Type>, i32)> {
+        let spelled = self.tensor_type()?;
+        let ty = Arc::clone(self.types.get(spelled)?);
+        self.lex.skip(spelled.len());
+        let code = ty.elem().code();
+        Some((ty, code))
+    }
+
     /// The bytes of the type that comes next, if it is a tensor type in plain spelling and nothing belongs to it but these.
     fn spelled_type(&mut self) -> Option<&'a [u8]> {
+        self.lex.peek_word().filter(|word| element_type(word).is_some())?;
+        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"[],?_- ".contains(&byte);
+        self.tensor_type().filter(|spelled| spelled.iter().all(plain))
+    }
+
+    /// A word, what stands in brackets behind it, and then a blank and what may begin the name of a value.
+    #[inline]
+    fn tensor_type(&mut self) -> Option<&'a [u8]> {
         const LONGEST: usize = 96;
-        let word = self.lex.peek_word().filter(|word| element_type(word).is_some())?;
+        let word = self.lex.peek_word()?;
         let rest = self.lex.rest();
-        let rest = rest.get(..rest.len().min(LONGEST))?;
         let mut end = word.len();
         if rest.get(end) == Some(&b'[') {
-            end += rest.get(end..)?.iter().position(|&byte| byte == b']')? + 1;
+            let brackets = rest.get(end..rest.len().min(LONGEST))?;
+            end += brackets.iter().position(|&byte| byte == b']')? + 1;
         }
-        let spelled = rest.get(..end)?;
-        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"[],?_- ".contains(&byte);
-        // A blank and the name of a value follow; an annotation would be part of the type.
+        // An annotation would be part of the type.
         let ends = matches!(rest.get(end..), Some([b' ', next, ..]) if next.is_ascii_alphanumeric() || *next == b'"');
-        (ends && spelled.iter().all(plain)).then_some(spelled)
+        rest.get(..end).filter(|_| ends)
     }
 
     /// Takes a type of a value, whose elements must be of a type that exists.
