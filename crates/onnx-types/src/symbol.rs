@@ -113,26 +113,11 @@ impl Interner {
     ///
     /// When the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
     #[must_use]
-    pub fn with_names(names: &[&'static str]) -> Self {
-        Self::with_names_and_capacity(names, 0, 0)
-    }
-
-    /// Like [`with_names`](Self::with_names), with room for `more` further names of so many `bytes` together, so that
-    /// reading a file of known size never grows the table.
-    ///
-    /// # Panics
-    ///
-    /// As for [`with_names`](Self::with_names).
-    #[must_use]
     #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
-    pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
-        let capacity = names.len().saturating_add(more);
-        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
-        // unused is never touched, so it takes no memory.
-        let texts = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
+    pub fn with_names(names: &[&'static str]) -> Self {
         let mut table = Self {
-            texts: StringBackend::with_capacity(texts),
-            index: Index::with_capacity(capacity),
+            texts: StringBackend::with_capacity(names.len()),
+            index: Index::with_capacity(names.len()),
             hasher: RandomState::default(),
             fresh: 0,
             raw_bytes: false,
@@ -146,6 +131,23 @@ impl Interner {
             panic!("a name table begins with the empty name");
         }
         table
+    }
+
+    /// A copy with room for `more` further names of so many `bytes` together, so that reading a file of known size never
+    /// grows the table.
+    #[must_use]
+    pub fn clone_with_room(&self, more: usize, bytes: usize) -> Self {
+        let capacity = self.len().saturating_add(more);
+        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
+        // unused is never touched, so it takes no memory.
+        let room = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
+        let mut texts = StringBackend::with_capacity(room);
+        for (_, name) in &self.texts {
+            texts.intern(name);
+        }
+        let Self { hasher, fresh, raw_bytes, .. } = self;
+        let (index, hasher) = (self.index.resized(capacity), hasher.clone());
+        Self { texts, index, hasher, fresh: *fresh, raw_bytes: *raw_bytes }
     }
 
     /// The hash of a name's bytes in this table, for those who look at a name more than once.
@@ -193,6 +195,20 @@ impl Interner {
         }
     }
 
+    /// As [`intern_hashed`](Self::intern_hashed), for a name of ASCII characters only, which is not looked at again.
+    ///
+    /// # Panics
+    ///
+    /// As [`intern`](Self::intern).
+    #[inline]
+    pub fn intern_ascii(&mut self, name: &str, hash: NameHash) -> Symbol {
+        debug_assert!(name.is_ascii());
+        match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
+            Ok(symbol) => symbol,
+            Err(place) => self.add_plain(place, hash.0, name),
+        }
+    }
+
     /// The symbol of the text with these bytes if the table holds it, by the hash that [`hash`](Self::hash) gave for them.
     #[inline]
     #[must_use]
@@ -201,9 +217,14 @@ impl Interner {
     }
 
     fn add(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
+        self.raw_bytes |= holds_raw_bytes(name);
+        self.add_plain(place, hash, name)
+    }
+
+    /// Adds a name that holds no bytes that are not UTF-8.
+    fn add_plain(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
         let symbol = Symbol::from_index(self.texts.intern(name).to_usize() as u32);
         self.index.insert(place, hash, symbol);
-        self.raw_bytes |= holds_raw_bytes(name);
         symbol
     }
 
@@ -321,16 +342,22 @@ impl Index {
 
     #[cold]
     fn grow(&mut self) {
-        let mut entries = vec![0_u64; self.entries.len() * 2];
-        let mask = entries.len() - 1;
+        *self = self.resized(self.entries.len());
+    }
+
+    /// A copy with room for so many names.
+    fn resized(&self, names: usize) -> Self {
+        let mut larger = Self::with_capacity(names.max(self.len));
+        let mask = larger.entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
             let mut place = (entry >> 32) as usize & mask;
-            while entries[place] != 0 {
+            while larger.entries[place] != 0 {
                 place = (place + 1) & mask;
             }
-            entries[place] = entry;
+            larger.entries[place] = entry;
         }
-        self.entries = entries;
+        larger.len = self.len;
+        larger
     }
 }
 

@@ -126,8 +126,9 @@ impl<'a> Cx<'a> {
     /// A decoder with room for what a graph begins with.
     fn with_head(input: &'a Input, options: &'a DecodeOptions, head: Option<Head>) -> Self {
         let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
-        // A node names itself and its output; what refers to values repeats their names.
-        let (names, bytes) = head.map_or((0, 0), |head| (head.names(), (head.rest - head.start) / 2));
+        // A node names itself and its output, and hardly anything else is longer where names are; what is not needed is given
+        // back.
+        let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest - head.start));
         Self {
             input,
             options,

@@ -68,9 +68,19 @@ pub(super) struct Ahead<'a> {
     /// once than of one name after the other.
     text: Option<Text<'a>>,
     fields: Vec<Seen<'a>>,
-    /// The messages, and where the fields of each end; `None` for a node with a field that is not plain, whose fields
-    /// are not kept.
-    nodes: Vec<(Payload<'a>, Option<usize>)>,
+    nodes: Vec<Found<'a>>,
+}
+
+/// A node that was looked at.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    message: Payload<'a>,
+    /// Where its fields end; `None` for a node with a field that is not plain, whose fields are not kept.
+    fields: Option<usize>,
+    /// The number of its attributes.
+    attributes: usize,
+    /// Where the names end that stand before the attributes, whose values may be any bytes.
+    names: usize,
 }
 
 /// A node that is being read: everything but its operands, which go straight into the record.
@@ -94,21 +104,42 @@ impl<'a> Ahead<'a> {
     /// Looks at the fields of a node.
     fn look(&mut self, message: Payload<'a>, node: Result<Reader<'a>>, hash: impl Fn(&[u8]) -> NameHash) {
         let start = self.fields.len();
-        let end = node.ok().and_then(|mut node| {
-            while let Some((number, content)) = node.next_plain() {
-                if !KNOWN.contains(&number) {
-                    return None;
-                }
-                let is_name = matches!(number, 1..=4 | 6..=8);
-                let hash = if is_name { hash(&content) } else { NameHash::default() };
-                self.fields.push(Seen { number, hash, content });
-            }
-            (node.remaining() == 0).then_some(self.fields.len())
-        });
-        if end.is_none() {
+        let mut found = Found { message, fields: None, attributes: 0, names: message.end() };
+        if let Ok(mut node) = node
+            && self.plain_fields(&mut node, start, &mut found, hash)
+        {
+            found.fields = Some(self.fields.len());
+        } else {
             self.fields.truncate(start);
         }
-        self.nodes.push((message, end));
+        self.nodes.push(found);
+    }
+
+    /// Looks at all fields of a node; says whether they are plain.
+    #[inline(always)]
+    fn plain_fields(
+        &mut self,
+        node: &mut Reader<'a>,
+        start: usize,
+        found: &mut Found<'a>,
+        hash: impl Fn(&[u8]) -> NameHash,
+    ) -> bool {
+        while let Some((number, content)) = node.next_plain() {
+            if !KNOWN.contains(&number) {
+                return false;
+            }
+            let is_name = matches!(number, 1..=4 | 6..=8);
+            let hash = if is_name { hash(&content) } else { NameHash::default() };
+            if number == 5 {
+                if found.attributes == 0 {
+                    let before = self.fields.get(start..).and_then(|fields| fields.last());
+                    found.names = before.map_or(found.message.offset(), |field| field.content.end());
+                }
+                found.attributes += 1;
+            }
+            self.fields.push(Seen { number, hash, content });
+        }
+        node.remaining() == 0
     }
 }
 
@@ -164,9 +195,10 @@ impl<'a> Cx<'a> {
             }
         }
         names.touch(ahead.fields.iter().map(|field| field.hash));
-        if let (Some((first, _)), Some((last, _))) = (ahead.nodes.first(), ahead.nodes.last()) {
-            let bytes = self.input.bytes().get(first.offset()..last.end()).unwrap_or_default();
-            ahead.text = Text::new(bytes, first.offset(), &self.options.limits);
+        if let (Some(first), Some(last)) = (ahead.nodes.first(), ahead.nodes.last()) {
+            let (start, end) = (first.message.offset(), last.message.end());
+            let bytes = self.input.bytes().get(start..end).unwrap_or_default();
+            ahead.text = Text::new(bytes, start, &self.options.limits);
         }
         Ok(())
     }
@@ -180,15 +212,15 @@ impl<'a> Cx<'a> {
         index: &mut usize,
     ) -> Result<()> {
         let mut start = 0;
-        for &(message, end) in &ahead.nodes {
-            let read = match end.and_then(|end| ahead.fields.get(start..end)) {
+        for found in &ahead.nodes {
+            let read = match found.fields.and_then(|end| ahead.fields.get(start..end)) {
                 Some(fields) => {
                     start += fields.len();
-                    self.plain_node(reader, message, fields, ahead.text, graph, *index)
+                    self.plain_node(reader, found, fields, ahead.text, graph, *index)
                 }
-                None => reader
-                    .message(message)
-                    .and_then(|fields| self.node_fields(fields, message.offset(), graph, *index).map(drop)),
+                None => reader.message(found.message).and_then(|fields| {
+                    self.node_fields(fields, found.message.offset(), graph, *index).map(drop)
+                }),
             };
             read.map_err(|error: WireError| error.in_item("node", *index))?;
             *index += 1;
@@ -200,25 +232,24 @@ impl<'a> Cx<'a> {
     fn plain_node(
         &mut self,
         reader: &Reader<'a>,
-        message: Payload<'a>,
+        found: &Found<'a>,
         fields: &[Seen<'a>],
         text: Option<Text<'a>>,
         graph: GraphId,
         index: usize,
     ) -> Result<()> {
+        let message = found.message;
         let reader = reader.message(message)?;
         let place = Place { graph, index, node: self.loader.begin_node(&mut self.model, graph) };
-        // Names stand before the attributes, whose values may be any bytes.
-        let names =
-            || fields.iter().take_while(|field| field.number != 5).map(|field| field.content.end()).last();
         let text = text.or_else(|| {
-            let bytes =
-                names()?.checked_sub(message.offset()).and_then(|length| message.as_slice().get(..length))?;
-            Text::new(bytes, message.offset(), &self.options.limits)
+            let length = found.names.checked_sub(message.offset())?;
+            Text::new(message.as_slice().get(..length)?, message.offset(), &self.options.limits)
         });
         let mut parts = Parts::default();
-        // A list that grows takes room for four at once.
-        parts.node.attributes.reserve_exact(fields.iter().filter(|field| field.number == 5).count());
+        if found.attributes > 0 {
+            // A list that grows takes room for four at once.
+            parts.node.attributes.reserve_exact(found.attributes);
+        }
         for &field in fields {
             self.node_field(&reader, field, text, &mut parts, place)?;
         }
@@ -264,7 +295,7 @@ impl<'a> Cx<'a> {
         }
         let name = match text.and_then(|text| text.get(content)) {
             // Names that stand for other bytes are not ASCII, so this one is not among them.
-            Some(text) => self.model.names_mut().intern_hashed(text, hash),
+            Some(text) => self.model.names_mut().intern_ascii(text, hash),
             None => self.hashed_name(reader, content, hash)?,
         };
         match number {
