@@ -2,7 +2,8 @@
 //!
 //! There are `max(ceil((limit - start)/delta), 0)` of them. Integers may depend on symbols. Floats that are no integers are
 //! counted only where the formula gives the same in single and double precision, as runtimes differ in that. A step of 0 is
-//! no number of elements: the reference gives 0, and no run succeeds.
+//! no number of elements: the reference gives 0, and no run succeeds. Operands that are vectors are refused where all three
+//! are constant, as by the reference: some runtimes take a vector of one element.
 
 use onnx_schema::op;
 use onnx_types::{Dim, ElemType};
@@ -10,13 +11,14 @@ use onnx_types::{Dim, ElemType};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::arithmetic::fit;
-use crate::fault::TYPES_DIFFER;
+use crate::fault::{TYPES_DIFFER, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules = infer(op::RANGE, &[since(11, range)]).values(&[since(11, values)]);
 
 fn range(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_shape(0, [Dim::Unknown]);
+    check(cx)?;
     let [start, limit, delta] = [0, 1, 2].map(|index| single(cx, index));
     let (start, limit, delta) = (start?, limit?, delta?);
     let elem = cx.elem(0)?;
@@ -33,6 +35,17 @@ fn range(cx: &mut Cx<'_, '_>) -> Outcome {
         _ => count_floats(elem, start, limit, delta).map_or(Dim::Unknown, Dim::Known),
     };
     cx.set_shape(0, [count]);
+    Ok(())
+}
+
+fn check(cx: &mut Cx<'_, '_>) -> Outcome {
+    let ranks: Option<[usize; 3]> = match [0, 1, 2].map(|index| cx.constant(index)) {
+        [Some(start), Some(limit), Some(delta)] => Some([start, limit, delta].map(|one| one.dims().len())),
+        _ => None,
+    };
+    if ranks.is_some_and(|ranks| ranks != [0; 3]) {
+        return Err(cx.fail(&WRONG_RANK, "start, limit and step must be scalars"));
+    }
     Ok(())
 }
 

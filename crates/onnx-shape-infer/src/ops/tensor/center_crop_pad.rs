@@ -1,6 +1,7 @@
 //! `CenterCropPad`: axes cut or padded to given sizes, all of them or the named ones.
 //!
-//! A negative size is not known to be anything: runtimes disagree, and the reference writes it down as it is.
+//! A negative size is not known to be anything: runtimes disagree, and the reference writes it down as it is. The
+//! sizes may have any rank, as for the reference; only their number counts.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -24,8 +25,10 @@ fn center(cx: &mut Cx<'_, '_>) -> Outcome {
         _ => (0..rank).collect(),
     };
     // Sizes that are read when the model runs are not counted, as in the reference.
-    let sizes = match cx.elements(1) {
-        Some(sizes) if sizes.iter().any(|size| !size.is_unknown()) => sizes,
+    let sizes: Dims = match cx.content(1) {
+        Some(sizes) if sizes.is_empty() || sizes.iter().any(|size| !size.dim().is_unknown()) => {
+            sizes.iter().map(|size| size.dim()).collect()
+        }
         _ => Dims::from_elem(Dim::Unknown, axes.len()),
     };
     if sizes.len() != axes.len() {

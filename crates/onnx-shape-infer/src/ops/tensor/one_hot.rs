@@ -1,6 +1,6 @@
 //! `OneHot`: for each index a vector of off values with one on value, along a new axis.
 //!
-//! Faults are a depth that is not one number or negative, values that are not a pair, indices without an axis, and an axis
+//! Faults are a depth that is negative, more than one number or a matrix, values that are not a pair, indices without an axis, and an axis
 //! outside the output. A depth that is computed when the model runs is not looked at, as in the reference.
 
 use onnx_schema::{attr, op};
@@ -35,8 +35,14 @@ fn one_hot(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn check(cx: &mut Cx<'_, '_>) -> Outcome {
-    if cx.content(1).is_some_and(|depth| depth.len() != 1) {
-        return Err(cx.fail(&WRONG_RANK, "the depth must be one number"));
+    match cx.shape(1).as_deref() {
+        // The reference knows nothing of an output without a depth, and does not refuse it.
+        Ok([] | [Dim::Known(0 | 1)]) | Err(_) => {}
+        Ok([Dim::Known(count)]) => {
+            return Err(cx.fail(&SIZES_DIFFER, format_args!("there are {count} depths where 1 is needed")));
+        }
+        Ok([_]) => {}
+        Ok(_) => return Err(cx.fail(&WRONG_RANK, "the depth must be one number")),
     }
     match cx.shape(2).as_deref() {
         Ok([Dim::Known(2)]) | Err(_) => Ok(()),

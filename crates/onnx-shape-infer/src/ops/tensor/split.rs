@@ -4,7 +4,7 @@
 //! Without them the parts are equal until version 17, which proves that their number divides the size. From version 18 on
 //! `num_outputs` says how many parts there are, and the last one takes what is left: that enough is left for the parts
 //! before it is assumed, with a guard, as runtimes disagree about what happens otherwise. The reference makes a negative
-//! size of it. Version 1 has no default for the axis, so only the rank is known without one.
+//! size of it. Sizes and `num_outputs` beside each other are a contradiction there. Version 1 has no default for the axis, so only the rank is known without one.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -22,7 +22,7 @@ pub(super) const RULES: OpRules = infer(
         since(1, oldest),
         since(2, |cx| split(cx, Param::Attr(attr::SPLIT), even)),
         since(13, |cx| split(cx, Param::Input(1), even)),
-        since(18, |cx| split(cx, Param::Input(1), by_count)),
+        since(18, newest),
     ],
 )
 .values(&[since(1, values)]);
@@ -40,6 +40,14 @@ fn oldest(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let sizes = if cx.has_input(1) { Param::Input(1) } else { Param::Attr(attr::SPLIT) };
     split(cx, sizes, even)
+}
+
+/// Where the rank is not known, the reference does not look for sizes and their number beside each other.
+fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.rank(0).is_ok() && cx.has_input(1) && cx.int(attr::NUM_OUTPUTS)?.is_some() {
+        return Err(cx.fail(&BAD_ATTRIBUTE, "`num_outputs` is given beside the sizes of the parts"));
+    }
+    split(cx, Param::Input(1), by_count)
 }
 
 fn split(cx: &mut Cx<'_, '_>, sizes: Param, otherwise: Otherwise) -> Outcome {

@@ -1,14 +1,15 @@
 //! `Tile`: the input repeated along its axes.
 //!
 //! At version 1 it is repeated along one axis, and both the axis and the number are tensors of the input's own type; the
-//! reference infers nothing there.
+//! reference infers nothing there. Repeats that are computed when the model runs may have any rank for the reference, so only
+//! constant ones must be a vector.
 
 use onnx_schema::op;
 use onnx_types::Dim;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::elementwise::repeat_first;
-use crate::fault::BAD_VALUE;
+use crate::fault::{BAD_VALUE, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
@@ -32,6 +33,9 @@ fn along_axis(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn tile(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut dims = cx.shape(0)?;
+    if cx.constant(1).is_some_and(|repeats| repeats.dims().len() != 1) {
+        return Err(cx.fail(&WRONG_RANK, "the repeats must be a vector"));
+    }
     // The repeats are one for each axis, so their number need not be known.
     let repeats = cx.elements(1).unwrap_or_else(|| Dims::from_elem(Dim::Unknown, dims.len()));
     if repeats.len() != dims.len() {
