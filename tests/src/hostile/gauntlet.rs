@@ -136,7 +136,7 @@ impl Bound<'_> {
     fn stage<R>(&mut self, stage: &'static str, extra: usize, work: impl FnOnce() -> R) -> Result<R, String> {
         let length = self.case.bytes.len();
         let before = (self.steps)();
-        let (result, Taken { peak, calls }) = measure(work);
+        let (result, Taken { peak, calls, .. }) = measure(work);
         let sum = &mut self.measured;
         sum.steps += (self.steps)() - before;
         let bound = length.saturating_mul(self.case.growth).saturating_add(BUDGET + extra);

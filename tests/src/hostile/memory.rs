@@ -1,9 +1,10 @@
-//! What the code of a test asks of the allocator, thread by thread.
+//! What a piece of code asks of the allocator, thread by thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The allocator of the system, counting.
+/// The allocator of the system, counting. A program that measures makes it its own with `#[global_allocator]`; in any
+/// other, [`measure`] finds that nothing was taken.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -17,6 +18,8 @@ thread_local! {
 /// What a piece of work took.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
+    /// The bytes that are still held afterwards, such as those of the result, beyond those held before.
+    pub kept: usize,
     /// The most bytes that were held at once, beyond those held before.
     pub peak: usize,
     /// How often memory was asked for.
@@ -29,8 +32,8 @@ pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
     PEAK.set(before);
     CALLS.set(0);
     let result = work();
-    let peak = usize::try_from(PEAK.get() - before).unwrap_or_default();
-    (result, Taken { peak, calls: CALLS.get() })
+    let beyond = |bytes: isize| usize::try_from(bytes.saturating_sub(before)).unwrap_or_default();
+    (result, Taken { kept: beyond(LIVE.get()), peak: beyond(PEAK.get()), calls: CALLS.get() })
 }
 
 /// Nothing is counted for a thread that is going away.
