@@ -16,6 +16,13 @@ medians, ours to theirs, unless the row says otherwise. Where both sides only co
 Machines differ, and so do days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR` for real
 models, too. `MISS` marks a bar that this project set itself and did not meet in the run that wrote the page.
 
+Every process that is timed keeps the memory that it has freed: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` of
+the allocator are raised, on both sides. Otherwise it depends on chance, such as which size was freed last, whether a
+round gets its pages from the system again, which can cost more than the work itself. So a median is that of a process
+that has done the same before, as a server has, and the first round of each process is left out of it. What a process
+pays that does the work once, as a command does, shows in the rows that begin with `first`: the first rounds alone, fresh
+memory included.
+
 | group | what it measures |
 |---|---|
 | load | bytes to the graph and back, and deep copies, beside upb (the parser of the `onnx` package), prost and onnx-ir |

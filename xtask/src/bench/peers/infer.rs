@@ -55,13 +55,19 @@ fn sides(run: &mut Run, path: &str, name: &str, symbolic: u32) -> TaskResult {
     Ok(())
 }
 
+/// On how many real models the symbolic inference of onnxruntime is measured, as it takes minutes on some.
+const SYMBOLIC_MODELS: usize = 12;
+
 /// Real models, if a folder of them was given.
 fn real(run: &mut Run) -> TaskResult {
     let Some(folder) = run.models.clone() else { return Ok(()) };
+    let models = real_models(&folder)?;
+    let chosen = evenly_spaced(models.len(), SYMBOLIC_MODELS);
     let (mut onnx, mut symbolic) = (Vec::new(), Vec::new());
-    for path in real_models(&folder)? {
+    for (index, path) in models.iter().enumerate() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match by_turns(run, &path.to_string_lossy(), 1, 1) {
+        let rounds = u32::from(chosen.contains(&index));
+        match by_turns(run, &path.to_string_lossy(), 1, rounds) {
             Ok((ours, theirs)) => {
                 let our = ours.median("infer-bytes")?;
                 for (key, list) in [("infer-bytes", &mut onnx), ("infer-symbolic", &mut symbolic)] {
@@ -75,8 +81,16 @@ fn real(run: &mut Run) -> TaskResult {
         }
     }
     run.summary("infer", "bytes to bytes / onnx", onnx, BAR);
-    run.summary("infer", "bytes to bytes / onnxruntime symbolic", symbolic, SYMBOLIC);
+    let what =
+        format!("bytes to bytes / onnxruntime symbolic, tried on {} of {}", chosen.len(), models.len());
+    run.summary("infer", &what, symbolic, SYMBOLIC);
     Ok(())
+}
+
+/// The indices of at most so many of `count` things, at equal distances from the first to the last.
+fn evenly_spaced(count: usize, most: usize) -> Vec<usize> {
+    let (last, steps) = (count.saturating_sub(1), most.saturating_sub(1).max(1));
+    if count <= most { (0..count).collect() } else { (0..most).map(|step| step * last / steps).collect() }
 }
 
 /// How the time grows with the number of nodes.
@@ -107,4 +121,18 @@ fn weights(run: &mut Run) -> TaskResult {
     let what = "MiB resident after inference with 1 GiB of weights".to_owned();
     run.push(Outcome { group: "infer", what, sides: String::new(), value, bar: Bar::AtMost(50.0) });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_things_are_all_chosen_and_many_from_end_to_end() {
+        assert!(evenly_spaced(0, 3).is_empty());
+        assert_eq!(evenly_spaced(3, 3), [0, 1, 2]);
+        assert_eq!(evenly_spaced(9, 3), [0, 4, 8]);
+        assert_eq!(evenly_spaced(85, 12), [0, 7, 15, 22, 30, 38, 45, 53, 61, 68, 76, 84]);
+        assert_eq!(evenly_spaced(5, 1), [0]);
+    }
 }
