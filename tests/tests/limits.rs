@@ -1,4 +1,4 @@
-//! Every limit holds, and what it causes names it.
+//! Every limit holds, and what it causes says which one to raise.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ fn inferred(model: &mut Model, name: &str, to: u64) -> String {
 
 #[track_caller]
 fn names(text: &str, name: &str) {
-    assert!(text.contains(&format!("`{name}`")), "{name}: {text}");
+    assert!(text.contains(&format!("raise the limit `{name}`")), "{name}: {text}");
 }
 
 #[test]

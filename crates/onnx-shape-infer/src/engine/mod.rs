@@ -134,7 +134,7 @@ impl<'m> Engine<'m> {
     /// in them need not hold in every run.
     fn give_up(&mut self, depth: usize) {
         let node = self.frames.first().and_then(Frame::current);
-        let message = "nested graphs and functions need more visits than the limit `visits_per_node` allows";
+        let message = "nested graphs and functions need too many visits: raise the limit `visits_per_node`";
         self.state.failure(&LIMIT, node, None, message);
         if let Some(node) = node {
             let record = self.state.model.node(node);

@@ -142,7 +142,8 @@ impl<'m> Engine<'m> {
         };
         if self.frames.len() >= self.state.options.limits.inference_depth {
             let node = self.caller();
-            let message = "graphs and calls are nested deeper than the limit `inference_depth` allows";
+            let message =
+                "graphs and calls are nested too deep to look inside: raise the limit `inference_depth`";
             self.state.failure(&crate::fault::LIMIT, node, None, message);
             match &control.call {
                 Some(call) => drop(self.active.remove(call.function)),
