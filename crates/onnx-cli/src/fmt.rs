@@ -8,7 +8,7 @@ use onnx_types::Limits;
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
-use crate::format::TEXT_EXTENSIONS;
+use crate::format::{FOR_TEXT_ONLY, TEXT_EXTENSIONS, not_text};
 use crate::input::{display_name, expand, is_stdin, read_stdin};
 use crate::output::Out;
 use crate::part::Piece;
@@ -36,8 +36,12 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
     let name = display_name(path);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, ReadMode::Memory)? };
     let text = std::str::from_utf8(&bytes)
-        .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name))?;
-    let formatted = formatted(text, &name, args.bounds.limits())?;
+        .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
+    let both = text.and_then(|text| Ok((text, formatted(text, &name, args.bounds.limits())?)));
+    let (text, formatted) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
+        Some(reason) => reason.about(&name),
+        None => failure,
+    })?;
     let changes = formatted != text;
     if args.check {
         if changes {

@@ -53,7 +53,7 @@ impl Format {
 
 /// What bytes that are no model look like, as advice.
 pub(crate) fn advice(bytes: &[u8]) -> Option<&'static str> {
-    let start = bytes.get(..512).unwrap_or(bytes).trim_ascii_start();
+    let start = without_comments(beginning(bytes));
     let begins =
         |prefix: &[u8]| start.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix));
     Some(if begins(b"version https://git-lfs") {
@@ -74,6 +74,50 @@ pub(crate) fn advice(bytes: &[u8]) -> Option<&'static str> {
         return None;
     })
 }
+
+/// The bytes by which a format is recognized.
+fn beginning(bytes: &[u8]) -> &[u8] {
+    bytes.get(..512).unwrap_or(bytes)
+}
+
+/// The same from the first line on that is neither empty nor a comment.
+fn without_comments(mut start: &[u8]) -> &[u8] {
+    loop {
+        start = start.trim_ascii_start();
+        if !start.starts_with(b"#") {
+            return start;
+        }
+        let end = start.iter().position(|&byte| byte == b'\n').unwrap_or(start.len());
+        start = start.get(end..).unwrap_or_default();
+    }
+}
+
+/// Why bytes that could not be read as a text are none, if their beginning shows it; `otherwise` is what to do with a binary
+/// model.
+pub(crate) fn not_text(bytes: &[u8], otherwise: &str) -> Option<Failure> {
+    let start = beginning(bytes);
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Some(Failure::new("this is UTF-16").help("store the text as UTF-8"));
+    }
+    // Every message begins with a small number and has many in it; a text has such a character by accident.
+    let is_odd = |byte: &&u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    let odd = start.iter().filter(is_odd).count();
+    if !(start.contains(&0) || start.first().as_ref().is_some_and(is_odd) || odd > start.len() / 20) {
+        return None;
+    }
+    Some(match advice(bytes) {
+        Some(advice) => Failure::new("this is no text").help(advice),
+        None => Failure::new("this looks like a binary model").help(otherwise),
+    })
+}
+
+/// What to do with a binary model where only a text is taken.
+pub(crate) const FOR_TEXT_ONLY: &str =
+    "`onnx print --from onnx` shows it as text, `onnx convert --from onnx` converts it";
+
+/// What to do with a binary model where the format can be said.
+pub(crate) const FOR_ANY: &str =
+    "if it is a binary model, add `--from onnx`, or give the file the extension .onnx";
 
 /// The format of an output.
 pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, Failure> {

@@ -100,17 +100,24 @@ pub(crate) fn load_part(
     part: Part,
     limits: Limits,
 ) -> Result<Loaded, Failure> {
-    load_with(path, format, mode, part, &ParseOptions { limits, ..ParseOptions::default() })
+    load_with(
+        path,
+        (format, format::FOR_ANY),
+        mode,
+        part,
+        &ParseOptions { limits, ..ParseOptions::default() },
+    )
 }
 
 /// Reads a text in which tensors may be elided, if `options` has the model that it was printed from.
 pub(crate) fn load_text(path: &Path, part: Part, options: &ParseOptions<'_>) -> Result<Loaded, Failure> {
-    load_with(path, Format::Onnxtxt, ReadMode::Memory, part, options)
+    load_with(path, (Format::Onnxtxt, format::FOR_TEXT_ONLY), ReadMode::Memory, part, options)
 }
 
+/// The format comes with what to do about a binary model in its place.
 fn load_with(
     path: &Path,
-    format: Format,
+    (format, otherwise): (Format, &str),
     mode: ReadMode,
     part: Part,
     options: &ParseOptions<'_>,
@@ -124,9 +131,12 @@ fn load_with(
     let len = bytes.len() as u64;
     let text = (format == Format::Onnxtxt).then(|| bytes.clone());
     let (Decoded { model, findings }, piece) = match format {
-        Format::Onnxtxt => part
-            .parse(&bytes, options)
-            .map_err(|error| Failure::of_text(&name, error.into_findings(), bytes))?,
+        Format::Onnxtxt => {
+            part.parse(&bytes, options).map_err(|error| match format::not_text(&bytes, otherwise) {
+                Some(failure) => failure.about(&name),
+                None => Failure::of_text(&name, error.into_findings(), bytes),
+            })?
+        }
         _ => decode_as(&bytes, format, part, options.limits).map_err(|failure| failure.about(&name))?,
     };
     let path = (!is_stdin(path)).then(|| path.to_owned());
@@ -164,9 +174,12 @@ fn encoded(bytes: &Bytes, format: Format) -> Result<Bytes, Failure> {
     let name = format.name();
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let failure = Failure::new(format_args!("this is not {name}, but binary: {error}"));
-        failure.help("if it is a binary model, add `--from onnx`")
+        failure.help(format::FOR_ANY)
     })?;
     from_text(text).map_err(|error| {
+        if let Some(failure) = format::not_text(bytes, format::FOR_ANY) {
+            return failure;
+        }
         let failure = Failure::new(format_args!("this is not {name} of a model: {error}"));
         if format == Format::Textproto && text.trim_start().starts_with('<') {
             return failure.help("if it is ONNX text (`<ir_version: 10>`), add `--from onnxtxt`");

@@ -114,6 +114,53 @@ fn printed_text_has_colours_where_they_are_wanted() {
 }
 
 #[test]
+fn what_is_no_text_is_told_what_it_looks_like() {
+    let folder = Folder::with("model.onnx", models::small());
+    folder.put("model.onnxtxt", models::small());
+    folder.put("model.json", models::small());
+    // One field alone, which is valid UTF-8, too.
+    folder.put("short.onnxtxt", b"\x08\x0a");
+    folder.put("packed.onnxtxt", b"\x1f\x8b\x08\x00");
+    folder.put("wide.onnxtxt", TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+    folder.put("wide.onnxtxt", [b"\xff\xfe".to_vec(), folder.get("wide.onnxtxt")].concat());
+    let binary = ["model.onnx", "model.onnxtxt", "short.onnxtxt"];
+    for name in binary {
+        for command in
+            [format!("parse {name} -o out.pb"), format!("fmt {name}"), format!("fmt --check {name}")]
+        {
+            let run =
+                onnx(&folder, &command).exits(2).says(&format!("{name}: this looks like a binary model"));
+            run.says("`onnx print --from onnx` shows it as text")
+                .says("`onnx convert --from onnx` converts it");
+        }
+    }
+    for name in ["model.onnxtxt", "short.onnxtxt", "model.json"] {
+        for command in [format!("print {name}"), format!("check {name}"), format!("convert {name} out.pb")] {
+            onnx(&folder, &command).exits(2).says("binary").says("add `--from onnx`");
+        }
+    }
+    let bytes = models::small();
+    onnx_with(&folder, "parse - -o -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
+    onnx_with(&folder, "fmt -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
+    for command in ["parse packed.onnxtxt -o out.pb", "fmt packed.onnxtxt", "print packed.onnxtxt"] {
+        onnx(&folder, command).exits(2).says("this is no text").says("compressed with gzip");
+    }
+    for command in ["parse wide.onnxtxt -o out.pb", "fmt wide.onnxtxt", "print wide.onnxtxt"] {
+        onnx(&folder, command).exits(2).says("this is UTF-16").says("store the text as UTF-8");
+    }
+    // Texts with errors are texts, and texts in place of binary models are known behind comments, too.
+    onnx_with(&folder, "parse - -o -", b"").exits(1).says("error[ONNX0001]");
+    onnx_with(&folder, "parse - -o -", TEXT.replace("Relu", "Relu \u{7f}").as_bytes())
+        .exits(1)
+        .says("ONNX0001");
+    let text = format!("# a comment\n\n  # and another\n{TEXT}");
+    for command in ["print -", "check -"] {
+        onnx_with(&folder, command, text.as_bytes()).exits(2).says("ONNX text: add `--from onnxtxt`");
+    }
+    assert!(!folder.list().contains(&"out.pb".to_owned()));
+}
+
+#[test]
 fn findings_of_texts_show_the_line() {
     let folder = Folder::with("in.onnxtxt", TEXT.replace("Relu", "Rellu"));
     let run = onnx(&folder, "check in.onnxtxt").exits(1).says("error[ONNX2303]");
