@@ -34,17 +34,13 @@ pub fn insert_after(model: &mut Model, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().map(|&node| insert(model, Position::After(node), node)).collect()
 }
 
-/// Puts so many nodes at one place, always just before the last of them, which leaves no room between order keys there.
-///
-/// # Panics
-///
-/// When the model has no nodes.
-pub fn insert_crowded(model: &mut Model, count: usize) -> Vec<NodeId> {
-    let Some(&middle) = window(model, 1).first() else { crate::stop(&"the model has no nodes") };
-    let mut at = middle;
+/// Puts so many nodes at one place before a node, always just before the last of them, which leaves no room between order
+/// keys there.
+pub fn insert_crowded(model: &mut Model, before: NodeId, count: usize) -> Vec<NodeId> {
+    let mut at = before;
     let mut made = Vec::with_capacity(count);
     for _ in 0..count {
-        at = insert(model, Position::Before(at), middle);
+        at = insert(model, Position::Before(at), before);
         made.push(at);
     }
     made
