@@ -8,6 +8,7 @@ use onnx_types::{ElemType, Storage};
 
 use super::plain::{self, Stop};
 use super::{Parser, Result};
+use crate::elements::int32_range;
 use crate::lexer::{Literal, Mark};
 use crate::rules;
 
@@ -33,11 +34,7 @@ impl Parser<'_> {
             }
             Storage::Int32 => {
                 let mut list = Vec::with_capacity(room);
-                let plain = |text: &[u8]| {
-                    let (value, length) = plain::int(text).filter(|(value, _)| range.contains(value))?;
-                    Some((i32::try_from(value).ok()?, length))
-                };
-                self.numbers(plain, |parser| parser.int32(elem, range), |value| list.push(value))?;
+                self.int32s(elem, range, |value| list.push(value))?;
                 Ok(some(list, |list| Payload::Int32s(Varints::from_i32s(list))))
             }
             Storage::Int64 => {
@@ -48,10 +45,8 @@ impl Parser<'_> {
             Storage::Uint64 => {
                 let all = i64::from(i32::MIN)..=i64::from(i32::MAX);
                 let narrow = elem == ElemType::Uint32 && *range != all;
-                let max = if narrow { u64::from(u32::MAX) } else { u64::MAX };
                 let mut list = Vec::with_capacity(room);
-                let plain = |text: &[u8]| plain::uint(text).filter(|&(value, _)| value <= max);
-                self.numbers(plain, |parser| parser.uint64(max), |value| list.push(value))?;
+                self.uint64s(narrow, |value| list.push(value))?;
                 Ok(some(list, |list| Payload::Uint64s(Varints::from_u64s(list))))
             }
             Storage::String => {
@@ -77,6 +72,51 @@ impl Parser<'_> {
                 Ok(Payload::None)
             }
         }
+    }
+
+    /// Takes the elements of raw data of a type of 32 or 64 bits, and gives their bytes and how many entries of
+    /// the typed field they would be. There is `room` for so many.
+    pub(super) fn wide_elements(&mut self, elem: ElemType, room: usize) -> Result<(Vec<u8>, usize)> {
+        let width = match elem.storage() {
+            Storage::Float | Storage::Int32 => 4,
+            Storage::Uint64 if elem == ElemType::Uint32 => 4,
+            _ => 8,
+        };
+        let mut bytes = Vec::with_capacity(room.saturating_mul(width));
+        match elem.storage() {
+            Storage::Int32 => {
+                self.int32s(elem, &int32_range(elem), |value| bytes.extend_from_slice(&value.to_le_bytes()))?;
+            }
+            Storage::Int64 => {
+                self.numbers(plain::int, Self::int, |value| bytes.extend_from_slice(&value.to_le_bytes()))?;
+            }
+            Storage::Uint64 => {
+                // The upper bytes of narrow elements are zero.
+                self.uint64s(width == 4, |value| {
+                    bytes.extend_from_slice(value.to_le_bytes().get(..width).unwrap_or_default());
+                })?;
+            }
+            storage => match self.entries(storage, elem, &int32_range(elem), room)? {
+                Payload::Floats(list) | Payload::Doubles(list) => bytes = list.into(),
+                _ => {}
+            },
+        }
+        let found = bytes.len() / width;
+        Ok((bytes, found))
+    }
+
+    fn int32s(&mut self, elem: ElemType, range: &RangeInclusive<i64>, push: impl FnMut(i32)) -> Result {
+        let plain = |text: &[u8]| {
+            let (value, length) = plain::int(text).filter(|(value, _)| range.contains(value))?;
+            Some((i32::try_from(value).ok()?, length))
+        };
+        self.numbers(plain, |parser| parser.int32(elem, range), push)
+    }
+
+    fn uint64s(&mut self, is_narrow: bool, push: impl FnMut(u64)) -> Result {
+        let max = if is_narrow { u64::from(u32::MAX) } else { u64::MAX };
+        let plain = |text: &[u8]| plain::uint(text).filter(|&(value, _)| value <= max);
+        self.numbers(plain, |parser| parser.uint64(max), push)
     }
 
     /// Takes a list in braces.

@@ -215,8 +215,8 @@ impl<'a> Parser<'a> {
             };
             (Bytes::from(bytes), found as u64)
         } else {
-            let payload = self.entries(elem.storage(), elem, &int32_range(elem), self.room(head))?;
-            raw_bytes(elem, &payload)
+            let (bytes, found) = self.wide_elements(elem, self.room(head))?;
+            (Bytes::from(bytes), found as u64)
         };
         let expected = match (is_splat, bits < 8) {
             (true, _) => entry_count(elem, 1),
@@ -430,19 +430,4 @@ fn plain_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
 /// The bits that a code of a type can have.
 fn mask(elem: ElemType) -> u16 {
     u16::MAX >> 16_u32.saturating_sub(elem.bits().unwrap_or(16))
-}
-
-/// The entries of a typed field as raw data, and how many there were.
-fn raw_bytes(elem: ElemType, payload: &Payload) -> (Bytes, u64) {
-    match payload {
-        Payload::Floats(bytes) => (bytes.clone(), bytes.len() as u64 / 4),
-        Payload::Doubles(bytes) => (bytes.clone(), bytes.len() as u64 / 8),
-        Payload::Int32s(list) => (list.iter_i32().flat_map(i32::to_le_bytes).collect(), list.count() as u64),
-        Payload::Int64s(list) => (list.iter_i64().flat_map(i64::to_le_bytes).collect(), list.count() as u64),
-        Payload::Uint64s(list) if elem == ElemType::Uint32 => {
-            (list.iter().flat_map(|value| (value as u32).to_le_bytes()).collect(), list.count() as u64)
-        }
-        Payload::Uint64s(list) => (list.iter().flat_map(u64::to_le_bytes).collect(), list.count() as u64),
-        _ => (Bytes::new(), 0),
-    }
 }

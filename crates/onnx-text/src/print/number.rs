@@ -157,7 +157,7 @@ impl Printer<'_> {
             self.nan(short, false, u64::from(code));
         } else {
             match elem {
-                ElemType::Float16 | ElemType::Bfloat16 => self.out.push_str(&shortest(elem, code, value)),
+                ElemType::Float16 | ElemType::Bfloat16 => push_shortest(&mut self.out, elem, code, value),
                 // Writing to a string cannot fail. The point or exponent tells the value from a bit pattern.
                 _ => drop(write!(self.out, "{value:?}")),
             }
@@ -166,25 +166,59 @@ impl Printer<'_> {
     }
 }
 
-/// The number with the fewest digits that is read as the given code; `value`, which the code stands for exactly, where
-/// that is no longer.
-fn shortest(elem: ElemType, code: u16, value: f32) -> String {
-    let rounded = |digits: usize| {
-        let number: f32 = format!("{value:.digits$e}").parse().ok()?;
-        (narrow_code(elem, number) == Ok(code)).then_some(number)
+/// Writes the number with the fewest digits that is read as the given code; `value`, which the code stands for exactly,
+/// where that is no longer. What is tried stands at the end of the text for a moment, so nothing is allocated for it.
+fn push_shortest(out: &mut String, elem: ElemType, code: u16, value: f32) {
+    let start = out.len();
+    let mut rounded = |digits: usize| {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{value:.digits$e}");
+        let number: Option<f32> = out.get(start..).and_then(|text| text.parse().ok());
+        out.truncate(start);
+        number.filter(|&number| narrow_code(elem, number) == Ok(code))
     };
     // Most numbers need four or five digits, so the search begins in the middle.
     let short = match rounded(3) {
         Some(number) => (0..3).rev().map_while(rounded).last().unwrap_or(number),
         None => (4..9).find_map(rounded).unwrap_or(value),
     };
-    let (short, exact) = (format!("{short:?}"), format!("{value:?}"));
-    if short.len() < exact.len() { short } else { exact }
+    let _ = write!(out, "{value:?}");
+    if short.to_bits() == value.to_bits() {
+        return;
+    }
+    let end = out.len();
+    let _ = write!(out, "{short:?}");
+    // The later one goes, or the earlier one.
+    if out.len() - end < end - start {
+        out.drain(start..end);
+    } else {
+        out.truncate(end);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shortest(elem: ElemType, code: u16, value: f32) -> String {
+        let mut out = String::from("x");
+        push_shortest(&mut out, elem, code, value);
+        out.split_off(1)
+    }
+
+    /// The same with a text of its own for each number, which is easier to believe.
+    fn slowly(elem: ElemType, code: u16, value: f32) -> String {
+        let rounded = |digits: usize| {
+            let number: f32 = format!("{value:.digits$e}").parse().ok()?;
+            (narrow_code(elem, number) == Ok(code)).then_some(number)
+        };
+        let short = match rounded(3) {
+            Some(number) => (0..3).rev().map_while(rounded).last().unwrap_or(number),
+            None => (4..9).find_map(rounded).unwrap_or(value),
+        };
+        let (short, exact) = (format!("{short:?}"), format!("{value:?}"));
+        if short.len() < exact.len() { short } else { exact }
+    }
 
     #[test]
     fn short_numbers_are_read_as_the_same_codes() {
@@ -195,6 +229,7 @@ mod tests {
                     continue;
                 }
                 let text = shortest(elem, code, value);
+                assert_eq!(text, slowly(elem, code, value));
                 assert_eq!(narrow_code(elem, text.parse().unwrap()), Ok(code), "{elem:?} {code:#x} {text}");
             }
         }
