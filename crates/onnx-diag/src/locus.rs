@@ -381,14 +381,30 @@ impl Locus {
     }
 }
 
+/// How many steps at the start and at the end of a long path are shown in short.
+const SHOWN: (usize, usize) = (4, 7);
+
+/// The steps from the model to the place. In the alternate form (`{:#}`), which is for people, the middle of a path through
+/// many nested graphs is left out.
 impl fmt::Display for Locus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.steps.is_empty() {
             return f.write_str("model");
         }
+        let (start, end) = SHOWN;
+        let left_out = match self.steps.len().saturating_sub(start + end) {
+            // Saying that one step is left out takes as much room as the step.
+            0 | 1 => 0,
+            left_out if f.alternate() => left_out,
+            _ => 0,
+        };
         for (i, step) in self.steps.iter().enumerate() {
             let separator = if i == 0 { "" } else { " / " };
-            write!(f, "{separator}{step}")?;
+            if left_out == 0 || !(start..start + left_out).contains(&i) {
+                write!(f, "{separator}{step}")?;
+            } else if i == start {
+                write!(f, "{separator}\u{2026} {left_out} steps \u{2026}")?;
+            }
         }
         Ok(())
     }
@@ -397,6 +413,23 @@ impl fmt::Display for Locus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_paths_are_short_for_people() {
+        let deep = (0..50).fold(Locus::model(), |locus, level| {
+            locus.graph("g").node(level, "If", "").attribute("then_branch")
+        });
+        let short = format!("{deep:#}");
+        assert!(short.starts_with(
+            r#"graph "g" / node #0 If / attribute "then_branch" / graph "g" / … 139 steps … / "#
+        ));
+        assert!(short.ends_with(r#"/ graph "g" / node #49 If / attribute "then_branch""#), "{short}");
+        assert_eq!(short.matches(" / ").count(), 11, "{short}");
+        assert_eq!(deep.to_string().matches(" / ").count(), 149, "the whole path is there for machines");
+        let twelve =
+            (0..4).fold(Locus::model(), |locus, level| locus.graph("g").node(level, "If", "").attribute("b"));
+        assert_eq!(format!("{twelve:#}"), twelve.to_string());
+    }
 
     #[test]
     fn every_step_has_its_words() {

@@ -142,7 +142,7 @@ impl Printer<'_> {
         let id = found.rule.id();
         self.styled(Role::Severity(found.severity), format_args!("{}[{id}]", found.severity))?;
         self.styled(Role::Message, format_args!(": {}", Clean(&found.message)))?;
-        writeln!(self.out, " ({})", found.locus)
+        writeln!(self.out, " ({:#})", found.locus)
     }
 
     /// One line that says where: what it is about (the file, or the label), line and column, path, byte offset.
@@ -154,9 +154,9 @@ impl Printer<'_> {
             None => (Clean(self.options.file), ":"),
         };
         match locus.position() {
-            None => writeln!(self.out, "{head}: {locus}"),
-            Some(at @ Position::Byte(_)) => writeln!(self.out, "{head}: {locus} ({at})"),
-            Some(at @ Position::Text { .. }) => writeln!(self.out, "{head}{colon}{at}: {locus}"),
+            None => writeln!(self.out, "{head}: {locus:#}"),
+            Some(at @ Position::Byte(_)) => writeln!(self.out, "{head}: {locus:#} ({at})"),
+            Some(at @ Position::Text { .. }) => writeln!(self.out, "{head}{colon}{at}: {locus:#}"),
         }
     }
 
