@@ -93,22 +93,31 @@ fn model(path: &str, rounds: &str, samples: &mut Samples) -> Result {
 }
 
 /// Samples of everything that takes time linear in the model; `suffix` ends their names.
+///
+/// Each library has rounds of its own, as it has in the processes of the others: what one leaves behind in the heap and
+/// the caches is not to be paid by the next.
 fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
     // The first round pays for memory that the process does not have yet; this matters most to reading.
     let mut warm_up = Samples::default();
     drop(samples.time(format!("first-decode{suffix}"), || decode(bytes.clone())));
-    for round in 0..=rounds {
-        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
-        drop(samples.time(format!("decode{suffix}"), || decode(bytes.clone())));
+    let mut each = |what: &mut dyn FnMut(&mut Samples)| {
+        what(&mut warm_up);
+        (0..rounds).for_each(|_| what(samples));
+    };
+    each(&mut |samples| {
+        let model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
+        drop(samples.time(format!("encode{suffix}"), || encode(&model)));
+    });
+    each(&mut |samples| {
         let messages = samples.time(format!("prost-decode{suffix}"), || decode_messages(bytes.clone()));
         drop(samples.time(format!("prost-encode{suffix}"), || messages.encode_to_vec()));
-        drop(messages);
-        let model = decode(bytes.clone());
-        drop(samples.time(format!("encode{suffix}"), || encode(&model)));
+    });
+    let model = decode(bytes.clone());
+    each(&mut |samples| {
         drop(samples.time(format!("clone{suffix}"), || model.clone()));
         let faults = samples.time(format!("verify{suffix}"), || model.verify());
         assert!(faults.is_ok(), "the model that was read is sound");
-    }
+    });
 }
 
 /// Prints a model as text that the reference reads, which goes to a file, and parses it, by turns.
