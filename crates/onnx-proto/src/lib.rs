@@ -50,8 +50,8 @@
 //! # Ok::<(), WireError>(())
 //! ```
 #![forbid(unsafe_code)]
-// What comes from outside is never indexed.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+// What comes from outside is neither indexed nor added up unchecked.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 #[path = "generated/onnx.rs"]
 pub mod messages;

@@ -118,6 +118,10 @@ impl<'a> Payload<'a> {
     /// The offset just after the last byte from the start of the input, in bytes.
     #[inline]
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a payload lies in its input, which is in memory")
+    )]
     pub fn end(self) -> usize {
         self.offset + self.bytes.len()
     }
@@ -226,6 +230,13 @@ impl<'a> Reader<'a> {
     /// one byte and a length of one or two. Otherwise, at the end too, it gives `None` and stays where it is; then
     /// [`next_field`](Self::next_field) tells more.
     #[inline(always)]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "what is left of a message is no longer than the message, and that ends at `end`"
+        )
+    )]
     pub fn next_plain(&mut self) -> Option<(u32, Payload<'a>)> {
         let (tag, length, rest) = match *self.rest {
             [tag @ 8..0x80, length @ 0..0x80, ref rest @ ..] => (tag, usize::from(length), rest),
@@ -259,10 +270,9 @@ impl<'a> Reader<'a> {
     /// When messages are nested deeper than [`WireLimits::message_depth`].
     #[inline]
     pub fn message(&self, payload: Payload<'a>) -> Result<Self, WireError> {
-        if self.depth_left == 0 {
+        let Some(depth_left) = self.depth_left.checked_sub(1) else {
             return Err(self.too_deep(payload.offset));
-        }
-        let depth_left = self.depth_left - 1;
+        };
         Ok(Self { rest: payload.bytes, end: payload.end(), depth_left, input: self.input })
     }
 
@@ -337,6 +347,13 @@ impl<'a> Reader<'a> {
     /// The offset of the next byte to read from the start of the input, in bytes.
     #[inline]
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "what is left of a message is no longer than the message, and that ends at `end`"
+        )
+    )]
     pub fn offset(&self) -> usize {
         self.end - self.rest.len()
     }
@@ -372,7 +389,7 @@ impl<'a> Reader<'a> {
         let tag = self.varint()?;
         match u32::try_from(tag) {
             Ok(0..8) => Err(WireError::new(WireErrorKind::FieldNumberZero, start)),
-            Ok(tag) if before - self.rest.len() <= 5 => Ok(tag),
+            Ok(tag) if before.saturating_sub(self.rest.len()) <= 5 => Ok(tag),
             _ => Err(WireError::new(WireErrorKind::TagTooLarge, start)),
         }
     }
@@ -390,6 +407,10 @@ impl<'a> Reader<'a> {
 
     /// A varint of any length. Bits beyond the 64th are dropped, as protobuf's own readers do.
     #[inline(never)]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "there are at most ten bytes of seven bits")
+    )]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0_u64;
         for (index, &byte) in self.rest.iter().take(10).enumerate() {
@@ -466,7 +487,7 @@ impl<'a> Reader<'a> {
                 4 if tag >> 3 == innermost => match outer.pop() {
                     Some(number) => innermost = number,
                     None => {
-                        let length = content.len() - before.len();
+                        let length = content.len().saturating_sub(before.len());
                         return Ok(Payload { bytes: content.get(..length).unwrap_or_default(), offset });
                     }
                 },

@@ -75,7 +75,7 @@ impl Writer {
     /// The length of what is written so far, in bytes. It is too small by up to 9 for every message not ended.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.buf.len() as u64 + self.inserted
+        (self.buf.len() as u64).saturating_add(self.inserted)
     }
 
     /// Whether nothing is written so far.
@@ -186,6 +186,7 @@ impl Writer {
 
     /// Begins a message field. What is written from now until the mark is [ended](Self::end) is its content.
     #[inline]
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "a byte was written just before"))]
     pub fn begin(&mut self, number: u32) -> Mark {
         self.tag_and_varint(number, 2, 0);
         Mark { at: self.buf.len() - 1, before: self.len() }
@@ -198,7 +199,11 @@ impl Writer {
     #[expect(clippy::needless_pass_by_value, reason = "a mark must not be used twice")]
     #[cfg_attr(
         not(test),
-        expect(clippy::indexing_slicing, reason = "the mark was made by this writer, which only grows")
+        expect(
+            clippy::indexing_slicing,
+            clippy::arithmetic_side_effects,
+            reason = "the mark was made by this writer, which only grows"
+        )
     )]
     #[inline]
     pub fn end(&mut self, mark: Mark) {
@@ -219,10 +224,14 @@ impl Writer {
 
     /// The finished message.
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "positions and lengths of what is in memory")
+    )]
     pub fn finish(self) -> Segments {
         let Self { mut buf, mut inserts, inserted } = self;
         let own = buf.len();
-        let len = own as u64 + inserted;
+        let len = (own as u64).saturating_add(inserted);
         // Where both meet, the length comes first: it belongs before the content that begins with the payload.
         inserts.sort_by_key(|insert| (insert.at, matches!(insert.what, Inserted::Payload(_))));
         for insert in &inserts {
@@ -253,7 +262,7 @@ impl Writer {
     #[cold]
     fn insert(&mut self, at: usize, what: Inserted, length: u64) {
         self.inserts.push(Insert { at, what });
-        self.inserted += length;
+        self.inserted = self.inserted.saturating_add(length);
     }
 
     #[inline]
@@ -298,6 +307,10 @@ fn put_long_varint(buf: &mut Vec<u8>, mut value: u64) {
 }
 
 /// The length of a varint in bytes.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a number of 64 bits has at most 64 leading zeros")
+)]
 fn varint_len(value: u64) -> u64 {
     u64::from((70 - (value | 1).leading_zeros()) / 7)
 }
