@@ -1,7 +1,7 @@
 //! ONNX files to the editable graph and back, losing nothing.
 #![deny(unsafe_code)]
-// What comes from outside is never indexed.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+// What comes from outside is neither indexed nor added up unchecked.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod decode;
 mod encode;

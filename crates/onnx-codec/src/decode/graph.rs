@@ -21,11 +21,15 @@ impl Head {
     /// How many names to make room for. An empty node takes two bytes and names nothing, so without the bound a hostile
     /// file could ask for much more than it uses.
     pub(super) fn names(self) -> usize {
-        self.nodes.saturating_mul(2).min((self.rest - self.start) / 8)
+        self.nodes.saturating_mul(2).min(self.rest.saturating_sub(self.start) / 8)
     }
 }
 
 /// Looks at the beginning of the main graph; faults are left to be found on reading.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a message in memory has no more fields than bytes")
+)]
 pub(super) fn head(input: &Input) -> Option<Head> {
     let mut model = input.reader();
     let graph = loop {
@@ -75,6 +79,13 @@ impl<'a> Cx<'a> {
     }
 
     /// The first walk: everything but nodes and what refers to values. Says where the rest is.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a message in memory has no more fields than bytes"
+        )
+    )]
     fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Found<'a>> {
         let mut form = Form::default();
         let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Pieces::new());
@@ -152,6 +163,13 @@ impl<'a> Cx<'a> {
     }
 
     /// The third walk: outputs, `value_info` and annotations.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a message in memory has no more fields than bytes"
+        )
+    )]
     fn references(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<()> {
         let (mut outputs, mut infos, mut annotations) = (0, 0, 0);
         for piece in pieces {

@@ -128,7 +128,7 @@ impl<'a> Cx<'a> {
         let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
         // A node names itself and its output, and hardly anything else is longer where names are; what is not needed is given
         // back.
-        let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest - head.start));
+        let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest.saturating_sub(head.start)));
         Self {
             input,
             options,

@@ -46,6 +46,10 @@ impl<'a> Text<'a> {
 
     /// The content of a field.
     #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "both ends of a payload are in memory")
+    )]
     fn get(self, content: Payload<'a>) -> Option<&'a str> {
         let start = content.offset().checked_sub(self.offset)?;
         self.text.get(start..start + content.len())
@@ -117,6 +121,13 @@ impl<'a> Ahead<'a> {
 
     /// Looks at all fields of a node; says whether they are plain.
     #[inline(always)]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a message in memory has no more fields than bytes"
+        )
+    )]
     fn plain_fields(
         &mut self,
         node: &mut Reader<'a>,
@@ -161,7 +172,8 @@ impl<'a> Cx<'a> {
             let mut fields = piece.clone();
             while index < count {
                 // What is wrong behind the nodes that were found comes after what is wrong in them.
-                let fault = self.look_ahead(&mut fields, number, count - index, &mut ahead).err();
+                let fault =
+                    self.look_ahead(&mut fields, number, count.saturating_sub(index), &mut ahead).err();
                 if ahead.nodes.is_empty() && fault.is_none() {
                     break;
                 }
@@ -204,6 +216,13 @@ impl<'a> Cx<'a> {
     }
 
     /// Reads the nodes that were found.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a message in memory has no more fields than bytes"
+        )
+    )]
     fn found_nodes(
         &mut self,
         reader: &Reader<'a>,

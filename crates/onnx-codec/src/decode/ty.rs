@@ -216,14 +216,14 @@ impl<'a> Cx<'a> {
             match (field.number, len(field.value), varint(field.value)) {
                 (1, _, Some(size)) => {
                     dim = Dim::Known(size.cast_signed());
-                    values += 1;
+                    values = values.saturating_add(1);
                 }
                 (2, Some(name), _) => {
                     let name = self.name(&fields, name)?;
                     // The empty name stands for no variable (specification, "Static tensor shapes").
                     form.holds &= !name.is_empty();
                     dim = if name.is_empty() { Dim::Unknown } else { Dim::Var(name) };
-                    values += 1;
+                    values = values.saturating_add(1);
                 }
                 (3, Some(text), _) => {
                     let name = self.name(&fields, text)?;

@@ -117,7 +117,7 @@ impl<'o> Layout<'o> {
         for (index, file) in files.iter_mut().enumerate() {
             file.location = match count {
                 1 => self.options.location.clone(),
-                _ => shard_name(&self.options.location, index + 1, count),
+                _ => shard_name(&self.options.location, index.saturating_add(1), count),
             };
         }
         files
@@ -126,7 +126,7 @@ impl<'o> Layout<'o> {
 
 /// `a/model.data` becomes `a/model-00001-of-00003.data`.
 fn shard_name(location: &str, number: usize, count: usize) -> String {
-    let name_at = location.rfind('/').map_or(0, |slash| slash + 1);
+    let name_at = location.rfind('/').map_or(0, |slash| slash.saturating_add(1));
     let (folder, name) = location.split_at(name_at);
     let dot = name.rfind('.').filter(|&dot| dot > 0).unwrap_or(name.len());
     let (stem, extension) = name.split_at(dot);

@@ -96,7 +96,7 @@ pub(super) fn for_each_tensor<'m>(model: &'m Model, mut visit: impl FnMut(Place,
     // Nested graphs are appended while the list is walked, so that no nesting deepens the stack.
     let mut next = 0;
     while let Some(&graph) = graphs.get(next) {
-        next += 1;
+        next = next.saturating_add(1);
         for value in model.initializers(graph) {
             if let Some(constant) = model.value(value).initializer() {
                 visit_constant(constant, Holder::Initializer(graph, value), &mut visit);

@@ -124,7 +124,7 @@ fn create(dir: &Dir) -> io::Result<(File, OsString)> {
         let mut hasher = seed.build_hasher();
         hasher.write_u32(tries);
         let name = OsString::from(format!(".onnx-{:016x}.tmp", hasher.finish()));
-        tries += 1;
+        tries = tries.saturating_add(1);
         match dir.create_new(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => {}
             other => return Ok((other?, name)),

@@ -62,7 +62,7 @@ impl Pieces {
         if front.is_empty() {
             self.pieces.pop_front();
         }
-        self.left -= taken.len();
+        self.left = self.left.saturating_sub(taken.len());
         Some(taken)
     }
 }
@@ -79,7 +79,7 @@ impl Buf for Pieces {
     fn advance(&mut self, mut count: usize) {
         assert!(count <= self.left, "advanced behind the end");
         while count > 0 {
-            count -= self.take(count).map_or(count, |taken| taken.len());
+            count = count.saturating_sub(self.take(count).map_or(count, |taken| taken.len()));
         }
     }
 
@@ -92,7 +92,7 @@ impl Buf for Pieces {
         let mut copy = Vec::with_capacity(len);
         copy.extend_from_slice(&first);
         while copy.len() < len {
-            let Some(piece) = self.take(len - copy.len()) else { break };
+            let Some(piece) = self.take(len.saturating_sub(copy.len())) else { break };
             copy.extend_from_slice(&piece);
         }
         copy.into()

@@ -73,9 +73,9 @@ impl TextPosition {
     /// The position of a byte of a text.
     fn of(text: &str, byte: usize) -> Self {
         let before = text.get(..byte).unwrap_or(text);
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-        Self { line, column: before.get(start..).unwrap_or_default().chars().count() + 1 }
+        let start = before.rfind('\n').map_or(0, |newline| newline.saturating_add(1));
+        let line = before.bytes().filter(|&byte| byte == b'\n').count().saturating_add(1);
+        Self { line, column: before.get(start..).unwrap_or_default().chars().count().saturating_add(1) }
     }
 }
 

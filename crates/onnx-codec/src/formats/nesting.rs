@@ -8,7 +8,7 @@ pub(super) fn check(text: &str) -> Result<(), FormatError> {
     let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
-            b'{' | b'<' => depth += 1,
+            b'{' | b'<' => depth = depth.saturating_add(1),
             b'}' | b'>' => depth = depth.saturating_sub(1),
             b'#' => skip(&mut bytes, b'\n', false),
             b'"' | b'\'' => skip(&mut bytes, byte, true),

@@ -34,9 +34,9 @@ impl Printer {
         self.text.push_str(field.name());
         if let Value::Message(message) = value {
             self.text.push_str(" {\n");
-            self.indent += 1;
+            self.indent = self.indent.saturating_add(1);
             self.message(message);
-            self.indent -= 1;
+            self.indent = self.indent.saturating_sub(1);
             self.start_line();
             self.text.push_str("}\n");
         } else {

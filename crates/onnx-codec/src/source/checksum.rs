@@ -59,9 +59,9 @@ fn sha1_hex(location: &str, source: &dyn DataSource) -> Result<String, DataError
     let mut digest = Sha1::new();
     let mut offset = 0;
     while offset < len {
-        let step = STEP.min(len - offset);
+        let step = STEP.min(len.saturating_sub(offset));
         digest.update(source.read(location, offset, Some(step))?);
-        offset += step;
+        offset = offset.saturating_add(step);
     }
     Ok(hex(&digest.finalize()))
 }
@@ -69,7 +69,7 @@ fn sha1_hex(location: &str, source: &dyn DataSource) -> Result<String, DataError
 /// Bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+    bytes.iter().fold(String::with_capacity(bytes.len().saturating_mul(2)), |mut text, byte| {
         // Writing into a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text

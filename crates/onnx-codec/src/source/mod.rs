@@ -255,7 +255,7 @@ impl FileSource {
                 Ok(bytes.slice(start..end))
             }
             Contents::Open(handle) => {
-                let len = range.end - range.start;
+                let len = range.end.saturating_sub(range.start);
                 if len > self.max_read {
                     let message = format!(
                         "{len} bytes are more than the {} allowed: raise the limit `external_bytes`, or map the file instead",
