@@ -58,7 +58,7 @@ pub(crate) fn plain_form(tensor: &Tensor) -> Plain {
 fn has_clean_padding(elem: ElemType, count: u64, bytes: &[u8]) -> bool {
     let Some(bits) = elem.bits().filter(|&bits| bits < 8) else { return true };
     // Only the remainder of the bits counts: eight codes fill whole bytes.
-    let used = count % 8 * u64::from(bits) % 8;
+    let used = (count % 8).wrapping_mul(u64::from(bits)) % 8;
     used == 0 || bytes.last().is_none_or(|&last| last >> used == 0)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn is_canonical(payload: &Payload) -> bool {
             // The usual spelling of a 32-bit value is that of the same 64-bit value.
             let mut length = 0_usize;
             let fit = list.iter_i64().all(|value| {
-                length += varint_len(value.cast_unsigned());
+                length = length.saturating_add(varint_len(value.cast_unsigned()));
                 i32::try_from(value).is_ok()
             });
             fit && length == list.bytes().len()
@@ -86,6 +86,10 @@ fn has_shortest_varints(list: &Varints) -> bool {
 }
 
 /// Whether a varint of ten bytes has more bits than a value.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a list has no varint of more than ten bytes")
+)]
 fn has_lost_bits(bytes: &[u8]) -> bool {
     let mut run = 0_u32;
     bytes.iter().any(|&byte| {
@@ -98,6 +102,10 @@ fn has_lost_bits(bytes: &[u8]) -> bool {
     })
 }
 
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a number has at most as many leading zeros as bits")
+)]
 const fn varint_len(value: u64) -> usize {
     (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
@@ -129,12 +137,19 @@ pub(crate) fn code_at(bytes: &[u8], bits: u32, index: usize) -> Option<u8> {
     let position = index.checked_mul(bits as usize)?;
     let at = position / 8;
     let low = u16::from(*bytes.get(at)?);
-    let high = bytes.get(at + 1).map_or(0, |&byte| u16::from(byte));
+    let high = bytes.get(at.saturating_add(1)).map_or(0, |&byte| u16::from(byte));
     let mask = (0xff_u16 >> 8_u32.saturating_sub(bits)) as u8;
     Some(((low | high << 8) >> (position % 8)) as u8 & mask)
 }
 
 /// Puts codes narrower than a byte together, as raw data have them.
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "less than a byte is left over before each code of less than a byte"
+    )
+)]
 pub(crate) fn pack(codes: &[u8], bits: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(codes.len().div_ceil(8).saturating_mul(bits as usize));
     let (mut word, mut filled) = (0_u32, 0_u32);
@@ -155,6 +170,7 @@ pub(crate) fn pack(codes: &[u8], bits: u32) -> Vec<u8> {
 
 /// The smallest and the greatest integer that stands for one element of a type of at most 16 bits: its value for an
 /// integer type, its bit pattern for a float type.
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "no type here has more than 32 bits"))]
 pub(crate) fn element_bits(elem: ElemType) -> (i64, i64) {
     let bits = elem.bits().unwrap_or(0).min(32);
     if elem.class() == ElemClass::Int {

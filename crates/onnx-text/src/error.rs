@@ -65,7 +65,7 @@ impl fmt::Display for ParseError {
         }
         match self.findings.counts().errors {
             0 | 1 => Ok(()),
-            errors => write!(f, " (and {} more)", errors - 1),
+            errors => write!(f, " (and {} more)", errors.saturating_sub(1)),
         }
     }
 }

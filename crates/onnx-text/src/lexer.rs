@@ -103,6 +103,13 @@ pub(crate) struct Lexer<'a> {
     mark: Mark,
 }
 
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "a place in a text, or just behind it, is far from the largest number"
+    )
+)]
 impl<'a> Lexer<'a> {
     pub(crate) const fn new(text: &'a [u8]) -> Self {
         Self { text, mark: Mark { at: 0 } }

@@ -58,8 +58,8 @@
 //!
 //! It opens no files and colours no output. Text is a poor place for large weights: keep those in files, as external data.
 #![forbid(unsafe_code)]
-// What comes from outside is never indexed.
-#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+// What comes from outside is neither indexed nor added up unchecked.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 mod elements;
 mod error;

@@ -30,8 +30,8 @@ pub(super) fn reattach(old: &str, new: &str) -> String {
     let (new_tokens, _) = split(new);
     let places = align((old, &old_tokens), (new, &new_tokens));
     let end = new_tokens.len();
-    let mut trailing: Vec<Vec<&str>> = vec![Vec::new(); end + 1];
-    let mut leading: Vec<Vec<&Comment<'_>>> = vec![Vec::new(); end + 1];
+    let mut trailing: Vec<Vec<&str>> = vec![Vec::new(); end.saturating_add(1)];
+    let mut leading: Vec<Vec<&Comment<'_>>> = vec![Vec::new(); end.saturating_add(1)];
     for comment in &comments {
         let place = places.get(comment.after).copied().unwrap_or(end);
         match comment.after.checked_sub(1).filter(|_| comment.trails) {
@@ -85,6 +85,10 @@ fn split(text: &str) -> (Vec<Token>, Vec<Comment<'_>>) {
 }
 
 /// For each token of the old text and its end, the first token of the new text that does not come before it.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "places among tokens, and a few more")
+)]
 fn align((old, a): (&str, &[Token]), (new, b): (&str, &[Token])) -> Vec<usize> {
     let same = |i: usize, j: usize| match (a.get(i), b.get(j)) {
         (Some(x), Some(y)) if x.kind == TokenKind::Number && y.kind == TokenKind::Number => true,
@@ -146,7 +150,7 @@ impl<'a> Writer<'a> {
             }
             self.line(first, last, indent);
             end = self.tokens.get(last).map_or(start, |token| token.range.end);
-            first = last + 1;
+            first = last.saturating_add(1);
         }
         self.out.push('\n');
         let rest = std::mem::take(&mut self.leading);
@@ -161,7 +165,7 @@ impl<'a> Writer<'a> {
             [a, b] => self.new.get(a.range.end..b.range.start).is_some_and(|gap| gap.contains('\n')),
             _ => false,
         });
-        breaks.map_or(self.tokens.len() - 1, |length| first + length)
+        breaks.map_or(self.tokens.len().saturating_sub(1), |length| first.saturating_add(length))
     }
 
     /// Writes the tokens of a line with the comments before and behind them.
@@ -200,7 +204,7 @@ impl<'a> Writer<'a> {
             self.out.push_str(indent);
             self.out.push_str(comment.text);
             self.out.push('\n');
-            if after && index + 1 == comments.len() {
+            if after && comments.len().checked_sub(1) == Some(index) {
                 self.out.push('\n');
             }
         }

@@ -101,7 +101,7 @@ impl Parser<'_> {
                 _ => {}
             },
         }
-        let found = bytes.len() / width;
+        let found = bytes.len().checked_div(width).unwrap_or_default();
         Ok((bytes, found))
     }
 

@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         let outer = self.loader.enter(graph, isolated);
         let result = self.graph_inside(graph);
         self.leave(outer);
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         result
     }
 

@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
 fn field_number(record: &[u8]) -> Option<u32> {
     let mut tag = 0_u64;
     for (index, &byte) in record.iter().take(10).enumerate() {
-        tag |= u64::from(byte & 0x7f).checked_shl(index as u32 * 7)?;
+        tag |= u64::from(byte & 0x7f).checked_shl((index as u32).saturating_mul(7))?;
         if byte & 0x80 == 0 {
             return u32::try_from(tag >> 3).ok();
         }

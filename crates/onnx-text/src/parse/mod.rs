@@ -106,7 +106,7 @@ fn parse<'a, T>(
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
     let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
-    let names = onnx_schema::interner_with_capacity(lines * 2, text.len() / 4);
+    let names = onnx_schema::interner_with_capacity(lines.saturating_mul(2), text.len() / 4);
     let loader = Loader::with_capacity(names.capacity());
     let mut model = Model::with_names(names);
     model.reserve(lines, lines);
@@ -434,7 +434,7 @@ impl<'a> Parser<'a> {
                 )
             }));
         }
-        self.depth += 1;
+        self.depth = self.depth.saturating_add(1);
         Ok(())
     }
 

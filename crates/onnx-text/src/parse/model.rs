@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
             self.model.info_mut().mask.insert(7);
             self.deeper()?;
             self.graph_inside(main)?;
-            self.depth -= 1;
+            self.depth = self.depth.saturating_sub(1);
         }
         while self.lex.peek() == Some(b'@') {
             let training = self.training()?;
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
                     outer = Some(parser.loader.enter(graph, false));
                     parser.deeper()?;
                     parser.graph_inside(graph)?;
-                    parser.depth -= 1;
+                    parser.depth = parser.depth.saturating_sub(1);
                 }
                 b"initialization_binding" => parser.parameters(&mut initial)?,
                 b"update_binding" => parser.parameters(&mut update)?,

@@ -14,6 +14,7 @@ pub(super) enum Stop {
 
 /// Takes plain numbers, each followed by a comma or the brace at the end of the list; says how many bytes that were.
 #[inline]
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "places in a text that is in memory"))]
 pub(super) fn run<T>(
     text: &[u8],
     number: impl Fn(&[u8]) -> Option<(T, usize)>,
@@ -41,6 +42,13 @@ pub(super) fn run<T>(
 
 /// The integer that a text begins with, and its length, if it has at most 18 digits.
 #[inline]
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "18 digits are less than the largest number, and more are not taken"
+    )
+)]
 pub(super) fn int(text: &[u8]) -> Option<(i64, usize)> {
     let (negative, start) = sign(text);
     let (mut value, mut at) = (0_i64, start);
@@ -74,6 +82,13 @@ pub(super) fn f32(text: &[u8]) -> Option<(f32, usize)> {
 
 /// The binary64 nearest to the number that a text begins with, and the length of the number, if that is quickly found.
 #[inline]
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "places in a text that is in memory, and exponents of few digits"
+    )
+)]
 pub(super) fn f64(text: &[u8]) -> Option<(f64, usize)> {
     if let Some(digit) = only_digit(text) {
         return Some((f64::from(digit), 1));
@@ -125,6 +140,7 @@ fn sign(text: &[u8]) -> (bool, usize) {
 
 /// The value of a number of one digit in a list; zeros and ones are what many lists are made of.
 #[inline]
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "a digit is no less than zero"))]
 fn only_digit(text: &[u8]) -> Option<u8> {
     match *text {
         [digit @ b'0'..=b'9', b',' | b'}', ..] => Some(digit - b'0'),
@@ -139,6 +155,7 @@ fn digit(text: &[u8], at: usize) -> Option<u8> {
 
 /// An exponent of one or two digits with its sign, and its length.
 #[inline(never)]
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "two digits at most"))]
 fn small_exponent(text: &[u8]) -> Option<(i32, usize)> {
     let start = usize::from(matches!(text.first(), Some(b'-' | b'+')));
     let mut value = i32::from(digit(text, start)?);
@@ -160,6 +177,7 @@ fn joined(digits: u64, more: u64, count: usize) -> u64 {
 
 /// The value of up to eight digits, and how many there are; all at once, as the number of digits cannot be guessed.
 #[inline]
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "of 8 bytes, at most 8 are digits"))]
 fn eight_digits(text: &[u8], at: usize) -> Option<(u64, usize)> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let bytes = text.get(at..)?.first_chunk::<8>()?;

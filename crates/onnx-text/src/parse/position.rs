@@ -25,6 +25,10 @@ impl Positions {
         (from_one(self.line), from_one(self.column))
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "lines and characters are no more than bytes")
+    )]
     fn forwards(&mut self, between: &[u8]) {
         let lines = count(between, |byte| byte == b'\n');
         self.line += lines;
@@ -44,7 +48,8 @@ impl Positions {
             lines => {
                 self.line = self.line.saturating_sub(lines);
                 let before = text.get(..at).unwrap_or_default();
-                let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+                let start =
+                    before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last.saturating_add(1));
                 self.column = characters(before.get(start..).unwrap_or_default());
             }
         }

@@ -158,12 +158,14 @@ impl Open {
 
     fn push(&mut self, bracket: u8) {
         self.stack.push(bracket);
-        *self.count(bracket) += 1;
+        let count = self.count(bracket);
+        *count = count.saturating_add(1);
     }
 
     fn pop(&mut self) -> Option<u8> {
         let bracket = self.stack.pop()?;
-        *self.count(bracket) -= 1;
+        let count = self.count(bracket);
+        *count = count.saturating_sub(1);
         Some(bracket)
     }
 

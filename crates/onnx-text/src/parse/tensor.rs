@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`}` after what says how much was left out"));
         };
         let content = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
-        self.lex.skip(end + 1);
+        self.lex.skip(end.saturating_add(1));
         let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
         let Place { holder, attribute, element, part } = self.holder;

@@ -61,6 +61,10 @@ impl<'a> Parser<'a> {
 
     /// A word, what stands in brackets behind it, and then a blank and what may begin the name of a value.
     #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "the bracket was found in the text")
+    )]
     fn tensor_type(&mut self) -> Option<&'a [u8]> {
         const LONGEST: usize = 96;
         let word = self.lex.peek_word()?;
@@ -96,7 +100,7 @@ impl<'a> Parser<'a> {
     pub(super) fn type_text(&mut self) -> Result<TypeText> {
         self.deeper()?;
         let kind = self.type_kind();
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         let (kind, code) = kind?;
         let mut ty = Type::new(kind);
         if self.is_annotation() {

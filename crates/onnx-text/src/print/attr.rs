@@ -12,7 +12,7 @@ impl Printer<'_> {
     /// Writes a list of attributes in angle brackets, unless none is left.
     pub(super) fn attributes(&mut self, attributes: &[Attribute]) -> Result {
         let nested = attributes.iter().any(|attribute| !attribute.value().graphs().is_empty());
-        self.indent += usize::from(nested);
+        self.indent = self.indent.saturating_add(usize::from(nested));
         let mut any = false;
         for attribute in attributes {
             self.place.push(Place::Attribute(attribute.name()));
@@ -28,7 +28,7 @@ impl Printer<'_> {
             }
             self.place.pop();
         }
-        self.indent -= usize::from(nested);
+        self.indent = self.indent.saturating_sub(usize::from(nested));
         if any {
             if nested {
                 self.line();

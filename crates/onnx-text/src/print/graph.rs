@@ -89,7 +89,7 @@ impl<'m> Printer<'m> {
         self.definitions(id)?;
         self.graph_meta(id);
         self.nodes(id)?;
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl<'m> Printer<'m> {
     fn io(&mut self, count: usize, mut write: impl FnMut(&mut Self, usize) -> Result) -> Result {
         let lines = count > ENTRIES_ON_A_LINE;
         self.out.push('(');
-        self.indent += usize::from(lines);
+        self.indent = self.indent.saturating_add(usize::from(lines));
         for index in 0..count {
             if index > 0 {
                 self.out.push(',');
@@ -109,7 +109,7 @@ impl<'m> Printer<'m> {
             }
             write(self, index)?;
         }
-        self.indent -= usize::from(lines);
+        self.indent = self.indent.saturating_sub(usize::from(lines));
         if lines {
             self.line();
         }
@@ -132,7 +132,7 @@ impl<'m> Printer<'m> {
         }
         self.value_infos(graph, &mut any)?;
         if any {
-            self.indent -= 1;
+            self.indent = self.indent.saturating_sub(1);
             self.line();
             self.out.push('>');
         }
@@ -146,7 +146,7 @@ impl<'m> Printer<'m> {
         } else {
             self.line();
             self.out.push('<');
-            self.indent += 1;
+            self.indent = self.indent.saturating_add(1);
             *any = true;
         }
         self.line();
@@ -300,14 +300,14 @@ impl<'m> Printer<'m> {
     pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
         let model = self.model;
         self.out.push_str(" {");
-        self.indent += 1;
+        self.indent = self.indent.saturating_add(1);
         for (index, node) in model.nodes(graph).enumerate() {
             self.place.push(Place::Node(index, node));
             self.line();
             self.node(node)?;
             self.place.pop();
         }
-        self.indent -= 1;
+        self.indent = self.indent.saturating_sub(1);
         self.line();
         self.out.push('}');
         Ok(())

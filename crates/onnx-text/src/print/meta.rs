@@ -157,7 +157,7 @@ impl Printer<'_> {
 /// Whether a message holds nothing but its fields 1 and 2, as integers or texts: the usual fields in an unusual form.
 fn holds_known_fields(mut message: &[u8]) -> bool {
     let varint = |bytes: &mut &[u8]| {
-        let length = bytes.iter().take(10).position(|&byte| byte < 0x80)? + 1;
+        let length = bytes.iter().take(10).position(|&byte| byte < 0x80)?.saturating_add(1);
         let (varint, rest) = bytes.split_at_checked(length)?;
         *bytes = rest;
         let value = varint.iter().rev().fold(0_u64, |value, &byte| value << 7 | u64::from(byte & 0x7f));

@@ -195,13 +195,13 @@ impl<'m> Printer<'m> {
         while left > 0 {
             let some = left.min(SPACES.len());
             self.out.push_str(SPACES.get(..some).unwrap_or_default());
-            left -= some;
+            left = left.saturating_sub(some);
         }
     }
 
     /// Refuses to nest too deeply; the caller takes the level back.
     fn deeper(&mut self) -> Result {
-        self.depth += 1;
+        self.depth = self.depth.saturating_add(1);
         if self.depth > crate::limits::PRINT_DEPTH {
             return Err(PrintError::TooDeep { limit: crate::limits::PRINT_DEPTH });
         }

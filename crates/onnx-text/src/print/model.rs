@@ -140,7 +140,7 @@ impl Printer<'_> {
 
     fn training(&mut self, training: &TrainingInfo) -> Result {
         self.out.push_str("\n@training {");
-        self.indent += 1;
+        self.indent = self.indent.saturating_add(1);
         let mut any = false;
         if let Some(graph) = training.initialization {
             self.training_graph("initialization", graph, &mut any)?;
@@ -163,7 +163,7 @@ impl Printer<'_> {
             self.training_key("unknown", &mut any);
             self.list('[', ']', &training.unknown, |printer, field| printer.hex(&field.bytes));
         }
-        self.indent -= 1;
+        self.indent = self.indent.saturating_sub(1);
         self.line();
         self.out.push_str("}\n");
         Ok(())
@@ -215,7 +215,7 @@ impl Printer<'_> {
         let mut any = false;
         self.value_infos(function.body(), &mut any)?;
         if any {
-            self.indent -= 1;
+            self.indent = self.indent.saturating_sub(1);
             self.line();
             self.out.push('>');
         }
@@ -268,7 +268,7 @@ impl Printer<'_> {
             self.out.push('>');
         } else {
             // The defaults go on with the list that the names began.
-            self.out.replace_range(start..start + 2, ", ");
+            self.out.replace_range(start..start.saturating_add(2), ", ");
         }
         Ok(())
     }

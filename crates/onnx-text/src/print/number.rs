@@ -15,6 +15,7 @@ const PLAIN_F64: std::ops::Range<f64> = 1e-4..1e15;
 impl Printer<'_> {
     /// Writes an integer.
     #[inline]
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the number is a digit"))]
     pub(super) fn int(&mut self, value: i64) {
         match value {
             // Most integers are small, and most elements of sparse weights are zero.
@@ -119,7 +120,7 @@ impl Printer<'_> {
             return;
         };
         let digits = fraction.trim_start_matches('0');
-        let zeros = fraction.len() - digits.len();
+        let zeros = fraction.len().saturating_sub(digits.len());
         let (first, more) = digits.split_at_checked(1).unwrap_or((digits, ""));
         self.out.push_str(first);
         if !more.is_empty() {
@@ -127,7 +128,7 @@ impl Printer<'_> {
             self.out.push_str(more);
         }
         self.out.push_str("e-");
-        self.uint(zeros as u64 + 1);
+        self.uint((zeros as u64).saturating_add(1));
     }
 
     /// Writes something that is no number: in short where that gives the same bits, else with all bits.
@@ -168,6 +169,10 @@ impl Printer<'_> {
 
 /// Writes the number with the fewest digits that is read as the given code; `value`, which the code stands for exactly,
 /// where that is no longer. What is tried stands at the end of the text for a moment, so nothing is allocated for it.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the text only grows behind the place where it ended")
+)]
 fn push_shortest(out: &mut String, elem: ElemType, code: u16, value: f32) {
     let start = out.len();
     let mut rounded = |digits: usize| {

@@ -156,7 +156,8 @@ impl Printer<'_> {
 
     fn splat(&mut self, tensor: &Tensor, splat: &Splat) {
         self.out.push_str("splat ");
-        let whole = tensor.elem().bits().is_some_and(|bits| splat.bytes().len() as u32 * 8 == bits);
+        let whole =
+            tensor.elem().bits().is_some_and(|bits| (splat.bytes().len() as u32).saturating_mul(8) == bits);
         if whole { self.raw_elements(tensor, splat.bytes()) } else { self.hex(splat.bytes()) }
     }
 
@@ -189,6 +190,7 @@ impl Printer<'_> {
     }
 
     /// Writes the elements of raw data, each by its value.
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the type has 1 to 7 bits"))]
     fn raw_elements(&mut self, tensor: &Tensor, bytes: &[u8]) {
         let elem = tensor.elem();
         let Some(bits) = elem.bits().filter(|&bits| bits < 8) else {

@@ -33,7 +33,7 @@ impl Printer<'_> {
             }
             TypeKind::Opaque { domain, name } => self.opaque(self.str(*domain), self.str(*name)),
         }
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         let mut entries = Entries::annotation();
         if let Some(denotation) = ty.denotation {
             if self.compat() {
