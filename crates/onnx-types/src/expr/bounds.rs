@@ -1,8 +1,13 @@
 //! Intervals: what values a dimension can have.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use super::poly::Poly;
 use super::table::{ListOp, NodeRef, PairOp};
-use super::{Dim, ExprTable};
+use super::{Dim, ExprId, ExprTable};
 use crate::symbol::Symbol;
 
 /// The least and the greatest value, both included; nothing means unbounded on that side.
@@ -200,25 +205,38 @@ impl Span {
 pub(super) const FUEL: u32 = 24;
 
 /// A table together with what is known about its symbols.
-#[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
-    pub(super) table: &'a ExprTable,
+    table: &'a ExprTable,
     /// Nothing: symbols are ≥ 0, and the intervals stored in the table hold.
-    pub(super) env: Option<&'a dyn SymbolBounds>,
+    env: Option<&'a dyn SymbolBounds>,
+    /// The intervals of expressions under `env` that were found so far. The relaxations that one question tries have most
+    /// operands in common, and these may be deep.
+    found: RefCell<HashMap<ExprId, Span, RandomState>>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    pub(super) fn new(table: &'a ExprTable, env: Option<&'a dyn SymbolBounds>) -> Self {
+        Self { table, env, found: RefCell::default() }
+    }
+
     pub(super) fn span(&self, dim: Dim) -> Span {
         let Some(env) = self.env else { return self.table.span(dim) };
         match dim {
             Dim::Known(value) => Span::point(value),
             Dim::Var(symbol) => Span::from_bounds(env.bounds(symbol)),
             Dim::Unknown => Span::ALL,
-            // The size limit of expressions bounds this recursion.
-            Dim::Expr(_) => match self.table.node(dim) {
-                Some(node) => Span::of(node, &mut |operand| self.span(operand)),
-                None => Span::ALL,
-            },
+            Dim::Expr(id) => {
+                if let Some(&span) = self.found.borrow().get(&id) {
+                    return span;
+                }
+                // The size limit of expressions bounds this recursion.
+                let span = match self.table.node(dim) {
+                    Some(node) => Span::of(node, &mut |operand| self.span(operand)),
+                    None => Span::ALL,
+                };
+                self.found.borrow_mut().insert(id, span);
+                span
+            }
         }
     }
 
@@ -325,25 +343,25 @@ impl ExprTable {
     /// ```
     #[must_use]
     pub fn bounds(&self, dim: Dim) -> Bounds {
-        Scope { table: self, env: None }.bounds(dim)
+        Scope::new(self, None).bounds(dim)
     }
 
     /// The interval of the values of `dim`, given what is known about the symbols.
     #[must_use]
     pub fn bounds_in(&self, dim: Dim, env: &dyn SymbolBounds) -> Bounds {
-        Scope { table: self, env: Some(env) }.bounds(dim)
+        Scope::new(self, Some(env)).bounds(dim)
     }
 
     /// Whether `a <= b` is proved for all values ≥ 0 of the symbols for which both are defined.
     #[must_use]
     pub fn proves_le(&self, a: Dim, b: Dim) -> bool {
-        Scope { table: self, env: None }.proves_le(a, b)
+        Scope::new(self, None).proves_le(a, b)
     }
 
     /// Whether `a <= b` is proved, given what is known about the symbols.
     #[must_use]
     pub fn proves_le_in(&self, a: Dim, b: Dim, env: &dyn SymbolBounds) -> bool {
-        Scope { table: self, env: Some(env) }.proves_le(a, b)
+        Scope::new(self, Some(env)).proves_le(a, b)
     }
 }
 

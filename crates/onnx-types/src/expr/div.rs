@@ -319,7 +319,7 @@ impl ExprTable {
 
     /// The interval of a sum when symbols are ≥ 0.
     pub(super) fn poly_span(&self, poly: &Poly) -> super::bounds::Span {
-        Scope { table: self, env: None }.poly_span(poly)
+        Scope::new(self, None).poly_span(poly)
     }
 }
 

@@ -126,7 +126,7 @@ impl ExprTable {
         if args.len() > MAX_PAIRWISE {
             return;
         }
-        let scope = Scope { table: self, env };
+        let scope = Scope::new(self, env);
         // All pairs share what a few questions may cost.
         let mut fuel = 4 * FUEL;
         let mut at = 0;
