@@ -1,27 +1,32 @@
 //! Measures this workspace for `cargo xtask bench --peers`, and prints the samples as a JSON object.
 //!
 //! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
-//! `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`, `measure elided PATH`, `measure infer PATH ROUNDS`,
-//! `measure check PATH ROUNDS`, `measure verdict PATH`, `measure check-growth ROUNDS SIZE…`, `measure profile PATH ROUNDS`,
-//! `measure profile infer|check|encode PATH ROUNDS`,
-//! `measure open PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`
+//! `measure generate external BYTES DIRECTORY`, `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`,
+//! `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`, `measure check-growth ROUNDS SIZE…`,
+//! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
+//! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
 
+use std::any::Any;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
 use onnx_benches::{decode, decode_messages, edits, encode};
-use onnx_check::{CheckOptions, check};
-use onnx_codec::ReadMode;
+use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
+use onnx_codec::{FileSource, ReadMode};
+use onnx_ir::Model;
 use onnx_proto::wire::Segments;
 use onnx_shape_infer::{MergePolicy, Options, infer};
-use onnx_tests::models::{Transformer, chain, fan_out, functions, inline_weights, subgraphs};
+use onnx_tests::models::{
+    Transformer, chain, external_weights, fan_out, functions, inline_weights, subgraphs,
+};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
 
@@ -38,18 +43,16 @@ fn main() -> ExitCode {
         ["generate", kind, size, path] => generate(kind, size, path),
         ["model", path, rounds] => model(path, rounds, &mut samples),
         ["text", path, rounds, out] => text(path, rounds, out, &mut samples),
-        ["elided", path] => elided(path, &mut samples),
         ["infer", path, rounds] => inference(path, rounds, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
         ["profile", what, path, rounds] => profile_part(what, path, rounds),
         ["check", path, rounds] => check_file(path, rounds, &mut samples),
-        ["verdict", path] => verdict(path, &mut samples),
         ["check-growth", rounds, sizes @ ..] => check_growth(rounds, sizes, &mut samples),
-        ["open", path] => open(path, &mut samples),
+        ["held", operation, path] => held(operation, path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|elided|profile|check|verdict|check-growth|open|copy|growth";
+            let commands = "generate|model|text|infer|profile|check|check-growth|held|copy|growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };
@@ -76,6 +79,11 @@ fn generate(kind: &str, size: &str, path: &str) -> Result {
             write_plain(path, &inline_weights(size.parse()?))?;
             // What is measured later shall not wait for these pages to reach the disk.
             return Ok(File::open(path)?.sync_all()?);
+        }
+        "external" => {
+            std::fs::create_dir_all(path)?;
+            let model = external_weights(Path::new(path), size.parse()?)?;
+            return Ok(File::open(model.with_file_name("weights.bin"))?.sync_all()?);
         }
         other => return Err(format!("there is no model `{other}`").into()),
     };
@@ -137,17 +145,6 @@ fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
     Ok(())
 }
 
-/// Opens a model by a map and prints it with its large tensors elided, in a process that has done nothing else.
-fn elided(path: &str, samples: &mut Samples) -> Result {
-    let model = read(path, ReadMode::Map).map(decode)?;
-    let (anon, file) = (status("RssAnon")?, status("RssFile")?);
-    let printed = samples.wall_time("print-elided", || print_model(&model, &PrintOptions::default()))?;
-    samples.push("print-rss-anon", status("RssAnon")?.saturating_sub(anon));
-    samples.push("print-rss-file", status("RssFile")?.saturating_sub(file));
-    samples.push("print-bytes", printed.text.len() as u64);
-    Ok(())
-}
-
 /// Infers the types and shapes of a model, from bytes to bytes and alone.
 fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     let bytes = read(path, ReadMode::Map)?;
@@ -166,7 +163,6 @@ fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
         samples.time("infer-apply", || inference.apply(&mut model, MergePolicy::default()).map(drop))?;
         drop(samples.time("infer-encode", || encode(&model)));
     }
-    samples.push("infer-rss-anon", status("RssAnon")?);
     Ok(())
 }
 
@@ -215,18 +211,6 @@ fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     Ok(())
 }
 
-/// Opens a model by a map and checks it, in a process that has done nothing else.
-fn verdict(path: &str, samples: &mut Samples) -> Result {
-    let before = status("RssAnon")?;
-    let found = samples.wall_time("verdict", || {
-        let model = read(path, ReadMode::Map).map(decode)?;
-        Ok::<_, onnx_codec::FileError>(check(&model, &CheckOptions::default()))
-    })?;
-    samples.push("verdict-rss-anon", status("RssAnon")?.saturating_sub(before));
-    assert!(!found.has_errors(), "the generated model is right");
-    Ok(())
-}
-
 /// Checks nested graphs and functions, by their number.
 fn check_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
     let rounds: usize = rounds.parse()?;
@@ -244,14 +228,35 @@ fn check_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
     Ok(())
 }
 
-/// Opens a model by a map, in a process that has done nothing else.
-fn open(path: &str, samples: &mut Samples) -> Result {
+/// Opens a model by a map and does one thing with it, in a process that has done nothing else. All that is resident counts,
+/// the pages of the map that were looked at, too.
+fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
+    let source = FileSource::for_model(path)?.with_mode(ReadMode::Map);
     let before = status("RssAnon")?;
-    let model = samples.wall_time("open", || read(path, ReadMode::Map).map(decode))?;
-    samples.push("open-rss-anon", status("RssAnon")?.saturating_sub(before));
-    samples.push("open-rss-file", status("RssFile")?);
-    samples.push("open-peak", status("VmHWM")?);
-    assert!(model.node_count() > 0, "the model has nodes");
+    // What was made is held until the memory has been looked at.
+    let held: (Model, Box<dyn Any>) = samples.wall_time("held", || -> Result<_> {
+        let mut model = read(path, ReadMode::Map).map(decode)?;
+        let made: Box<dyn Any> = match operation {
+            "open" => Box::new(()),
+            "check" => {
+                let options =
+                    CheckOptions { external: Some(ExternalFiles::new(source)), ..CheckOptions::default() };
+                let found = check(&model, &options);
+                assert!(!found.has_errors(), "the generated model is right");
+                Box::new(found)
+            }
+            "infer" => {
+                let inference = infer(&mut model, &Options::default().with_data(&source));
+                Box::new(inference.apply(&mut model, MergePolicy::default())?)
+            }
+            "print" => Box::new(print_model(&model, &PrintOptions::default())?.text),
+            other => return Err(format!("`{other}` is not among open, check, infer and print").into()),
+        };
+        Ok((model, made))
+    })?;
+    samples.push("held-anon", status("RssAnon")?.saturating_sub(before));
+    samples.push("held-peak", status("VmHWM")?);
+    assert!(held.0.node_count() > 0, "the model has nodes");
     Ok(())
 }
 
@@ -308,7 +313,7 @@ fn growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
     Ok(())
 }
 
-fn insert_and_erase(model: &mut onnx_ir::Model, suffix: &str, samples: &mut Samples) {
+fn insert_and_erase(model: &mut Model, suffix: &str, samples: &mut Samples) {
     let window = edits::window(model, EDITS);
     let made = samples.time(format!("insert{suffix}"), || edits::insert_after(model, &window));
     samples.time(format!("erase{suffix}"), || edits::erase(model, &made));
@@ -318,7 +323,7 @@ fn insert_and_erase(model: &mut onnx_ir::Model, suffix: &str, samples: &mut Samp
     edits::erase(model, &made);
 }
 
-fn uses(model: &mut onnx_ir::Model, suffix: &str, samples: &mut Samples) {
+fn uses(model: &mut Model, suffix: &str, samples: &mut Samples) {
     let (hub, input) = edits::hub_and_input(model);
     samples.time(format!("replace{suffix}"), || model.replace_all_uses(hub, input));
     samples.time(format!("replace{suffix}"), || model.replace_all_uses(input, hub));

@@ -84,6 +84,11 @@ impl Outcome {
         Self { group, what, sides, value: ours / theirs, bar }
     }
 
+    /// A row without a result, which says why there is none.
+    pub(super) fn without(group: &'static str, what: String, reason: &str) -> Self {
+        Self { group, what, sides: reason.to_owned(), value: f64::NAN, bar: Bar::None }
+    }
+
     fn passes(&self) -> Option<bool> {
         match self.bar {
             Bar::AtMost(most) => Some(self.value <= most),
@@ -103,6 +108,7 @@ impl Outcome {
     /// The value for people.
     fn shown(&self) -> String {
         match self.value.abs() {
+            v if v.is_nan() => "none".to_owned(),
             v if v < 0.1 => format!("1/{:.0}", 1.0 / v),
             v if v < 100.0 => format!("{:.2}", self.value),
             _ => format!("{:.0}", self.value),

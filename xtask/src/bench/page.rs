@@ -27,11 +27,17 @@ memory included.
 |---|---|
 | load | bytes to the graph and back, and deep copies, beside upb (the parser of the `onnx` package), prost and onnx-ir |
 | memory | bytes of the heap that live after reading |
-| weights | opening, holding and copying a model with 1 GiB of weights |
+| weights | opening, checking, inferring, printing (elided) and copying a model with 1 GiB of weights in its file or beside it |
 | growth | the exponent by which time grows from 10,000 to 1,000,000 nodes: 1 is linear; for single edits, 0 is constant |
 | text | printing and parsing, beside `onnx.printer` and `onnx.parser` |
 | check | a verdict, from the file and in memory, beside `onnx.checker` |
 | infer | bytes to inferred bytes, beside `onnx.shape_inference` and onnxruntime's symbolic inference |
+| rust | bytes to the graph, beside other Rust libraries, which do different amounts of work |
+
+Of the libraries in the group `rust`, the rows of messages tell how long it takes to make plain messages of the bytes.
+rten, tract-onnx and onnx-ir make a graph of operators that they can run, while optimising, inferring shapes and
+simplifying are switched off as far as each allows it; onnx-std makes messages and a graph. All are built with cargo's
+release profile, our programs with link-time optimisation, too. A row without a result says why there is none.
 ";
 
 /// Writes the page.

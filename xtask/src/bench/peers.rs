@@ -2,12 +2,13 @@
 
 mod check;
 mod infer;
+mod rust;
 mod text;
+mod weights;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -26,11 +27,12 @@ type Group = fn(&mut Run) -> TaskResult;
 pub(super) const GROUPS: &[(&str, Group)] = &[
     ("load", load),
     ("memory", memory),
-    ("weights", weights),
+    ("weights", weights::weights),
     ("growth", growth),
     ("text", text::text),
     ("check", check::check),
     ("infer", infer::infer),
+    ("rust", rust::rust),
 ];
 
 /// One run.
@@ -92,7 +94,10 @@ fn keeping_memory(program: &Path) -> Command {
 /// run keep what an earlier run found.
 fn report(run: &Run) -> TaskResult {
     let versions = output(run.peers().arg("versions"))?;
-    let versions: Value = serde_json::from_str(&versions).unwrap_or_default();
+    let mut versions: Value = serde_json::from_str(&versions).unwrap_or_default();
+    if let Some(versions) = versions.as_object_mut() {
+        versions.extend(rust::versions().into_iter().map(|(name, version)| (name, version.into())));
+    }
     let path = run.folder.join("peers.json");
     let earlier: Value = fs::read_to_string(&path)
         .ok()
@@ -166,7 +171,12 @@ impl Run {
 
     /// The models that are read and written, by kind and size, with the number of rounds.
     fn models(&self) -> Vec<(&'static str, u64, u32)> {
-        let mut models = vec![("chain", 20_000, 5), ("transformer", 20_000, 5)];
+        let mut models = vec![
+            ("chain", 20_000, 5),
+            ("transformer", 20_000, 5),
+            ("subgraphs", 10_000, 5),
+            ("functions", 10_000, 5),
+        ];
         if !self.quick {
             models.extend([("chain", 200_000, 2), ("transformer", 200_000, 2)]);
         }
@@ -227,7 +237,9 @@ fn memory(run: &mut Run) -> TaskResult {
         ours.add(&output(Command::new(&run.memory).arg(&path))?)?;
         let nodes_read = ours.median("nodes")?;
         let name = format!("{kind} {}k", nodes / 1000);
-        for (what, bar) in [("decode", Bar::AtMost(600.0)), ("prost", Bar::None)] {
+        // Where every other node brings a graph or a function, these take the most.
+        let bar = if kind == "chain" || kind == "transformer" { Bar::AtMost(600.0) } else { Bar::None };
+        for (what, bar) in [("decode", bar), ("prost", Bar::None)] {
             let live = ours.median(&format!("{what}-live"))?;
             let sides = format!("{:.0} values", ours.median("values")?);
             let what = format!("bytes per node after {what}, {name}");
@@ -244,94 +256,6 @@ fn memory(run: &mut Run) -> TaskResult {
         run.keep(&format!("memory {name}"), ours, Samples::default());
     }
     Ok(())
-}
-
-/// Opening and writing a model with a gigabyte of weights.
-fn weights(run: &mut Run) -> TaskResult {
-    let bytes: u64 = if run.quick { 64 << 20 } else { 1 << 30 };
-    let path = run.model("weights", bytes)?;
-    let result = weights_at(run, &path, bytes);
-    // Large files go, whatever happened.
-    for file in [path.clone(), format!("{path}.ours"), format!("{path}.theirs")] {
-        let _ = fs::remove_file(file);
-    }
-    result
-}
-
-fn weights_at(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
-    const MIB: f64 = (1 << 20) as f64;
-    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
-    // The first look at the file brings it into the page cache, and counts for nobody.
-    output(Command::new("cp").args([path, "/dev/null"]))?;
-    for _ in 0..if run.quick { 2 } else { 9 } {
-        ours.add(&run.measure(&["open", path])?)?;
-    }
-    theirs.add(&output(run.peers().args(["open", path]))?)?;
-    let size = format!("{} MiB", bytes >> 20);
-    let (open, their_open) = (ours.median("open")?, theirs.median("open")?);
-    run.push(Outcome {
-        group: "weights",
-        what: format!("milliseconds to open {size}"),
-        sides: format!("{} / {}", time(open), time(their_open)),
-        value: open / 1e6,
-        bar: Bar::AtMost(10.0),
-    });
-    let (resident, peak) = (ours.median("open-rss-anon")? / MIB, ours.median("open-peak")? / MIB);
-    run.push(Outcome {
-        group: "weights",
-        what: format!("MiB resident after opening {size} (peak with the map: {peak:.0})"),
-        sides: format!("{resident:.1} / {:.0} MiB", theirs.median("open-peak")? / MIB),
-        value: resident,
-        bar: Bar::AtMost(50.0),
-    });
-    for (policy, bar) in [("fsync", Bar::AtLeast(0.7)), ("plain", Bar::AtLeast(0.7))] {
-        for _ in 0..if run.quick { 1 } else { 5 } {
-            copy(run, path, policy, &mut ours, &mut theirs)?;
-        }
-        let key = format!("copy {policy}");
-        let (our, their) = (ours.median(&key)?, theirs.median(&key)?);
-        let what = if policy == "fsync" { "both with fsync" } else { "both without fsync" };
-        run.push(Outcome {
-            group: "weights",
-            what: format!("throughput of reading and writing / cp, {what}"),
-            sides: format!("{} / {}", time(our), time(their)),
-            value: their / our,
-            bar,
-        });
-    }
-    run.keep(&format!("weights {size}"), ours, theirs);
-    Ok(())
-}
-
-/// Copies a file through our graph and with `cp`, each as a process of its own.
-fn copy(run: &Run, path: &str, policy: &str, ours: &mut Samples, theirs: &mut Samples) -> TaskResult {
-    let key = format!("copy {policy}");
-    let target = format!("{path}.ours");
-    settle(&target)?;
-    let start = Instant::now();
-    run.measure(&["copy", path, &target, policy])?;
-    ours.0.entry(key.clone()).or_default().push(start.elapsed().as_nanos() as f64);
-    let same = output(Command::new("cmp").args([path, &target]));
-    same.map_err(|error| format!("the model that was written is another one: {error}"))?;
-    settle(&target)?;
-    let target = format!("{path}.theirs");
-    settle(&target)?;
-    let start = Instant::now();
-    output(Command::new("cp").args([path, &target]))?;
-    if policy == "fsync" {
-        // With a file as its argument, `sync` is fsync.
-        output(Command::new("sync").arg(&target))?;
-    }
-    theirs.0.entry(key).or_default().push(start.elapsed().as_nanos() as f64);
-    settle(&target)
-}
-
-/// Removes a file and waits until nothing is left to be written, so that no copy pays for the one before.
-fn settle(path: &str) -> TaskResult {
-    if Path::new(path).exists() {
-        fs::remove_file(path).map_err(|error| format!("{path}: {error}"))?;
-    }
-    output(&mut Command::new("sync")).map(drop)
 }
 
 /// How times grow with the size of the model.

@@ -1,8 +1,5 @@
 //! Checking models.
 
-use std::fs;
-use std::process::Command;
-
 use super::{Run, output, real_models};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples, time};
@@ -13,9 +10,16 @@ const FILE_BAR: Bar = Bar::AtMost(0.2);
 /// The same for a model in memory.
 const MEMORY_BAR: Bar = Bar::AtMost(0.1);
 
-/// Checking models of many nodes and real ones, one with a gigabyte of weights, and many nested graphs and functions.
+/// Checking models of many nodes and real ones, and many nested graphs and functions.
 pub(super) fn check(run: &mut Run) -> TaskResult {
-    for (kind, nodes) in [("chain", 20_000), ("chain", 200_000), ("transformer", 20_000)] {
+    let sizes = [
+        ("chain", 20_000),
+        ("chain", 200_000),
+        ("transformer", 20_000),
+        ("subgraphs", 10_000),
+        ("functions", 10_000),
+    ];
+    for (kind, nodes) in sizes {
         if run.quick && nodes > 20_000 {
             continue;
         }
@@ -33,8 +37,7 @@ pub(super) fn check(run: &mut Run) -> TaskResult {
         run.keep(&format!("check {name}"), ours, theirs);
     }
     real(run)?;
-    growth(run)?;
-    weights(run)
+    growth(run)
 }
 
 /// Samples of both sides for one model.
@@ -83,33 +86,5 @@ fn growth(run: &mut Run) -> TaskResult {
         run.push(Outcome { group: "check", what, sides, value, bar: Bar::AtMost(1.25) });
     }
     run.keep("check growth", ours, Samples::default());
-    Ok(())
-}
-
-/// A model with a gigabyte of weights, whose elements are not looked at.
-fn weights(run: &mut Run) -> TaskResult {
-    let bytes: u64 = if run.quick { 64 << 20 } else { 1 << 30 };
-    let path = run.model("weights", bytes)?;
-    let result = weights_at(run, &path, bytes);
-    let _ = fs::remove_file(path);
-    result
-}
-
-fn weights_at(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
-    // The first look at the file brings it into the page cache, and counts for nobody.
-    output(Command::new("cp").args([path, "/dev/null"]))?;
-    let mut ours = Samples::default();
-    for _ in 0..if run.quick { 2 } else { 9 } {
-        ours.add(&run.measure(&["verdict", path])?)?;
-    }
-    let took = ours.median("verdict")?;
-    run.push(Outcome {
-        group: "check",
-        what: format!("milliseconds from file to verdict, {} MiB of weights", bytes >> 20),
-        sides: time(took),
-        value: took / 1e6,
-        bar: Bar::AtMost(10.0),
-    });
-    run.keep("check weights", ours, Samples::default());
     Ok(())
 }

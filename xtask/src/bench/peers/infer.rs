@@ -4,23 +4,26 @@ use super::{Run, output, real_models};
 use crate::TaskResult;
 use crate::bench::bars::{Bar, Outcome, Samples};
 
-/// The models without declared types in between: kind, nodes, and rounds of the slowest side.
-const MODELS: &[(&str, u64, u32)] = &[("chain", 20_000, 1), ("bare", 12_000, 1), ("chain", 200_000, 0)];
+/// The models without declared types in between: kind, nodes, turns, and rounds of the slowest side. On nested graphs and
+/// functions, time grows with the square of their number for the reference.
+const MODELS: &[(&str, u64, u32, u32)] = &[
+    ("chain", 20_000, 3, 1),
+    ("bare", 12_000, 3, 1),
+    ("chain", 200_000, 3, 0),
+    ("subgraphs", 10_000, 1, 0),
+    ("functions", 10_000, 1, 0),
+];
 
-/// Inference from bytes to bytes, growth, and a model of much weight.
+/// Inference from bytes to bytes, and growth.
 pub(super) fn infer(run: &mut Run) -> TaskResult {
     let models = if run.quick { MODELS.get(..1).unwrap_or_default() } else { MODELS };
-    for &(kind, nodes, symbolic) in models {
+    for &(kind, nodes, turns, symbolic) in models {
         let path = run.model(kind, nodes)?;
         let name = format!("{} {}k", if kind == "bare" { "transformer" } else { kind }, nodes / 1000);
-        sides(run, &path, &name, symbolic)?;
+        sides(run, &path, &name, turns, symbolic)?;
     }
     real(run)?;
-    growth(run)?;
-    if !run.quick {
-        weights(run)?;
-    }
-    Ok(())
+    growth(run)
 }
 
 /// What inference must take at most, as a part of what the reference takes.
@@ -41,8 +44,8 @@ fn by_turns(run: &Run, path: &str, turns: u32, symbolic: u32) -> Result<(Samples
 }
 
 /// Both sides for one generated model.
-fn sides(run: &mut Run, path: &str, name: &str, symbolic: u32) -> TaskResult {
-    let (ours, theirs) = by_turns(run, path, if run.quick { 1 } else { 3 }, symbolic)?;
+fn sides(run: &mut Run, path: &str, name: &str, turns: u32, symbolic: u32) -> TaskResult {
+    let (ours, theirs) = by_turns(run, path, if run.quick { 1 } else { turns }, symbolic)?;
     let (our, their) = (ours.median("infer-bytes")?, theirs.median("infer-bytes")?);
     run.push(Outcome::times("infer", format!("bytes to bytes / onnx, {name}"), our, their, BAR));
     if let Ok(their) = theirs.median("infer-symbolic") {
@@ -109,17 +112,6 @@ fn growth(run: &mut Run) -> TaskResult {
         run.push(Outcome { group: "infer", what, sides: String::new(), value, bar: Bar::AtMost(1.25) });
         run.keep(&format!("infer growth {kind}"), samples, Samples::default());
     }
-    Ok(())
-}
-
-/// A gigabyte of weights costs nothing.
-fn weights(run: &mut Run) -> TaskResult {
-    let path = run.model("weights", 1 << 30)?;
-    let mut ours = Samples::default();
-    ours.add(&run.measure(&["infer", &path, "1"])?)?;
-    let value = ours.median("infer-rss-anon")? / f64::from(1 << 20);
-    let what = "MiB resident after inference with 1 GiB of weights".to_owned();
-    run.push(Outcome { group: "infer", what, sides: String::new(), value, bar: Bar::AtMost(50.0) });
     Ok(())
 }
 

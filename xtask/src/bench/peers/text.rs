@@ -1,18 +1,22 @@
 //! Printing models as text and parsing it.
 
-use std::fs;
-use std::process::Command;
-
 use super::{Run, output, real_models};
 use crate::TaskResult;
-use crate::bench::bars::{Bar, Outcome, Samples, time};
+use crate::bench::bars::{Bar, Outcome, Samples};
 
 /// What printing and parsing must take at most, as a part of what the reference takes.
 const BAR: Bar = Bar::AtMost(0.2);
 
-/// Printing and parsing models of many nodes and real ones, and printing one with a gigabyte of weights.
+/// Printing and parsing models of many nodes and real ones.
 pub(super) fn text(run: &mut Run) -> TaskResult {
-    for (kind, nodes) in [("chain", 20_000), ("chain", 32_000), ("transformer", 20_000)] {
+    let sizes = [
+        ("chain", 20_000),
+        ("chain", 32_000),
+        ("transformer", 20_000),
+        ("subgraphs", 10_000),
+        ("functions", 10_000),
+    ];
+    for (kind, nodes) in sizes {
         let path = run.model(kind, nodes)?;
         let turns = if run.quick { 1 } else { 5 };
         let (ours, theirs) = by_turns(run, &path, turns, "5")?;
@@ -23,8 +27,7 @@ pub(super) fn text(run: &mut Run) -> TaskResult {
         }
         run.keep(&format!("text {name}"), ours, theirs);
     }
-    real(run)?;
-    elided(run)
+    real(run)
 }
 
 /// Samples of both sides for one model.
@@ -60,42 +63,5 @@ fn real(run: &mut Run) -> TaskResult {
     }
     run.summary("text", "print", print, BAR);
     run.summary("text", "parse", parse, BAR);
-    Ok(())
-}
-
-/// Printing a model with a gigabyte of weights, which are elided.
-fn elided(run: &mut Run) -> TaskResult {
-    let bytes: u64 = if run.quick { 64 << 20 } else { 1 << 30 };
-    let path = run.model("weights", bytes)?;
-    let result = elided_at(run, &path, bytes);
-    let _ = fs::remove_file(path);
-    result
-}
-
-fn elided_at(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
-    // The first look at the file brings it into the page cache, and counts for nobody.
-    output(Command::new("cp").args([path, "/dev/null"]))?;
-    let mut ours = Samples::default();
-    for _ in 0..if run.quick { 2 } else { 9 } {
-        ours.add(&run.measure(&["elided", path])?)?;
-    }
-    let size = format!("{} MiB", bytes >> 20);
-    let took = ours.median("print-elided")?;
-    run.push(Outcome {
-        group: "text",
-        what: format!("milliseconds to print {size}, elided"),
-        sides: time(took),
-        value: took / 1e6,
-        bar: Bar::AtMost(10.0),
-    });
-    let resident = (ours.median("print-rss-anon")? + ours.median("print-rss-file")?) / f64::from(1 << 20);
-    run.push(Outcome {
-        group: "text",
-        what: format!("MiB more resident after printing {size}, elided"),
-        sides: format!("{:.0} bytes of text", ours.median("print-bytes")?),
-        value: resident,
-        bar: Bar::AtMost(4.0),
-    });
-    run.keep(&format!("text {size}"), ours, Samples::default());
     Ok(())
 }
