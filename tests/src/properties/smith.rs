@@ -91,12 +91,9 @@ fn refines(model: &Model) -> Result<(), String> {
     let known: Vec<(ValueId, Ty)> = made(&model).into_iter().map(|value| (value, before.ty(value))).collect();
     let mut changed = Vec::new();
     for input in model.graph(model.main_graph()).inputs().to_vec() {
-        let Some(TypeKind::Tensor(tensor)) = model.ty(input).map(|ty| ty.kind.clone()) else { continue };
-        let Some(shape) = tensor.shape else { continue };
-        let dims = shape.dims().iter().map(|&dim| if let Dim::Var(_) = dim { Dim::Known(SIZE) } else { dim });
-        let dims: Vec<Dim> = dims.collect();
-        if dims != shape.dims() {
-            model.set_type(input, Some(Type::tensor(tensor.elem, Some(Shape::new(dims)))));
+        let Some(mut ty) = model.ty(input).cloned() else { continue };
+        if give_sizes(&mut ty) {
+            model.set_type(input, Some(ty));
             changed.push(Changed::Value(input));
         }
     }
@@ -121,6 +118,23 @@ fn refines(model: &Model) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Makes the dimension variables in a type numbers; says whether there are any.
+fn give_sizes(ty: &mut Type) -> bool {
+    match &mut ty.kind {
+        TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+            let Some(shape) = &mut tensor.shape else { return false };
+            let size = |&dim: &Dim| if let Dim::Var(_) = dim { Dim::Known(SIZE) } else { dim };
+            let sizes: Vec<Dim> = shape.dims().iter().map(size).collect();
+            let has_any = sizes != shape.dims();
+            *shape = Shape::new(sizes);
+            has_any
+        }
+        TypeKind::Sequence(Some(inner)) | TypeKind::Optional(Some(inner)) => give_sizes(inner),
+        TypeKind::Map { value: Some(inner), .. } => give_sizes(inner),
+        _ => false,
+    }
 }
 
 fn made(model: &Model) -> Vec<ValueId> {
