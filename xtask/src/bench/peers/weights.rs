@@ -61,10 +61,13 @@ fn held(run: &mut Run, path: &str, bytes: u64, place: &str) -> TaskResult {
             value: took / 1e6,
             bar: TIME,
         });
+        let private = ours.median("held-anon")? / MIB;
         let (own, their) = (format!("{peak:.1}"), theirs.median("held-peak").ok());
         run.push(Outcome {
             group: "weights",
-            what: format!("MiB resident at most, {operation} {size}"),
+            what: format!(
+                "MiB resident at most, {operation} {size} ({private:.1} without the map and the program)"
+            ),
             sides: format!("{} MiB", beside(own, their.map(|their| format!("{:.0}", their / MIB)))),
             value: peak,
             bar: RESIDENT,
