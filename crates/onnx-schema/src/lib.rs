@@ -112,12 +112,7 @@ pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConst
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
-use std::sync::LazyLock;
-
 use onnx_types::Interner;
-
-/// The names ONNX knows. Hashing them takes longer than reading a small file, so it is done once.
-static KNOWN: LazyLock<Interner> = LazyLock::new(|| Interner::with_names(&generated::names::NAMES));
 
 /// An interner that starts with the names ONNX knows, so that the constants of [`op`], [`attr`] and [`domain`] are its
 /// symbols.
@@ -129,12 +124,12 @@ static KNOWN: LazyLock<Interner> = LazyLock::new(|| Interner::with_names(&genera
 /// ```
 #[must_use]
 pub fn interner() -> Interner {
-    KNOWN.clone()
+    Interner::with_names(&generated::names::NAMES)
 }
 
 /// Like [`interner`], with room for `more` further names of so many `bytes` together, so that reading a file of known size
 /// never grows the table.
 #[must_use]
 pub fn interner_with_capacity(more: usize, bytes: usize) -> Interner {
-    KNOWN.clone_with_room(more, bytes)
+    Interner::with_names_and_capacity(&generated::names::NAMES, more, bytes)
 }

@@ -113,11 +113,26 @@ impl Interner {
     ///
     /// When the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
     #[must_use]
-    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
     pub fn with_names(names: &[&'static str]) -> Self {
+        Self::with_names_and_capacity(names, 0, 0)
+    }
+
+    /// Like [`with_names`](Self::with_names), with room for `more` further names of so many `bytes` together, so that
+    /// reading a file of known size never grows the table.
+    ///
+    /// # Panics
+    ///
+    /// As for [`with_names`](Self::with_names).
+    #[must_use]
+    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
+    pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
+        let capacity = names.len().saturating_add(more);
+        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
+        // unused is never touched, so it takes no memory.
+        let texts = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
         let mut table = Self {
-            texts: StringBackend::with_capacity(names.len()),
-            index: Index::with_capacity(names.len()),
+            texts: StringBackend::with_capacity(texts),
+            index: Index::with_capacity(capacity),
             hasher: RandomState::default(),
             fresh: 0,
             raw_bytes: false,
@@ -131,23 +146,6 @@ impl Interner {
             panic!("a name table begins with the empty name");
         }
         table
-    }
-
-    /// A copy with room for `more` further names of so many `bytes` together, so that reading a file of known size never
-    /// grows the table.
-    #[must_use]
-    pub fn clone_with_room(&self, more: usize, bytes: usize) -> Self {
-        let capacity = self.len().saturating_add(more);
-        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
-        // unused is never touched, so it takes no memory.
-        let room = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
-        let mut texts = StringBackend::with_capacity(room);
-        for (_, name) in &self.texts {
-            texts.intern(name);
-        }
-        let Self { hasher, fresh, raw_bytes, .. } = self;
-        let (index, hasher) = (self.index.resized(capacity), hasher.clone());
-        Self { texts, index, hasher, fresh: *fresh, raw_bytes: *raw_bytes }
     }
 
     /// The hash of a name's bytes in this table, for those who look at a name more than once.
@@ -342,22 +340,16 @@ impl Index {
 
     #[cold]
     fn grow(&mut self) {
-        *self = self.resized(self.entries.len());
-    }
-
-    /// A copy with room for so many names.
-    fn resized(&self, names: usize) -> Self {
-        let mut larger = Self::with_capacity(names.max(self.len));
-        let mask = larger.entries.len() - 1;
+        let mut entries = vec![0_u64; self.entries.len() * 2];
+        let mask = entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
             let mut place = (entry >> 32) as usize & mask;
-            while larger.entries[place] != 0 {
+            while entries[place] != 0 {
                 place = (place + 1) & mask;
             }
-            larger.entries[place] = entry;
+            entries[place] = entry;
         }
-        larger.len = self.len;
-        larger
+        self.entries = entries;
     }
 }
 
