@@ -25,7 +25,10 @@ impl Job<'_> {
     /// # Errors
     ///
     /// What the library says when it does not take the model.
-    pub fn bytes<T, E: Display>(&mut self, mut read: impl FnMut(Vec<u8>) -> Result<T, E>) -> Result<(), String> {
+    pub fn bytes<T, E: Display>(
+        &mut self,
+        mut read: impl FnMut(Vec<u8>) -> Result<T, E>,
+    ) -> Result<(), String> {
         let bytes = std::fs::read(self.path).map_err(|error| error.to_string())?;
         self.rounds(|samples, name| {
             let copy = bytes.clone();
@@ -46,7 +49,10 @@ impl Job<'_> {
     }
 
     /// As for this workspace, the first round pays for memory that the process does not have yet, and is apart.
-    fn rounds(&mut self, mut round: impl FnMut(&mut Samples, &str) -> Result<(), String>) -> Result<(), String> {
+    fn rounds(
+        &mut self,
+        mut round: impl FnMut(&mut Samples, &str) -> Result<(), String>,
+    ) -> Result<(), String> {
         round(&mut self.samples, "first-read")?;
         (0..self.rounds).try_for_each(|_| round(&mut self.samples, "read"))
     }
@@ -56,10 +62,12 @@ impl Job<'_> {
 pub fn main(measure: impl FnOnce(&str, &mut Job<'_>) -> Result<(), String>) -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.as_slice() {
-        [path, rounds, way] => rounds.parse().map_err(|error| format!("`{rounds}`: {error}")).and_then(|rounds| {
-            let mut job = Job { path: Path::new(path), rounds, samples: Samples::default() };
-            measure(way, &mut job).map(|()| job.samples.to_json())
-        }),
+        [path, rounds, way] => {
+            rounds.parse().map_err(|error| format!("`{rounds}`: {error}")).and_then(|rounds| {
+                let mut job = Job { path: Path::new(path), rounds, samples: Samples::default() };
+                measure(way, &mut job).map(|()| job.samples.to_json())
+            })
+        }
         _ => Err("the arguments are PATH ROUNDS WAY".to_owned()),
     };
     match result {

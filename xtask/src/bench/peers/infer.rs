@@ -58,7 +58,8 @@ fn sides(run: &mut Run, path: &str, name: &str, turns: u32, symbolic: u32) -> Ta
     Ok(())
 }
 
-/// On how many real models the symbolic inference of onnxruntime is measured, as it takes minutes on some.
+/// On how many real models the symbolic inference of onnxruntime is measured. Each takes a process that first loads the
+/// runtime, which can cost more than all else that is done with the model.
 const SYMBOLIC_MODELS: usize = 12;
 
 /// Real models, if a folder of them was given.
