@@ -8,6 +8,14 @@
 //! Most nodes are plain: names in their places, and nothing else. Who has found the names of such a node has parsed it, so
 //! it is built from them.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "all numbers are places in a text that is in memory, or fewer"
+    )
+)]
+
 use onnx_ir::{GraphId, LoadedNode, Model};
 use onnx_types::{Interner, NameHash, Symbol};
 use smallvec::SmallVec;
@@ -64,13 +72,6 @@ pub(super) struct Ahead<'a> {
 impl<'a> Ahead<'a> {
     /// The name that begins at a byte, if it was found; names before it are passed.
     #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            reason = "names and nodes are no more than bytes of the text"
-        )
-    )]
     pub(super) fn name_at(&mut self, at: usize) -> Option<SeenName<'a>> {
         loop {
             let name = *self.names.get(self.passed)?;
@@ -85,13 +86,6 @@ impl<'a> Ahead<'a> {
 
     /// The plain node that begins at a byte, if one was found, and its names, which are passed.
     #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            reason = "names and nodes are no more than bytes of the text"
-        )
-    )]
     fn node_at(&mut self, at: usize) -> Option<(SeenNode, &[SeenName<'a>])> {
         let ahead = self.nodes.get(self.nodes_passed..)?;
         let skipped = ahead.iter().position(|node| node.at >= at)?;
@@ -113,10 +107,6 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    #[cfg_attr(
-        not(test),
-        expect(clippy::arithmetic_side_effects, reason = "a place in a text is far from the largest number")
-    )]
     fn look_at_nodes(&mut self) {
         let Ahead { names, nodes, passed, nodes_passed, end } = &mut self.ahead;
         names.clear();
@@ -138,7 +128,6 @@ impl Parser<'_> {
 
     /// Takes the node that comes next if it is a plain one that was found ahead; says whether it was.
     #[inline]
-    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the name was found in the text"))]
     pub(super) fn plain_node(&mut self, graph: GraphId) -> bool {
         let mark = self.lex.mark();
         let (nodes, values) = (self.model.node_count() as u64, self.model.value_count() as u64);
@@ -217,13 +206,6 @@ struct Names<'a, 'n> {
 
 impl<'a> Names<'a, '_> {
     /// Finds names with commas between them; says how many there are, and whether none is empty.
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            reason = "names and nodes are no more than bytes of the text"
-        )
-    )]
     fn list(&mut self, lexer: &mut Lexer<'a>) -> Option<(usize, bool)> {
         let (mut count, mut are_plain) = (0, true);
         loop {
@@ -237,10 +219,6 @@ impl<'a> Names<'a, '_> {
 
     /// Finds a name, if one without escapes comes next; says whether it is one, and not empty.
     #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(clippy::arithmetic_side_effects, reason = "a place in a text is far from the largest number")
-    )]
     fn next(&mut self, lexer: &mut Lexer<'a>) -> Option<bool> {
         let is_quoted = lexer.peek()? == b'"';
         let at = lexer.mark().at;
