@@ -1,6 +1,6 @@
 //! What a run found wrong, as findings: the place, the values that were looked at, and what to do.
 
-use onnx_diag::{Caps, Diagnostic, Locus, Policy, Quoted, Sink};
+use onnx_diag::{Caps, Clean, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Def, Model, Places, ValueId};
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, TypeKind};
@@ -76,7 +76,9 @@ fn spell(model: &Model, table: &Table, value: ValueId) -> String {
 }
 
 fn size(model: &Model, dim: Dim) -> String {
-    model.exprs().text(dim, model.names(), Dialect::Python).unwrap_or_else(|| "?".to_owned())
+    let text = model.exprs().text(dim, model.names(), Dialect::Python);
+    // A dimension variable of a file may have any name.
+    text.map_or_else(|| "?".to_owned(), |text| Clean(&text).to_string())
 }
 
 const fn kind(kind: &TypeKind) -> &'static str {
