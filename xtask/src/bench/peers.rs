@@ -75,7 +75,13 @@ fn prepare(options: &Options) -> Result<Run, String> {
     let python = crate::python::environment(&folder.join("venv"), PACKAGES)?;
     crate::workspace::run("cargo", &["build", "--profile", "dist", "-p", "onnx-benches", "--bins"])?;
     let (measure, memory) = (target.join("dist/measure"), target.join("dist/memory"));
-    let (quick, models) = (options.quick, options.models.clone());
+    let quick = options.quick;
+    // Programs are run in another folder.
+    let models = options
+        .models
+        .as_ref()
+        .map(|models| fs::canonicalize(models).map_err(|error| format!("{}: {error}", models.display())));
+    let models = models.transpose()?;
     Ok(Run { folder, python, measure, memory, quick, models, outcomes: Vec::new(), samples: Vec::new() })
 }
 
@@ -153,6 +159,8 @@ impl Run {
 
     fn peers(&self) -> Command {
         let mut command = keeping_memory(&self.python);
+        // Some of the packages leave files where they are run.
+        command.current_dir(&self.folder);
         command.arg(crate::workspace::root().join("xtask/src/bench/peers.py"));
         command
     }
