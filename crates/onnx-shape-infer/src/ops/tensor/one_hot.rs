@@ -1,7 +1,8 @@
 //! `OneHot`: for each index a vector of off values with one on value, along a new axis.
 //!
-//! Faults are a depth that is negative, more than one number or a matrix, values that are not a pair, indices without an axis, and an axis
-//! outside the output. A depth that is computed when the model runs is not looked at, as in the reference.
+//! Faults are a depth that is negative, not one number or a matrix, values that are not a pair, indices without an axis,
+//! and an axis outside the output. The number in a depth that is computed when the model runs is not looked at, as in the
+//! reference. No depth at all is refused, which the reference does not do: no run succeeds.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -36,8 +37,7 @@ fn one_hot(cx: &mut Cx<'_, '_>) -> Outcome {
 
 fn check(cx: &mut Cx<'_, '_>) -> Outcome {
     match cx.shape(1).as_deref() {
-        // The reference knows nothing of an output without a depth, and does not refuse it.
-        Ok([] | [Dim::Known(0 | 1)]) | Err(_) => {}
+        Ok([] | [Dim::Known(1)]) | Err(_) => {}
         Ok([Dim::Known(count)]) => {
             return Err(cx.fail(&SIZES_DIFFER, format_args!("there are {count} depths where 1 is needed")));
         }
