@@ -102,7 +102,7 @@ impl ValueFlags {
 pub struct Value {
     pub(crate) name: Symbol,
     pub(crate) def: Def,
-    pub(crate) uses: SmallVec<[Use; 1]>,
+    pub(crate) uses: SmallVec<[Use; 2]>,
     pub(crate) ty: Option<Arc<Type>>,
     pub(crate) constant: Option<Arc<Constant>>,
     pub(crate) extras: Option<Box<Extras>>,

@@ -86,7 +86,7 @@ impl Model {
     pub(crate) fn begin_node(&mut self, graph: GraphId) -> NodeId {
         let prev = self.graphs[graph].last;
         let order = self.order_at_end(prev);
-        let node = self.nodes.insert(Node {
+        let node = self.nodes.insert_with_key(|_| Node {
             op: Symbol::EMPTY,
             domain: Symbol::EMPTY,
             overload: Symbol::EMPTY,
@@ -131,7 +131,8 @@ impl Model {
     #[inline]
     pub(crate) fn load_output(&mut self, node: NodeId, name: Symbol) -> ValueId {
         let outputs = &mut self.nodes[node].outputs;
-        let value = self.values.insert(Value::new(name, Def::Output { node, index: outputs.len() as u32 }));
+        let index = outputs.len() as u32;
+        let value = self.values.insert_with_key(|_| Value::new(name, Def::Output { node, index }));
         outputs.push(Some(value));
         value
     }
