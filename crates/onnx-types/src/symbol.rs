@@ -193,14 +193,15 @@ impl Interner {
         }
     }
 
-    /// As [`intern_hashed`](Self::intern_hashed), for a name of ASCII characters only, which is not looked at again.
+    /// As [`intern_hashed`](Self::intern_hashed), for a name that is known to hold no bytes that are not UTF-8 in the form
+    /// of [`raw_text`](crate::raw_text), such as one of ASCII characters only. It is not looked at again.
     ///
     /// # Panics
     ///
     /// As [`intern`](Self::intern).
     #[inline]
-    pub fn intern_ascii(&mut self, name: &str, hash: NameHash) -> Symbol {
-        debug_assert!(name.is_ascii());
+    pub fn intern_plain(&mut self, name: &str, hash: NameHash) -> Symbol {
+        debug_assert!(!holds_raw_bytes(name));
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => symbol,
             Err(place) => self.add_plain(place, hash.0, name),

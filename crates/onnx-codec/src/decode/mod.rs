@@ -177,7 +177,7 @@ impl<'a> Cx<'a> {
     #[inline(never)]
     fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
         match reader.string(payload) {
-            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_hashed(text, hash)),
+            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_plain(text, hash)),
             Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
             Err(error) => {
                 let text = self.raw_text(payload, error)?;

@@ -4,12 +4,12 @@
 //! name that a node defines is new, so its place in the table of names is one that nothing has touched; looking at many
 //! such places at once is waiting for memory once.
 
-use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, Metadata, NodeDeviceConfiguration, NodeId, Origin};
+use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, NodeId, Origin};
 use onnx_proto::wire::{Field, Payload, Reader, Value, WireError};
 use onnx_types::{Limits, NameHash, Symbol};
 use smallvec::SmallVec;
 
-use super::{Cx, Form, Result, Step, extras, len, note};
+use super::{Cx, Result, Step, len, note};
 
 /// The numbers that a node's fields have.
 const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
@@ -83,6 +83,8 @@ struct Found<'a> {
     fields: Option<usize>,
     /// The number of its attributes.
     attributes: usize,
+    /// The number of its entries of metadata.
+    metadata: usize,
     /// Where the names end that stand before the attributes, whose values may be any bytes.
     names: usize,
 }
@@ -92,23 +94,20 @@ struct Found<'a> {
 struct Parts {
     node: LoadedNode,
     outputs: SmallVec<[Symbol; 4]>,
-    rare: Option<Box<Rare>>,
 }
 
-/// What few nodes have.
-#[derive(Default)]
-struct Rare {
-    form: Form,
-    doc: Symbol,
-    metadata: Metadata,
-    devices: Vec<NodeDeviceConfiguration>,
+impl Parts {
+    /// What few nodes have.
+    fn rare(&mut self) -> &mut Extras {
+        self.node.extras.get_or_insert_default()
+    }
 }
 
 impl<'a> Ahead<'a> {
     /// Looks at the fields of a node.
     fn look(&mut self, message: Payload<'a>, node: Result<Reader<'a>>, hash: impl Fn(&[u8]) -> NameHash) {
         let start = self.fields.len();
-        let mut found = Found { message, fields: None, attributes: 0, names: message.end() };
+        let mut found = Found { message, fields: None, attributes: 0, metadata: 0, names: message.end() };
         if let Ok(mut node) = node
             && self.plain_fields(&mut node, start, &mut found, hash)
         {
@@ -121,13 +120,6 @@ impl<'a> Ahead<'a> {
 
     /// Looks at all fields of a node; says whether they are plain.
     #[inline(always)]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            reason = "a message in memory has no more fields than bytes"
-        )
-    )]
     fn plain_fields(
         &mut self,
         node: &mut Reader<'a>,
@@ -139,18 +131,37 @@ impl<'a> Ahead<'a> {
             if !KNOWN.contains(&number) {
                 return false;
             }
-            let is_name = matches!(number, 1..=4 | 6..=8);
-            let hash = if is_name { hash(&content) } else { NameHash::default() };
-            if number == 5 {
-                if found.attributes == 0 {
-                    let before = self.fields.get(start..).and_then(|fields| fields.last());
-                    found.names = before.map_or(found.message.offset(), |field| field.content.end());
-                }
-                found.attributes += 1;
+            let mut field = Seen { number, hash: NameHash::default(), content };
+            if matches!(number, 1..=4 | 6..=8) {
+                field.hash = hash(&content);
+            } else {
+                self.count_message(number, start, found);
             }
-            self.fields.push(Seen { number, hash, content });
+            self.fields.push(field);
         }
         node.remaining() == 0
+    }
+
+    /// Counts a field that holds a message.
+    #[inline(never)]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a message in memory has no more fields than bytes"
+        )
+    )]
+    fn count_message(&self, number: u32, start: usize, found: &mut Found<'a>) {
+        if number == 9 {
+            found.metadata += 1;
+        }
+        if number == 5 {
+            if found.attributes == 0 {
+                let before = self.fields.get(start..).and_then(|fields| fields.last());
+                found.names = before.map_or(found.message.offset(), |field| field.content.end());
+            }
+            found.attributes += 1;
+        }
     }
 }
 
@@ -269,6 +280,9 @@ impl<'a> Cx<'a> {
             // A list that grows takes room for four at once.
             parts.node.attributes.reserve_exact(found.attributes);
         }
+        if found.metadata > 0 {
+            parts.rare().metadata.reserve_exact(found.metadata);
+        }
         for &field in fields {
             self.node_field(&reader, field, text, &mut parts, place)?;
         }
@@ -293,7 +307,7 @@ impl<'a> Cx<'a> {
                     let hash = self.model.names().hash(&content);
                     self.node_field(&fields, Seen { number, hash, content }, None, &mut parts, place)?;
                 }
-                _ => self.keep(&mut parts.rare.get_or_insert_default().form.unknown, &field, known),
+                _ => self.keep(&mut parts.rare().unknown, &field, known),
             }
         }
         self.finish_node(parts, offset, place.node);
@@ -314,7 +328,7 @@ impl<'a> Cx<'a> {
         }
         let name = match text.and_then(|text| text.get(content)) {
             // Names that stand for other bytes are not ASCII, so this one is not among them.
-            Some(text) => self.model.names_mut().intern_ascii(text, hash),
+            Some(text) => self.model.names_mut().intern_plain(text, hash),
             None => self.hashed_name(reader, content, hash)?,
         };
         match number {
@@ -322,7 +336,7 @@ impl<'a> Cx<'a> {
             2 => parts.outputs.push(name),
             3 => parts.node.name = name,
             4 => parts.node.op = name,
-            6 => parts.rare.get_or_insert_default().doc = name,
+            6 => parts.rare().doc = name,
             7 => parts.node.domain = name,
             _ => parts.node.overload = name,
         }
@@ -347,17 +361,17 @@ impl<'a> Cx<'a> {
                 let attribute = self.node_attribute(reader, content, &parts.node, index)?;
                 parts.node.attributes.push(attribute);
             }
-            9 => parts.rare.get_or_insert_default().metadata.push(self.metadata(reader, content)?),
-            _ => parts.rare.get_or_insert_default().devices.push(self.node_devices(reader, content)?),
+            9 => parts.rare().metadata.push(self.metadata(reader, content)?),
+            _ => parts.rare().device_configurations.push(self.node_devices(reader, content)?),
         }
         Ok(())
     }
 
     #[inline]
     fn finish_node(&mut self, parts: Parts, offset: usize, node: NodeId) {
-        let Parts { node: mut loaded, outputs, rare } = parts;
-        if let Some(rare) = rare {
-            loaded.extras = rare.into_extras();
+        let Parts { node: mut loaded, outputs } = parts;
+        if loaded.extras.as_ref().is_some_and(|extras| extras.is_empty()) {
+            loaded.extras = None;
         }
         self.loader.finish_node(&mut self.model, node, loaded, &outputs);
         if !self.options.no_offsets {
@@ -378,18 +392,6 @@ impl<'a> Cx<'a> {
             .map_err(|error| error.in_item("attribute", node.attributes.len()))?;
         self.steps.pop();
         Ok(attribute)
-    }
-}
-
-impl Rare {
-    fn into_extras(self) -> Option<Box<Extras>> {
-        let Self { form, doc, metadata, devices } = self;
-        if devices.is_empty() {
-            return extras(doc, metadata, form);
-        }
-        let mut rare = extras(doc, metadata, form).unwrap_or_default();
-        rare.device_configurations = devices;
-        Some(rare)
     }
 }
 

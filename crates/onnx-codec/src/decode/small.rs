@@ -21,6 +21,13 @@ impl<'a> Cx<'a> {
     fn pair(&self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Pair<'a>> {
         let minimal = self.input.non_minimal();
         let mut fields = reader.message(payload)?;
+        // Nearly all are written in this way.
+        let mut plain = fields.clone();
+        if let (Some((1, key)), Some((2, value))) = (plain.next_plain(), plain.next_plain())
+            && plain.remaining() == 0
+        {
+            return Ok(Pair { key: Some(key), value: Some(value), canonical: true });
+        }
         let (mut key, mut value, mut canonical) = (None, None, true);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
