@@ -175,6 +175,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// The byte that comes next, without skipping anything.
+    pub(crate) fn here(&self) -> Option<u8> {
+        self.byte(self.mark.at)
+    }
+
     /// The byte right after the current one, without skipping anything.
     pub(crate) fn second(&self) -> Option<u8> {
         self.byte(self.mark.at.saturating_add(1))

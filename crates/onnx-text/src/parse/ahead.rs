@@ -16,7 +16,7 @@
     )
 )]
 
-use onnx_ir::{GraphId, LoadedNode, Model};
+use onnx_ir::{GraphId, LoadedNode};
 use onnx_types::{Interner, NameHash, Symbol};
 use smallvec::SmallVec;
 
@@ -39,8 +39,8 @@ pub(super) struct SeenName<'a> {
     pub(super) hash: NameHash,
 }
 
-/// A node that was found. It is plain if it has nothing but a label perhaps, outputs, an operator of the default domain,
-/// and inputs, all with names that the text spells without escapes.
+/// A node that was found. It is plain if it has nothing but a label perhaps, outputs, an operator, with its domain
+/// perhaps, and inputs, all with names that the text spells without escapes.
 #[derive(Clone, Copy, Debug)]
 struct SeenNode {
     /// Where it begins.
@@ -53,6 +53,7 @@ struct SeenNode {
     outputs: usize,
     inputs: usize,
     has_label: bool,
+    has_domain: bool,
     is_plain: bool,
 }
 
@@ -91,7 +92,8 @@ impl<'a> Ahead<'a> {
         let skipped = ahead.iter().position(|node| node.at >= at)?;
         let node = *ahead.get(skipped).filter(|node| node.at == at)?;
         self.nodes_passed += skipped + 1;
-        let count = usize::from(node.has_label) + node.outputs + 1 + node.inputs;
+        let count =
+            usize::from(node.has_label) + node.outputs + usize::from(node.has_domain) + 1 + node.inputs;
         self.passed = node.names + count;
         Some((node, self.names.get(node.names..self.passed)?))
     }
@@ -137,27 +139,25 @@ impl Parser<'_> {
         }
         let Self { ahead, model, loader, plain: Some(text), .. } = self else { return false };
         let Some((node, names)) = ahead.node_at(mark.at) else { return false };
-        let mut names = names.iter();
-        // What has escapes or is empty was not found.
-        let mut next = |model: &mut Model| {
-            let name = names.next()?;
-            let content = text.get(name.start..name.start + name.content.len())?;
-            Some(model.names_mut().intern_hashed(content, name.hash))
-        };
+        let mut symbols: SmallVec<[Symbol; 8]> = SmallVec::new();
+        for name in names {
+            // What has escapes or is empty was not found.
+            let Some(content) = text.get(name.start..name.start + name.content.len()) else { return false };
+            symbols.push(model.names_mut().intern_plain(content, name.hash));
+        }
+        let mut rest = symbols.as_slice();
+        let mut next = |count: usize| rest.split_off(..count).unwrap_or_default();
+        let first = |name: &[Symbol]| name.first().copied().unwrap_or_default();
+        let name = first(next(usize::from(node.has_label)));
+        let outputs = next(node.outputs);
+        let domain = first(next(usize::from(node.has_domain)));
+        let op = first(next(1));
+        let loaded = LoadedNode { op, domain, name, ..LoadedNode::default() };
         let id = loader.begin_node(model, graph);
-        let mut loaded = LoadedNode::default();
-        if node.has_label {
-            loaded.name = next(model).unwrap_or_default();
-        }
-        let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
-        for _ in 0..node.outputs {
-            outputs.extend(next(model));
-        }
-        loaded.op = next(model).unwrap_or_default();
-        while let Some(input) = next(model) {
+        for &input in rest {
             loader.operand(model, graph, id, input);
         }
-        loader.finish_node(model, id, loaded, &outputs);
+        loader.finish_node(model, id, loaded, outputs);
         self.lex.rewind(Mark { at: node.end });
         if !self.no_positions {
             let origin = self.origin(mark);
@@ -182,6 +182,10 @@ fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option
     is_plain &= are_plain;
     lexer.eat(b'=').then_some(())?;
     is_plain &= names.next(lexer)? && names.found.last().is_some_and(|op| op.start == op.at);
+    let has_domain = is_plain && lexer.here() == Some(b'.');
+    if has_domain {
+        names.behind_domain(lexer)?;
+    }
     if lexer.peek()? == b'<' {
         skip_attributes(lexer)?;
         is_plain = false;
@@ -195,7 +199,16 @@ fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option
     }
     lexer.eat(b')').then_some(())?;
     is_plain &= !matches!(lexer.peek(), Some(b'<' | b'@'));
-    Some(SeenNode { at, end: lexer.mark().at, names: first, outputs, inputs, has_label, is_plain })
+    Some(SeenNode {
+        at,
+        end: lexer.mark().at,
+        names: first,
+        outputs,
+        inputs,
+        has_label,
+        has_domain,
+        is_plain,
+    })
 }
 
 /// Where names go that are found.
@@ -229,6 +242,30 @@ impl<'a> Names<'a, '_> {
         let (start, end) = (at + usize::from(is_quoted), lexer.mark().at);
         self.found.push(SeenName { at, start, end, content, hash: self.table.hash(content) });
         Some(true)
+    }
+}
+
+impl<'a> Names<'a, '_> {
+    /// Finds the operator whose first word was found and a dot comes next: that word and those up to the last dot are the
+    /// domain.
+    fn behind_domain(&mut self, lexer: &mut Lexer<'a>) -> Option<()> {
+        let start = self.found.pop()?.start;
+        loop {
+            let end = lexer.mark().at;
+            lexer.bump();
+            let word = lexer.word_here()?;
+            lexer.skip(word.len());
+            if lexer.here() != Some(b'.') {
+                self.push(start, end, lexer.slice(start, end));
+                self.push(end + 1, lexer.mark().at, word);
+                return Some(());
+            }
+        }
+    }
+
+    /// Adds a name without quotes.
+    fn push(&mut self, start: usize, end: usize, content: &'a [u8]) {
+        self.found.push(SeenName { at: start, start, end, content, hash: self.table.hash(content) });
     }
 }
 

@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
     #[inline]
     fn intern_hashed(&mut self, name: &[u8], hash: NameHash) -> Symbol {
         match self.plain_text(name) {
-            Some(text) => self.model.names_mut().intern_hashed(text, hash),
+            Some(text) => self.model.names_mut().intern_plain(text, hash),
             None => self.model.intern(&from_bytes(name)),
         }
     }
