@@ -331,6 +331,52 @@ fn nodes_know_their_place() {
 }
 
 #[test]
+fn domains_may_be_spelled_in_many_ways() {
+    let text = "g (x) => (y) {
+        a = one.Op (x)
+        [n] b = one.two.Op (a, x)
+        c = one . two. Op (b)
+        d = .Op (c)
+        e = one.two .Op <k = 1> (d)
+        f = one.two.Op <k = 1> (e)
+        h = one.two.Op:o (f)
+        i = \"one.two\".\"Op\" (h)
+        j = one. # a word
+            Op (i)
+        y = Op (j)
+    }";
+    let model = parse_graph(text, &ParseOptions::default()).unwrap();
+    let operators: Vec<_> = model
+        .nodes(model.main_graph())
+        .map(|node| {
+            let node = model.node(node);
+            [node.domain(), node.op(), node.overload()].map(|name| model.names()[name].to_owned()).join("|")
+        })
+        .collect();
+    let expected = [
+        "one|Op|",
+        "one.two|Op|",
+        "one.two|Op|",
+        "|Op|",
+        "one.two|Op|",
+        "one.two|Op|",
+        "one.two|Op|o",
+        "one.two|Op|",
+        "one|Op|",
+        "|Op|",
+    ];
+    assert_eq!(operators, expected);
+    let inputs: Vec<_> = model
+        .nodes(model.main_graph())
+        .map(|node| {
+            model.node(node).inputs().flatten().map(|input| &model.names()[model.value(input).name()])
+        })
+        .map(|names| names.collect::<Vec<_>>().join(","))
+        .collect();
+    assert_eq!(inputs.join(" "), "x a,x b c d e f h i j");
+}
+
+#[test]
 fn people_see_less() {
     let values = vec!["1"; 100].join(", ");
     let text = format!(
