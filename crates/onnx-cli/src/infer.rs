@@ -281,7 +281,7 @@ fn elem(inference: &Inference, value: ValueId) -> &'static str {
 fn name(model: &mut Model) {
     for (symbol, text) in name_sizes(model) {
         let key = format!("{METADATA_PREFIX}{}", model.str(symbol));
-        let entry = MetadataEntry::new(model.intern(&key), model.intern(&text));
+        let entry = MetadataEntry::new(model.intern(&key), text);
         model.info_mut().metadata.push(entry);
     }
 }

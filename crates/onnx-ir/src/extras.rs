@@ -1,7 +1,7 @@
 //! What messages carry besides their meaning: documentation, metadata, fields nobody knows.
 
 use bytes::Bytes;
-use onnx_types::{FieldMask, Symbol, UnknownFields};
+use onnx_types::{FieldMask, Symbol, Text, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::entity::ValueId;
@@ -15,20 +15,22 @@ pub type Source = Option<Box<Bytes>>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MetadataEntry {
     key: Symbol,
-    value: Symbol,
+    /// Keys are few; values are long and each is another one, and hardly anybody compares them. So they are no symbols,
+    /// and one that was read stands where the file has it.
+    value: Text,
     source: Source,
 }
 
 impl MetadataEntry {
     /// The entry `key: value`.
     #[must_use]
-    pub const fn new(key: Symbol, value: Symbol) -> Self {
-        Self { key, value, source: None }
+    pub fn new(key: Symbol, value: impl Into<Text>) -> Self {
+        Self { key, value: value.into(), source: None }
     }
 
     /// The entry as a file wrote it, where that is not the usual form.
     #[must_use]
-    pub const fn with_source(key: Symbol, value: Symbol, source: Source) -> Self {
+    pub const fn with_source(key: Symbol, value: Text, source: Source) -> Self {
         Self { key, value, source }
     }
 
@@ -40,13 +42,13 @@ impl MetadataEntry {
 
     /// The value.
     #[must_use]
-    pub const fn value(&self) -> Symbol {
-        self.value
+    pub const fn value(&self) -> &Text {
+        &self.value
     }
 
     /// Changes the value.
-    pub fn set_value(&mut self, value: Symbol) {
-        self.value = value;
+    pub fn set_value(&mut self, value: impl Into<Text>) {
+        self.value = value.into();
         self.source = None;
     }
 
@@ -62,12 +64,12 @@ pub type Metadata = Vec<MetadataEntry>;
 
 /// Finds the value of a key: the last entry wins, as in a protobuf map.
 #[must_use]
-pub fn metadata_value(metadata: &[MetadataEntry], key: Symbol) -> Option<Symbol> {
-    metadata.iter().rev().find(|entry| entry.key == key).map(|entry| entry.value)
+pub fn metadata_value(metadata: &[MetadataEntry], key: Symbol) -> Option<&Text> {
+    metadata.iter().rev().find(|entry| entry.key == key).map(|entry| &entry.value)
 }
 
 /// Sets the value of a key, adding the entry at the end when there is none.
-pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: Symbol) {
+pub fn set_metadata(metadata: &mut Metadata, key: Symbol, value: impl Into<Text>) {
     match metadata.iter_mut().rev().find(|entry| entry.key == key) {
         Some(entry) => entry.set_value(value),
         None => metadata.push(MetadataEntry::new(key, value)),

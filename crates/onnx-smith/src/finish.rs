@@ -189,7 +189,8 @@ impl Smith<'_> {
         (info.producer_name, info.producer_version, info.domain) = (producer, version, namespace);
         (info.doc, info.model_version) = (doc, model_version);
         let key = self.model.intern("key");
-        let entry = MetadataEntry::new(key, text(self));
+        let value = self.choices.pick(&TEXTS).unwrap_or_default();
+        let entry = MetadataEntry::new(key, value);
         self.model.info_mut().metadata.push(entry.clone());
         // Graphs, nodes, values and functions have metadata since version 10 of the format.
         let has_metadata = self.ir_version() >= 10;

@@ -5,6 +5,8 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 
+use crate::raw_text::holds_raw_bytes;
+
 /// UTF-8 text over shared [`Bytes`]: cloning it copies no characters.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Text(Bytes);
@@ -26,11 +28,20 @@ impl Text {
         Ok(Self(bytes))
     }
 
+    /// The text that `bytes` hold, if they are UTF-8 and the text is held as it is: see [`raw_text`](crate::raw_text).
+    #[must_use]
+    pub fn from_plain(bytes: Bytes) -> Option<Self> {
+        // Nearly all texts are ASCII, which is quickly seen and says both.
+        let is_plain =
+            bytes.is_ascii() || std::str::from_utf8(&bytes).is_ok_and(|text| !holds_raw_bytes(text));
+        is_plain.then_some(Self(bytes))
+    }
+
     /// The text as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // The constructors checked the bytes; the crate forbids unsafe code, so they are checked once more here. Texts of
-        // this type are the rare ones (tensor names, external data entries), so the cost does not show.
+        // this type are the ones that few look at (metadata, tensor names, external data entries), so the cost does not show.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 

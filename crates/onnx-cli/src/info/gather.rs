@@ -34,7 +34,7 @@ pub(super) fn gather(loaded: &Loaded) -> Facts {
         metadata: info
             .metadata
             .iter()
-            .map(|entry| Property { key: text(entry.key()), value: text(entry.value()) })
+            .map(|entry| Property { key: text(entry.key()), value: entry.value().to_string() })
             .collect(),
         graph: graphs(model),
         inputs: main.inputs().iter().map(|&value| port(model, value, None)).collect(),

@@ -105,6 +105,7 @@ impl Parts {
 
 impl<'a> Ahead<'a> {
     /// Looks at the fields of a node.
+    #[inline]
     fn look(&mut self, message: Payload<'a>, node: Result<Reader<'a>>, hash: impl Fn(&[u8]) -> NameHash) {
         let start = self.fields.len();
         let mut found = Found { message, fields: None, attributes: 0, metadata: 0, names: message.end() };

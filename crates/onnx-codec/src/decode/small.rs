@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
 use onnx_proto::wire::{Payload, Reader};
-use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
+use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
 use onnx_types::{Symbol, Text};
 
@@ -54,7 +54,7 @@ impl<'a> Cx<'a> {
     pub(super) fn metadata(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<MetadataEntry> {
         let pair = self.pair(reader, payload)?;
         let key = self.optional_name(reader, pair.key)?;
-        let value = self.optional_name(reader, pair.value)?;
+        let value = self.optional_text(reader, pair.value)?;
         let source = (!pair.canonical).then(|| Box::new(reader.share(payload)));
         Ok(MetadataEntry::with_source(key, value, source))
     }
@@ -78,9 +78,13 @@ impl<'a> Cx<'a> {
 
     /// A string field as text of its own.
     pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
+        if payload.len() as u64 <= self.options.limits.string_bytes
+            && let Some(text) = Text::from_plain(reader.share(payload))
+        {
+            return Ok(text);
+        }
         match reader.string(payload) {
-            Ok(text) if holds_raw_bytes(text) => Ok(Text::from(&*from_bytes(text.as_bytes()))),
-            Ok(_) => Ok(Text::from_utf8(reader.share(payload)).unwrap_or_default()),
+            Ok(text) => Ok(Text::from(&*from_bytes(text.as_bytes()))),
             Err(error) => self.raw_text(payload, error).map(Text::from),
         }
     }

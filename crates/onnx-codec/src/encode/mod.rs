@@ -13,10 +13,12 @@ mod operator_set;
 mod tensor;
 mod ty;
 
+use std::borrow::Cow;
+
 use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
 use onnx_proto::wire::{Segments, Writer};
 use onnx_types::raw_text::to_bytes;
-use onnx_types::{FieldMask, Limits, Symbol, UnknownField};
+use onnx_types::{FieldMask, Limits, Symbol, Text, UnknownField};
 
 use crate::error::EncodeError;
 
@@ -176,7 +178,7 @@ impl<'m> Cx<'m> {
                 Some(source) => writer.bytes(number, source),
                 None => writer.message(number, |writer| {
                     self.put(writer, 1, self.str(entry.key()));
-                    self.put(writer, 2, self.str(entry.value()));
+                    writer.slice(2, &text_bytes(entry.value()));
                 }),
             }
         }
@@ -190,6 +192,13 @@ impl<'m> Cx<'m> {
         }
         Ok(depth)
     }
+}
+
+/// The bytes that a text of its own is written with; those that a file did not hold as UTF-8 are written back.
+fn text_bytes(text: &Text) -> Cow<'_, [u8]> {
+    let bytes = text.as_bytes();
+    // Nearly all texts are ASCII, and then they are not looked at as text again.
+    if bytes.is_ascii() { Cow::Borrowed(bytes) } else { to_bytes(text) }
 }
 
 /// Writes a number that is left out when it is 0, unless the file had it.

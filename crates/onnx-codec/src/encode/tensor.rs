@@ -5,7 +5,7 @@ use onnx_proto::wire::Writer;
 use onnx_types::raw_text::to_bytes;
 use onnx_types::tensor::{NoData, Payload, Tensor, TensorLayout, TensorMetadata, Varints};
 
-use super::{Cx, Result, Window, ints, merged};
+use super::{Cx, Result, Window, ints, merged, text_bytes};
 use crate::error::EncodeError;
 
 impl Cx<'_> {
@@ -152,8 +152,8 @@ fn metadata(writer: &mut Writer, number: u32, entries: &[TensorMetadata]) {
         match &entry.source {
             Some(source) => writer.bytes(number, source),
             None => writer.message(number, |writer| {
-                writer.slice(1, &to_bytes(&entry.key));
-                writer.slice(2, &to_bytes(&entry.value));
+                writer.slice(1, &text_bytes(&entry.key));
+                writer.slice(2, &text_bytes(&entry.value));
             }),
         }
     }

@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
         self.list(|parser| {
             let key = parser.text("a string")?;
             parser.expect(b':')?;
-            let value = parser.text("a string")?;
+            let value = parser.owned_text()?;
             let source = parser.source()?.map(Box::new);
             metadata.push(MetadataEntry::with_source(key, value, source));
             Ok(())

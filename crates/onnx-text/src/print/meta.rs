@@ -72,7 +72,7 @@ impl Printer<'_> {
         self.list('[', ']', metadata, |printer, entry| {
             printer.string(printer.str(entry.key()));
             printer.out.push_str(": ");
-            printer.string(printer.str(entry.value()));
+            printer.string(entry.value());
             printer.source(entry.source());
         });
     }

@@ -52,7 +52,7 @@ mod tests {
     fn model(m: &mut Builder, version: i64) {
         m.model.info_mut().ir_version = version;
         let (graph, key) = (m.graph(), m.model.intern("key"));
-        m.model.graph_mut(graph).metadata.push(MetadataEntry::new(key, key));
+        m.model.graph_mut(graph).metadata.push(MetadataEntry::new(key, "value"));
     }
 
     #[test]

@@ -55,7 +55,7 @@ mod tests {
             let [writer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
             m.model.info_mut().producer_name = writer;
             m.model.info_mut().domain = domain;
-            let entries = keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), writer)).collect();
+            let entries = keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect();
             m.model.info_mut().metadata = entries;
         };
         let options = CheckOptions { recommendations: true, ..CheckOptions::default() };

@@ -45,8 +45,7 @@ mod tests {
     use crate::testing::{Builder, check_model};
 
     fn entries(m: &mut Builder, keys: &[&str]) -> Vec<MetadataEntry> {
-        let value = m.model.intern("value");
-        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), value)).collect()
+        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect()
     }
 
     #[test]

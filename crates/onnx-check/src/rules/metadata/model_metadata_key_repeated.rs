@@ -40,7 +40,7 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let metadata = &mut model.info_mut().metadata;
     let before = metadata.len();
     let mut met = BTreeSet::new();
-    metadata.retain(|entry| met.insert((entry.key(), entry.value())));
+    metadata.retain(|entry| met.insert((entry.key(), entry.value().clone())));
     match before - metadata.len() {
         0 => Vec::new(),
         count => vec![format!("dropped entries of `metadata_props` that repeat others ({count})")],
@@ -54,8 +54,7 @@ mod tests {
     use crate::testing::{Builder, check_model};
 
     fn entries(m: &mut Builder, keys: &[&str]) -> Vec<MetadataEntry> {
-        let value = m.model.intern("value");
-        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), value)).collect()
+        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect()
     }
 
     #[test]
