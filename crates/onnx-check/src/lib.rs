@@ -52,6 +52,7 @@
 //! It infers no types and shapes and opens no file: of external data it sees what [`CheckOptions::external`] shows it. Whether bytes can be read at all is for the decoder to say, and
 //! whether an edited model's arenas fit together for [`Model::verify`]: `check` relies on it.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod callee;
 mod calls;

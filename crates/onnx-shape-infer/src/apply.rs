@@ -158,7 +158,7 @@ impl Merge<'_> {
                 let tensor = TensorType { elem: ty.elem(), shape: Some(shape) };
                 let ty = Type { kind: TypeKind::Tensor(tensor), denotation: ty.denotation, source: None };
                 model.set_type(value, Some(ty));
-                applied.changed += 1;
+                applied.changed = applied.changed.saturating_add(1);
             }
         }
     }
@@ -166,7 +166,7 @@ impl Merge<'_> {
     fn value(&mut self, model: &mut Model, value: ValueId, applied: &mut Applied) {
         let Some(inferred) = self.inferred(model, value) else { return };
         let Some(declared) = model.value(value).shared_ty() else {
-            applied.added += 1;
+            applied.added = applied.added.saturating_add(1);
             model.set_type(value, Some(inferred));
             return;
         };
@@ -175,7 +175,7 @@ impl Merge<'_> {
         }
         let merged = self.merge(declared, &inferred, MAX_NESTING);
         if merged != **declared {
-            applied.changed += 1;
+            applied.changed = applied.changed.saturating_add(1);
             model.set_type(value, Some(merged));
         }
     }

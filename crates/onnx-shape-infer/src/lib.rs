@@ -72,6 +72,7 @@
 //! It checks no more of a model than it needs: `onnx-check` does. It runs nothing, reads no weights but small ones, and
 //! opens no file; external data it sees through [`Options::data`].
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod apply;
 mod bind;

@@ -90,6 +90,10 @@ pub(crate) static TABLE: [Entry; COUNT] = fold(ops::GROUPS);
 
 /// Lays the rows out by schema. An unknown version, rows that are out of order, and an operator that stands twice do not
 /// compile.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn fold(groups: &[&[OpRules]]) -> [Entry; COUNT] {
     let mut table = [Entry { infer: None, values: None, sets_values: false }; COUNT];
     let mut group = 0;
@@ -106,6 +110,10 @@ const fn fold(groups: &[&[OpRules]]) -> [Entry; COUNT] {
 }
 
 #[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn lay(table: &mut [Entry; COUNT], rules: &OpRules) {
     let schemas = versions(rules.domain, rules.op);
     if schemas.is_empty() {
@@ -133,6 +141,10 @@ const fn lay(table: &mut [Entry; COUNT], rules: &OpRules) {
     check_rows(rules.values, schemas);
 }
 
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn row_for(rows: &'static [Row], version: i64) -> Option<&'static Row> {
     let mut found = None;
     let mut at = 0;
@@ -146,6 +158,10 @@ const fn row_for(rows: &'static [Row], version: i64) -> Option<&'static Row> {
 }
 
 #[expect(clippy::panic, reason = "it is evaluated by the compiler")]
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn check_rows(rows: &[Row], schemas: &[onnx_schema::Schema]) {
     let mut at = 0;
     while at < rows.len() {

@@ -88,7 +88,11 @@ impl Table {
 
     fn at(&self, span: Span) -> Option<&[Dim]> {
         let start = span.start as usize;
-        if span.rank == Span::NO_RANK { None } else { self.dims.get(start..start + span.rank as usize) }
+        if span.rank == Span::NO_RANK {
+            None
+        } else {
+            self.dims.get(start..start.checked_add(span.rank as usize)?)
+        }
     }
 
     /// The type that is not a dense tensor.

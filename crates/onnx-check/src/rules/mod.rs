@@ -111,6 +111,10 @@ pub static RULES: [&Rule; COUNT] = {
 };
 
 /// Copies the rules of a unit behind those that are there already and returns the next free position.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn fill<F>(rules: &mut [&'static Rule; COUNT], mut at: usize, entries: &[Entry<F>]) -> usize {
     let mut next = 0;
     while next < entries.len() {
@@ -122,6 +126,10 @@ const fn fill<F>(rules: &mut [&'static Rule; COUNT], mut at: usize, entries: &[E
 }
 
 /// Sorts by code; it runs at compile time, where the library's sort cannot.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")
+)]
 const fn sort(rules: &mut [&'static Rule; COUNT]) {
     let mut sorted = 1;
     while sorted < COUNT {

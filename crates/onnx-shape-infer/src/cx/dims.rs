@@ -132,7 +132,7 @@ impl Cx<'_, '_> {
     /// With a finding when two numbers do not fit.
     pub fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Outcome<Dims> {
         let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-        let (leading, rest) = long.split_at(long.len() - short.len());
+        let (leading, rest) = long.split_at(long.len().saturating_sub(short.len()));
         let mut dims = Dims::from_slice(leading);
         for (&left, &right) in rest.iter().zip(short) {
             dims.push(self.broadcast_dim(left, right)?);

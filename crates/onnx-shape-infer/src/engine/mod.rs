@@ -121,7 +121,7 @@ impl<'m> Engine<'m> {
         {
             match frame.next(self.state.model, &self.state.table) {
                 Some(node) if self.left > 0 => {
-                    self.left -= 1;
+                    self.left = self.left.saturating_sub(1);
                     self.visit(node);
                 }
                 Some(_) => self.give_up(depth),

@@ -6,6 +6,8 @@
 //! followed as long as it is exact: `f32` has all integers up to 2²⁴, and fractions by a power of two where they fit; that
 //! symbolic sizes stay below is assumed with a guard, too.
 
+use std::ops::RangeInclusive;
+
 use onnx_types::expr::Dialect;
 use onnx_types::{Dim, ElemType};
 
@@ -160,7 +162,7 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
         return match value {
             Elem::Int(Dim::Known(number)) if (lo..=hi).contains(&number) => value,
             Elem::Int(Dim::Known(_)) => Elem::Unknown,
-            Elem::Int(dim) => in_range(cx, dim, lo, hi).map_or(Elem::Unknown, Elem::Int),
+            Elem::Int(dim) => in_range(cx, dim, lo..=hi).map_or(Elem::Unknown, Elem::Int),
             _ => Elem::Unknown,
         };
     };
@@ -178,13 +180,13 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
             }
         }
         Elem::Unknown => Elem::Unknown,
-        Elem::Int(dim) => in_range(cx, dim, -limit, limit).map_or(Elem::Unknown, Elem::Int),
-        Elem::Dyadic(dim, shift) => match in_range(cx, dim, -limit, limit) {
+        Elem::Int(dim) => in_range(cx, dim, up_to(limit)).map_or(Elem::Unknown, Elem::Int),
+        Elem::Dyadic(dim, shift) => match in_range(cx, dim, up_to(limit)) {
             Some(dim) => Elem::Dyadic(dim, shift),
             None => Elem::Unknown,
         },
         // A quarter of the exact range, so that no quotient is rounded to an integer that it is not.
-        Elem::Quotient(dim, by) if by <= limit / 4 => match in_range(cx, dim, -limit / 4, limit / 4) {
+        Elem::Quotient(dim, by) if by <= limit / 4 => match in_range(cx, dim, up_to(limit / 4)) {
             Some(dim) => Elem::Quotient(dim, by),
             None => Elem::Unknown,
         },
@@ -192,10 +194,16 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
     }
 }
 
+/// The numbers whose absolute value is no larger.
+const fn up_to(limit: i64) -> RangeInclusive<i64> {
+    limit.saturating_neg()..=limit
+}
+
 /// The dimension, with a guard that it is in a range where that is not proved. Narrow ranges are not assumed: sizes leave
 /// them.
-fn in_range(cx: &mut Cx<'_, '_>, dim: Dim, lo: i64, hi: i64) -> Option<Dim> {
+fn in_range(cx: &mut Cx<'_, '_>, dim: Dim, range: RangeInclusive<i64>) -> Option<Dim> {
     const NARROW: i64 = 1 << 16;
+    let (lo, hi) = range.into_inner();
     let (low, high) = (Dim::Known(lo), Dim::Known(hi));
     // 64 bits are never left by sizes that fit into memory; beyond the rest is not thought of.
     let is_above = lo == i64::MIN || cx.dims_le(low, dim) == Some(true);
@@ -301,7 +309,7 @@ pub(crate) fn over(cx: &mut Cx<'_, '_>, dim: Dim, shift: u32) -> Elem {
     let mut dim = dim;
     while shift > 0 && cx.dims().divides(2, dim) {
         dim = cx.dims().floor_div(dim, Dim::Known(2));
-        shift -= 1;
+        shift = shift.saturating_sub(1);
     }
     if shift == 0 { Elem::int(dim) } else { Elem::Dyadic(dim, shift) }
 }
@@ -315,11 +323,11 @@ fn floats(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
     let (Some((left, p)), Some((right, q))) = (dyadic(a), dyadic(b)) else { return Elem::Unknown };
     if op == Op::Mul {
         let product = cx.dims().mul(left, right);
-        return over(cx, product, p + q);
+        return over(cx, product, p.saturating_add(q));
     }
     let shift = p.max(q);
-    let left = cx.dims().mul(left, Dim::Known(1 << (shift - p)));
-    let right = cx.dims().mul(right, Dim::Known(1 << (shift - q)));
+    let left = cx.dims().mul(left, Dim::Known(1 << shift.saturating_sub(p)));
+    let right = cx.dims().mul(right, Dim::Known(1 << shift.saturating_sub(q)));
     let joined = match op {
         Op::Add => cx.dims().add(left, right),
         Op::Sub => cx.dims().sub(left, right),
@@ -338,7 +346,7 @@ fn divide(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
     let twos = by.trailing_zeros();
     let odd = by >> twos;
     let scaled = cx.dims().mul(left, Dim::Known(1 << q));
-    let shift = p + twos;
+    let shift = p.saturating_add(twos);
     if odd == 1 {
         return over(cx, scaled, shift);
     }

@@ -53,7 +53,8 @@ pub(crate) fn zip(
     }
     let sizes: Option<Vec<usize>> = out.iter().map(|dim| usize::try_from(dim.known()?).ok()).collect();
     let sizes = sizes.ok_or(Stop::Unknown)?;
-    let total: usize = sizes.iter().product();
+    let total = sizes.iter().try_fold(1_usize, |total, &size| total.checked_mul(size));
+    let total = total.filter(|&total| total <= cx.content_limit()).ok_or(Stop::Unknown)?;
     let mut elems = Vec::with_capacity(total);
     let mut joined = Vec::with_capacity(sources.len());
     for linear in 0..total {
@@ -62,8 +63,10 @@ pub(crate) fn zip(
             let mut rest = linear;
             let mut at = 0;
             for (&size, &stride) in sizes.iter().zip(strides).rev() {
-                at += rest % size * stride;
-                rest /= size;
+                // No size is 0 where there is an element, and the position is that of an element.
+                let (above, index) = (rest.checked_div(size), rest.checked_rem(size));
+                at = index.unwrap_or_default().saturating_mul(stride).saturating_add(at);
+                rest = above.unwrap_or_default();
             }
             joined.push(content.as_ref().and_then(|content| content.get(at)).copied().unwrap_or_default());
         }

@@ -62,7 +62,7 @@ fn same_denominator(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Option<(Dim, Dim)>
     };
     let ((a, p), (b, q)) = (parts(a)?, parts(b)?);
     let shift = p.max(q);
-    let scale = |power: u32| Dim::Known(1_i64.checked_shl(shift - power).unwrap_or(0));
+    let scale = |power: u32| Dim::Known(1_i64.checked_shl(shift.saturating_sub(power)).unwrap_or(0));
     Some((cx.dims().mul(a, scale(p)), cx.dims().mul(b, scale(q))))
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn offset(sizes: &[usize], at: &[usize]) -> Option<usize> {
 /// Steps to the next coordinates in row-major order. Says no behind the last ones.
 fn step(sizes: &[usize], at: &mut [usize]) -> bool {
     for (at, &size) in at.iter_mut().zip(sizes).rev() {
-        *at += 1;
+        *at = at.saturating_add(1);
         if *at < size {
             return true;
         }

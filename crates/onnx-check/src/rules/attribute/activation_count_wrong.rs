@@ -40,7 +40,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         Some(_) => return,
     };
     let Some(AttrValue::Strings(given)) = value(attr::ACTIVATIONS) else { return };
-    let (expected, found) = (each * directions, given.len());
+    let (expected, found) = (usize::saturating_mul(each, directions), given.len());
     // The default of an RNN has two whatever the direction, so two are fine; none are as good as no list.
     if found == expected || found == 0 || schema.op() == op::RNN && found == 2 {
         return;

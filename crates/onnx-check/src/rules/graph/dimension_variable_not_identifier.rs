@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     for_each_variable(model, |name| {
         // Of the asterisk another rule speaks.
         if Some(name) != asterisk && seen.is_new(name) && !is_identifier(model.str(name)) {
-            count += 1;
+            count = count.saturating_add(1);
             example.get_or_insert(name);
         }
     });

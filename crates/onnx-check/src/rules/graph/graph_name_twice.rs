@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         let Some(earlier) = cx.seen.earlier(model.graph(graph).name(), position) else { continue };
         match first_pair {
             None => first_pair = Some((graph, earlier)),
-            Some(_) => more += 1,
+            Some(_) => more = more.saturating_add(1),
         }
     }
     let Some((graph, earlier)) = first_pair else { return };

@@ -27,7 +27,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let seen = &mut cx.seen;
     for_each_name(model, |name| {
         if seen.is_new(name) && !is_identifier(model.str(name)) {
-            count += 1;
+            count = count.saturating_add(1);
             example.get_or_insert(name);
         }
     });

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         let Some(earlier) = cx.seen.earlier(name, position) else { continue };
         match first_pair {
             None => first_pair = Some((node, earlier)),
-            Some(_) => more += 1,
+            Some(_) => more = more.saturating_add(1),
         }
     }
     let Some((node, earlier)) = first_pair else { return };

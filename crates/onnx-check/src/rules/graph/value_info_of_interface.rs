@@ -36,7 +36,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         }
         match first {
             None => first = Some(value),
-            Some(_) => more += 1,
+            Some(_) => more = more.saturating_add(1),
         }
     }
     let Some(value) = first else { return };

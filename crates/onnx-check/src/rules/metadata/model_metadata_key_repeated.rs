@@ -41,7 +41,7 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let before = metadata.len();
     let mut met = BTreeSet::new();
     metadata.retain(|entry| met.insert((entry.key(), entry.value().clone())));
-    match before - metadata.len() {
+    match before.saturating_sub(metadata.len()) {
         0 => Vec::new(),
         count => vec![format!("dropped entries of `metadata_props` that repeat others ({count})")],
     }

@@ -56,7 +56,8 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let mut dropped = keep_those_that_count(&mut model.info_mut().opset_imports);
     let functions = model.functions().to_vec();
     for function in functions {
-        dropped += keep_those_that_count(&mut model.function_mut(function).opset_imports);
+        let here = keep_those_that_count(&mut model.function_mut(function).opset_imports);
+        dropped = dropped.saturating_add(here);
     }
     match dropped {
         0 => Vec::new(),
@@ -75,7 +76,7 @@ fn keep_those_that_count(imports: &mut Vec<OpsetImport>) -> usize {
         kept.retain(|import| import.written_domain() != domain::AI_ONNX);
     }
     *imports = kept;
-    before - imports.len()
+    before.saturating_sub(imports.len())
 }
 
 #[cfg(test)]

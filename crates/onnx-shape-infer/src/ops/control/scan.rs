@@ -55,7 +55,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control, form: &Form) -> Outcome<Step
     let Some(scanned) = scanned else {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("`num_scan_inputs` does not fit {given} inputs")));
     };
-    let states = given - scanned;
+    let states = given.saturating_sub(scanned);
     let Some(collected) = cx.output_count().checked_sub(states) else {
         return Err(cx.fail(&BODY_ARITY, format_args!("{states} states do not fit the outputs of the node")));
     };

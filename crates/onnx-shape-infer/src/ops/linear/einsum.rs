@@ -57,7 +57,7 @@ fn einsum(cx: &mut Cx<'_, '_>) -> Outcome {
             if let Part::Letter(letter) = part
                 && let Some(times) = times.get_mut(usize::from(*letter))
             {
-                *times += 1;
+                *times = times.saturating_add(1);
             }
         }
         measure(cx, &mut sizes, index, &term)?;
@@ -99,7 +99,7 @@ fn implied(times: &[usize; 128]) -> Vec<Part> {
 /// Takes the sizes of one input.
 fn measure(cx: &mut Cx<'_, '_>, sizes: &mut Sizes, index: usize, term: &[Part]) -> Outcome {
     let has_ellipsis = term.contains(&Part::Ellipsis);
-    let letters = term.len() - usize::from(has_ellipsis);
+    let letters = term.len().saturating_sub(usize::from(has_ellipsis));
     // Of an input of unknown rank at least the letters are known.
     let Ok(dims) = cx.shape(index) else {
         sizes.has_unknown_ellipsis |= has_ellipsis;
@@ -121,7 +121,9 @@ fn measure(cx: &mut Cx<'_, '_>, sizes: &mut Sizes, index: usize, term: &[Part]) 
     let mut own: Vec<(u8, Dim)> = Vec::with_capacity(letters);
     for part in term {
         match part {
-            Part::Ellipsis => spread(cx, sizes, index, rest.by_ref().take(rank - letters).collect())?,
+            Part::Ellipsis => {
+                spread(cx, sizes, index, rest.by_ref().take(rank.saturating_sub(letters)).collect())?
+            }
             Part::Letter(letter) => {
                 let size = rest.next().unwrap_or_default();
                 match own.iter_mut().find(|(other, _)| other == letter) {

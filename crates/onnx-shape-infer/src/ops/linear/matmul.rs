@@ -37,7 +37,7 @@ fn product(cx: &mut Cx<'_, '_>, left: usize, right: usize) -> Outcome {
     }
     let mut left = cx.shape_of_min_rank(left, 1)?;
     let mut right = cx.shape(right)?;
-    let row = (left.len() > 1).then(|| left.remove(left.len() - 2));
+    let row = (left.len() > 1).then(|| left.remove(left.len().saturating_sub(2)));
     let column = if right.len() > 1 { right.pop() } else { None };
     if let (Some(inner), Some(other)) = (left.pop(), right.pop()) {
         cx.same(inner, other, "the inner sizes of the matrices")?;

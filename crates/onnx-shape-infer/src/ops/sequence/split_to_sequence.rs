@@ -44,7 +44,7 @@ fn part(cx: &mut Cx<'_, '_>, size: Dim) -> Outcome<Dim> {
             return Err(cx.fail(&BAD_VALUE, format_args!("parts of size {part} are asked for")));
         }
         return Ok(match size {
-            Dim::Known(size) if size % part == 0 => Dim::Known(part),
+            Dim::Known(size) if size.checked_rem(part) == Some(0) => Dim::Known(part),
             Dim::Known(_) => Dim::Unknown,
             size if cx.state.exprs.divides(part, size) => Dim::Known(part),
             _ => Dim::Unknown,

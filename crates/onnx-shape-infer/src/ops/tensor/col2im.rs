@@ -45,7 +45,7 @@ fn spatial_axes(cx: &mut Cx<'_, '_>) -> Outcome<Option<usize>> {
         counts.extend(cx.elements(input).map(|sizes| sizes.len()));
     }
     for (name, of_each) in [(attr::DILATIONS, 1), (attr::STRIDES, 1), (attr::PADS, 2)] {
-        counts.extend(cx.ints(name)?.map(|list| list.len() / of_each));
+        counts.extend(cx.ints(name)?.map(|list| list.len().checked_div(of_each).unwrap_or_default()));
     }
     for count in counts {
         if let Some(other) = found

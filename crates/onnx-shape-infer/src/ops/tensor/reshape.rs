@@ -129,7 +129,7 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
         cx.assume(Relation::AtMost(Dim::Known(1), to));
     }
     if let (Dim::Known(from), Dim::Known(to)) = (from, to)
-        && from % to != 0
+        && from.checked_rem(to) != Some(0)
     {
         if rest.is_none() {
             return Ok(());

@@ -125,6 +125,13 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
 }
 
 /// The sizes that all axes get by one scale: the least of those that the given sizes mean, or the largest.
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "the sizes have 20 bits, so 64 hold two of them multiplied"
+    )
+)]
 fn kept_ratio(dims: &[Dim], axes: &[usize], sizes: &[Dim], policy: Policy) -> Option<Dims> {
     const MAX: i64 = 1 << 20;
     let mut pairs: smallvec::SmallVec<[(i64, i64); 6]> = smallvec::SmallVec::new();

@@ -135,7 +135,7 @@ fn even(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
     let count = i64::try_from(outputs).unwrap_or(i64::MAX);
     if let Dim::Known(size) = dim
         && count > 0
-        && size % count != 0
+        && size.checked_rem(count) != Some(0)
     {
         return Err(cx.fail(&BAD_VALUE, format_args!("an axis of {size} has no {count} parts of equal size")));
     }
@@ -155,7 +155,7 @@ fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
         return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("`num_outputs` is {count}")));
     }
     let part = cx.dims().ceil_div(dim, Dim::Known(count));
-    let before_last = cx.dims().mul(part, Dim::Known(count - 1));
+    let before_last = cx.dims().mul(part, Dim::Known(count.saturating_sub(1)));
     let last = cx.dims().sub(dim, before_last);
     if !cx.is_size(last) {
         if last.known().is_some() || last.is_unknown() {
@@ -164,7 +164,7 @@ fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
         cx.assume(Relation::AtMost(before_last, dim));
     }
     let outputs = cx.output_count();
-    let last_at = usize::try_from(count - 1).unwrap_or(usize::MAX);
+    let last_at = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
     Ok((0..outputs).map(|output| if output == last_at { last } else { part }).collect())
 }
 

@@ -26,8 +26,7 @@ fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     fill(cx, 0, |at| {
         let &[.., row, column] = at else { return Elem::Unknown };
-        // Coordinates of a small tensor fit.
-        let over = column as i128 - row as i128 - diagonal;
+        let over = (column as i128).saturating_sub(row as i128).saturating_sub(diagonal);
         if (upper && over >= 0) || (!upper && over <= 0) { data.at(at) } else { Elem::Int(Dim::Known(0)) }
     })
 }

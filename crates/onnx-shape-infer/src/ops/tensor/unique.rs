@@ -67,7 +67,7 @@ fn distinct(cx: &mut Cx<'_, '_>) -> Outcome<Distinct> {
     for at in order {
         let Some(&value) = all.get(at) else { continue };
         match list.last_mut() {
-            Some((last, _, count)) if *last == value => *count += 1,
+            Some((last, _, count)) if *last == value => *count = count.saturating_add(1),
             _ => list.push((value, at, 1)),
         }
     }

@@ -25,7 +25,7 @@ fn step(cx: &mut Cx<'_, '_>, states: usize, counted: bool) -> Outcome {
     if !is_whole && counted {
         return Err(cx.fail(&BODY_ARITY, format_args!("{given} tensors are given where each needs {each}")));
     }
-    let tensors = given / each;
+    let tensors = given.checked_div(each).unwrap_or_default();
     let (needed, outputs) = (tensors.saturating_mul(states.saturating_add(1)), cx.output_count());
     if outputs < needed {
         return Err(cx.fail(&MISSING, format_args!("there are {outputs} outputs where {needed} are needed")));
