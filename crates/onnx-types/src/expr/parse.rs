@@ -119,7 +119,7 @@ impl ExprTable {
             juxtaposition: options.juxtaposition,
         };
         parser.advance()?;
-        let value = parser.broadcast()?;
+        let value = parser.nested(Parser::broadcast)?;
         if parser.token != Token::End {
             return Err(parser.error("expected an operator"));
         }
@@ -193,12 +193,19 @@ impl Parser<'_> {
         self.sure(quotient)
     }
 
-    /// `a ^ b`: broadcast, with the precedence that Python gives the operator.
-    fn broadcast(&mut self) -> Parsed<Fraction> {
-        self.depth += 1;
-        if self.depth > MAX_NESTING {
+    /// Reads what stands one level deeper.
+    fn nested(&mut self, read: fn(&mut Self) -> Parsed<Fraction>) -> Parsed<Fraction> {
+        if self.depth >= MAX_NESTING {
             return Err(self.error("the expression is nested too deeply"));
         }
+        self.depth += 1;
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// `a ^ b`: broadcast, with the precedence that Python gives the operator.
+    fn broadcast(&mut self) -> Parsed<Fraction> {
         let mut left = self.sum()?;
         while self.accept(&Token::Caret)? {
             let right = self.sum()?;
@@ -210,7 +217,6 @@ impl Parser<'_> {
             let num = self.table.bcast(a, b);
             left = Fraction { num: self.sure(num)?, den: ONE };
         }
-        self.depth -= 1;
         Ok(left)
     }
 
@@ -296,7 +302,8 @@ impl Parser<'_> {
             return Err(self.error("expected a number ≥ 0 as the exponent"));
         };
         let (num, den) = (self.table.pow(base.num, exponent), self.table.pow(base.den, exponent));
-        Ok(Fraction { num: self.sure(num)?, den: self.sure(den)? })
+        // A power of what is not 0 can be 0, as exact quotients cancel in it.
+        self.reduced(num, den)
     }
 
     fn primary(&mut self) -> Parsed<Fraction> {
@@ -311,9 +318,7 @@ impl Parser<'_> {
                 if !self.juxtaposition {
                     return Err(self.error("expected an operator after the number"));
                 }
-                self.depth += 1;
-                let operand = self.power()?;
-                self.depth -= 1;
+                let operand = self.nested(Self::power)?;
                 self.times(value, operand)
             }
             Token::Name(name) => {
@@ -323,7 +328,7 @@ impl Parser<'_> {
                 Ok(Fraction { num: Dim::Var(self.names.intern(&name)), den: ONE })
             }
             Token::Open => {
-                let value = self.broadcast()?;
+                let value = self.nested(Self::broadcast)?;
                 self.expect(&Token::Close, "expected `)`")?;
                 Ok(value)
             }
@@ -335,7 +340,7 @@ impl Parser<'_> {
         self.advance()?;
         let mut args = Vec::new();
         loop {
-            args.push(self.broadcast()?);
+            args.push(self.nested(Self::broadcast)?);
             if !self.accept(&Token::Comma)? {
                 break;
             }
@@ -443,7 +448,10 @@ impl Parser<'_> {
             (x, y) if x == y => (ONE, ONE, x),
             (Dim::Known(x), Dim::Known(y)) => {
                 let common = self.lcm(x, y)?;
-                (Dim::Known(common / x), Dim::Known(common / y), Dim::Known(common))
+                let scale = |den| {
+                    common.checked_div(den).map(Dim::Known).ok_or_else(|| self.error("the divisor is 0"))
+                };
+                (scale(x)?, scale(y)?, Dim::Known(common))
             }
             (x, y) => (y, x, self.table.mul(x, y)),
         };

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::dim::Dim;
-use crate::expr::ExprTable;
+use crate::expr::{ExprTable, ParseOptions};
 
 #[test]
 fn overflow_is_unknown() {
@@ -124,6 +124,37 @@ fn hostile_texts_are_names() {
     assert_eq!(world.dim(&("-".repeat(4000) + "N")), world.dim("N"));
     let long = "N+".repeat(2000) + "N";
     assert_eq!(world.dim(&long), world.dim("2001*N"));
+}
+
+/// Every way to go deeper is limited, also that of an exponent after an operand after a number.
+#[test]
+fn powers_without_operators_nest_to_the_same_depth() {
+    let options = ParseOptions { juxtaposition: true, ..ParseOptions::default() };
+    let mut world = World::new();
+    let mut depth_of = |levels: usize| {
+        let text = "2(1)**".repeat(levels) + "1";
+        world.table.try_parse_with(&mut world.names, &text, options)
+    };
+    assert_eq!(depth_of(30), Ok(Dim::Known(2)));
+    for levels in [64, 600] {
+        let error = depth_of(levels).unwrap_err();
+        assert!(error.to_string().ends_with("the expression is nested too deeply"), "{error}");
+    }
+}
+
+/// Where exact quotients cancel, the power of a denominator can be 0 although the denominator is not.
+#[test]
+fn a_denominator_whose_power_is_0_divides_nothing() {
+    let nothing = "(P*(N/:M) - (N*P)/:M)";
+    let root = format!("Q*(M/:(Q*Q))*S*(M/:(S*S))*{nothing}");
+    let mut world = World::new();
+    assert_eq!(world.dim(&format!("({root})**2")), Dim::Known(0));
+    assert_ne!(world.dim(&root), Dim::Known(0));
+    for rest in ["", " + 1/2", " + (1/R)**2", "*2"] {
+        let text = format!("(1/({root}))**2{rest}");
+        assert!(world.table.try_parse(&mut world.names, &text).is_err(), "{text}");
+        assert_eq!(world.table.parse(&mut world.names, &text), Dim::Var(world.symbol(&text)));
+    }
 }
 
 /// Texts that are cheap to write and could be dear to read.
