@@ -126,6 +126,13 @@ impl Shape {
     }
 
     /// Says what an axis means. An axis that the shape does not have is ignored.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "an axis that the shape has is less than their number"
+        )
+    )]
     pub fn set_denotation(&mut self, axis: usize, denotation: Option<Symbol>) {
         if axis < self.dims.len() && (denotation.is_some() || axis < self.denotations.len()) {
             if self.denotations.len() <= axis {

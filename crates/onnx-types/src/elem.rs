@@ -171,6 +171,7 @@ impl ElemType {
         FACTS.iter().map(|facts| facts.elem)
     }
 
+    #[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "the table has a row for every type"))]
     fn facts(self) -> &'static Facts {
         &FACTS[self as usize]
     }
@@ -226,6 +227,13 @@ impl ElemType {
     /// The bytes that `count` elements take in raw data: elements narrower than a byte are packed, and the last byte is
     /// padded. `None` for types of no fixed width, and where the number does not fit.
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a type has at most 128 bits, so 71 bits hold the product"
+        )
+    )]
     pub fn byte_len(self, count: u64) -> Option<u64> {
         let bits = u128::from(self.bits()?) * u128::from(count);
         u64::try_from(bits.div_ceil(8)).ok()

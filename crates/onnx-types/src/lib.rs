@@ -1,5 +1,7 @@
 //! ONNX element types, shapes, dimension expressions and tensors.
 #![forbid(unsafe_code)]
+// What comes from outside is neither indexed nor added up unchecked.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 pub mod expr;
 pub mod raw_text;

@@ -163,6 +163,14 @@ impl Interner {
     /// A table of many names is larger than the caches, so looking names up one after the other is waiting for memory one
     /// time after the other. Who knows the next names can have the waits at once.
     #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
+        )
+    )]
     pub fn touch(&self, names: impl Iterator<Item = NameHash>) {
         let mask = self.index.entries.len() - 1;
         // The loads depend on nothing but the hashes, so they overlap; the sum only keeps them from being left out.
@@ -250,6 +258,13 @@ impl Interner {
     ///
     /// As every name of a model is in its table, the result is unused in the whole model. No names are scanned: one
     /// counter serves the table, so a series of fresh names costs constant time each.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a text is at most half of what a usize can count, and nobody counts to 2^64"
+        )
+    )]
     pub fn fresh(&mut self, prefix: &str) -> Symbol {
         use std::fmt::Write as _;
         let mut text = String::with_capacity(prefix.len() + 8);
@@ -272,6 +287,10 @@ impl Interner {
 
     /// How many names the table holds before it grows.
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "four fifths of a number are less than it")
+    )]
     pub const fn capacity(&self) -> usize {
         self.index.entries.len() / 5 * 4
     }
@@ -318,6 +337,14 @@ impl Index {
     }
 
     #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
+        )
+    )]
     fn find(&self, hash: u32, matches: impl Fn(Symbol) -> bool) -> Result<Symbol, usize> {
         let mask = self.entries.len() - 1;
         let mut place = hash as usize & mask;
@@ -331,6 +358,14 @@ impl Index {
         }
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "the place was found in this table, which has more entries than names"
+        )
+    )]
     fn insert(&mut self, place: usize, hash: u32, symbol: Symbol) {
         self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.0.get());
         self.len += 1;
@@ -340,6 +375,14 @@ impl Index {
     }
 
     #[cold]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "an entry has eight bytes, so a usize holds twice their number; the mask stays inside"
+        )
+    )]
     fn grow(&mut self) {
         let mut entries = vec![0_u64; self.entries.len() * 2];
         let mask = entries.len() - 1;

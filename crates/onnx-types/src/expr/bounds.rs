@@ -83,6 +83,13 @@ fn floor(a: i128, b: i128) -> i128 {
     }
 }
 
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "both ends of an interval are at most INF, and i128 holds far more than two of that"
+    )
+)]
 impl Span {
     pub(super) const ALL: Self = Self { lo: -INF, hi: INF };
     pub(super) const NON_NEGATIVE: Self = Self { lo: 0, hi: INF };
@@ -254,6 +261,10 @@ impl<'a> Scope<'a> {
     ///
     /// Interval arithmetic forgets that `N` and `N//2` move together. So one atom after the other is replaced by
     /// something simpler that makes the sum no larger: `k * (e//k) <= e`, `min(a, b) <= a`, and so on.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a bound is at most INF in absolute value")
+    )]
     fn lower(&self, poly: &Poly, enough: i128, fuel: &mut u32) -> i128 {
         let mut best = self.poly_span(poly).lo;
         for (at, term) in poly.terms.iter().enumerate() {
@@ -305,6 +316,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A sum without the given atom and a scale, such that `scale * (rest + coef * atom)` is no less than the sum.
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the divisor is greater than 0"))]
     fn relax_pair(&self, rest: &Poly, coef: i64, op: PairOp, e: Dim, by: Dim) -> Option<(Poly, i64)> {
         let numerator = self.table.poly(e)?;
         match (op, by) {
@@ -373,6 +385,10 @@ impl Scope<'_> {
         }
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a bound is at most INF in absolute value")
+    )]
     fn bounds(&self, dim: Dim) -> Bounds {
         let mut span = self.span(dim);
         if let Some(poly) = self.table.poly(dim)

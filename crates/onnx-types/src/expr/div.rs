@@ -36,6 +36,10 @@ impl ExprTable {
         self.try_modulo(a, b).unwrap_or_default()
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "no i64 and no quotient of two is the least i128")
+    )]
     fn divide(&mut self, a: Dim, b: Dim, up: bool) -> Option<Dim> {
         if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
             let (a, b) = (i128::from(a), i128::from(b));
@@ -62,6 +66,13 @@ impl ExprTable {
     }
 
     /// `floor(num / k)` as a sum.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a sign is 1 or -1, and what divides a number other than 0 is not 0"
+        )
+    )]
     pub(super) fn divide_known(&mut self, mut num: Poly, mut k: i64) -> Option<Poly> {
         if k < 0 {
             (num, k) = (num.scaled(-1)?, k.checked_neg()?);
@@ -82,7 +93,7 @@ impl ExprTable {
                 continue;
             }
             // floor(-e / k) = -floor((e + k - 1) / k): one spelling for floor and ceiling.
-            if let Some(flipped) = self.flipped(&num, k - 1)? {
+            if let Some(flipped) = self.flipped(&num, k.checked_sub(1)?)? {
                 num = flipped;
                 sign = -sign;
             }
@@ -145,6 +156,7 @@ impl ExprTable {
     }
 
     /// `floor(num / den)` as a sum, for a denominator that is not a number.
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "a sign is 1 or -1"))]
     fn divide_symbolic(&mut self, mut num: Poly, mut den: Poly) -> Option<Poly> {
         let (mut out, mut sign) = (Poly::default(), 1);
         for _ in 0..MAX_ROUNDS {
@@ -206,6 +218,13 @@ impl ExprTable {
         self.intern(NodeRef::Pair(op, num, den))
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "the product is at most one divisor away from the dividend, and both have 64 bits"
+        )
+    )]
     fn try_modulo(&mut self, a: Dim, b: Dim) -> Option<Dim> {
         if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
             let (a, b) = (i128::from(a), i128::from(b));
@@ -224,6 +243,10 @@ impl ExprTable {
     }
 
     /// `num % k` as a sum.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "the common divisor is greater than 1")
+    )]
     pub(super) fn modulo_known(&mut self, mut num: Poly, mut k: i64) -> Option<Poly> {
         let mut scale = 1_i64;
         if k < 0 {

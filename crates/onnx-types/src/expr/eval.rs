@@ -52,6 +52,13 @@ pub(super) fn apply(node: NodeRef<'_>, get: &mut dyn FnMut(Dim) -> Option<i64>) 
 }
 
 /// The value of an operation of two operands.
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "the product is at most one divisor away from the dividend, and both have 64 bits"
+    )
+)]
 pub(super) fn pair(op: PairOp, a: i64, b: i64) -> Option<i64> {
     let (a, b) = (i128::from(a), i128::from(b));
     let floor = floor_div(a, b)?;

@@ -65,6 +65,13 @@ impl ExprTable {
         Some(out)
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a common divisor of numbers that are not all 0 is at least 1"
+        )
+    )]
     fn exact_known(&mut self, mut num: Poly, mut k: i64) -> Option<Poly> {
         if k < 0 {
             (num, k) = (num.scaled(-1)?, k.checked_neg()?);
@@ -167,6 +174,13 @@ impl ExprTable {
         self.divides_unsigned(k.unsigned_abs(), dim)
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "neither k, which is not 0 there, nor its divisors are 0"
+        )
+    )]
     fn divides_unsigned(&self, k: u64, dim: Dim) -> bool {
         if k == 1 {
             return !dim.is_unknown();

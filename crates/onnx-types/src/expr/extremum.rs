@@ -87,6 +87,10 @@ impl ExprTable {
         (flat.len() <= MAX_TERMS).then_some(flat)
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "two operands were found at the end")
+    )]
     fn extremum(
         &mut self,
         op: ListOp,
@@ -122,6 +126,10 @@ impl ExprTable {
     }
 
     /// Drops operands that another one decides.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a place in a list that is in memory")
+    )]
     fn prune(&self, op: ListOp, args: &mut SmallVec<[Dim; 4]>, env: Option<&dyn SymbolBounds>) {
         if args.len() > MAX_PAIRWISE {
             return;
@@ -164,6 +172,7 @@ impl ExprTable {
     }
 
     /// Whether `dim` differs from the number `value` for all values of the symbols.
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the divisor is greater than 1"))]
     fn never(&self, dim: Dim, value: i64) -> bool {
         let Some(mut difference) = self.poly(dim) else { return false };
         if difference.add_term(Dim::Known(1), value.saturating_neg()).is_none() {

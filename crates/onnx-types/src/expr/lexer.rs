@@ -37,6 +37,10 @@ fn continues_name(c: char) -> bool {
 ///
 /// A name is an identifier of C or Python, and may go on after a dot as the names of exported values do
 /// (`present.0.key_dim_2`).
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "lengths of parts of a text that is in memory")
+)]
 fn name_len(text: &str) -> usize {
     let mut len = 0;
     let mut chars = text.chars().peekable();
@@ -80,6 +84,10 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word and the byte position where it starts.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "places in a text that is in memory")
+    )]
     pub(super) fn next(&mut self) -> Result<(usize, Token), LexError> {
         self.at += self.rest().len() - self.rest().trim_start().len();
         let start = self.at;
@@ -125,6 +133,13 @@ fn symbol(rest: &str) -> Option<(Token, usize)> {
 
 /// An integer or decimal fraction. A fraction such as 0.1, which no binary fraction equals, is refused: its exact value
 /// is not what a program computes with.
+#[cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "lengths of parts of a text that is in memory; the divisors are 2 and a power of 5"
+    )
+)]
 fn number(rest: &str) -> Option<(Token, usize)> {
     let whole_len = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (whole, after) = rest.split_at_checked(whole_len)?;
@@ -158,6 +173,10 @@ fn number(rest: &str) -> Option<(Token, usize)> {
 }
 
 /// A name in backquotes, in which a doubled backquote stands for one.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a place in a text that is in memory")
+)]
 fn quoted(rest: &str) -> Option<(Token, usize)> {
     let mut name = String::new();
     let mut chars = rest.char_indices().skip(1).peekable();

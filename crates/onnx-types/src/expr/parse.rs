@@ -194,6 +194,10 @@ impl Parser<'_> {
     }
 
     /// Reads what stands one level deeper.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "the depth is less than MAX_NESTING before")
+    )]
     fn nested(&mut self, read: fn(&mut Self) -> Parsed<Fraction>) -> Parsed<Fraction> {
         if self.depth >= MAX_NESTING {
             return Err(self.error("the expression is nested too deeply"));

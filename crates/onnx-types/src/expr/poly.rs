@@ -29,6 +29,7 @@ pub(super) fn rank(dim: Dim) -> u64 {
 }
 
 /// The greatest common divisor; 0 is the neutral element.
+#[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "the divisor is not 0"))]
 pub(super) const fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

@@ -38,6 +38,10 @@ impl Quartet {
     ///
     /// Every way is `floors * (x//k) + rests * (x%k)` for the same two numbers, so the choice depends on the value
     /// alone and not on the road by which the sum was made.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "only divisors greater than 1 have a quartet")
+    )]
     fn cheapest(self, k: i64) -> Option<Self> {
         let floors = self.whole.checked_mul(k)?.checked_add(self.floor)?.checked_add(self.ceil)?;
         let rests = self.whole.checked_add(self.rest)?.checked_add(self.ceil)?;
@@ -272,6 +276,10 @@ fn replace_quartet(sum: &mut Poly, atoms: [Dim; 4], with: impl Fn(Quartet) -> Op
 }
 
 /// Takes a factor out of a product; false, with the product unchanged, when it is not in there.
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "the power in the product is the higher one")
+)]
 pub(super) fn take_factor(factors: &mut SmallVec<[Factor; 4]>, wanted: Factor) -> bool {
     let Some(at) = factors.iter().position(|factor| factor.atom == wanted.atom) else { return false };
     match factors.get_mut(at) {

@@ -223,6 +223,13 @@ impl ExprTable {
     }
 
     /// The one node equal to `node`, which is added when it is new; nothing when it would pass a limit.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "places in a table and positions of nodes, of which there are at most MAX_WEIGHT"
+        )
+    )]
     pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Option<Dim> {
         let hash = self.hasher.hash_one(node) as u32;
         if self.nodes.len().saturating_mul(4) >= self.slots.len().saturating_mul(3) {
@@ -254,6 +261,13 @@ impl ExprTable {
         Some(Dim::Expr(ExprId::from_index(index)))
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a table has at least 64 places, and not many more than MAX_WEIGHT"
+        )
+    )]
     fn grow(&mut self) {
         let size = self.slots.len().saturating_mul(2).max(64);
         let mask = size - 1;

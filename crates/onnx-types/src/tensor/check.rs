@@ -153,6 +153,7 @@ impl Sizes {
         wrong_length("external_data", self.bytes, length)
     }
 
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "callers give sizes of 4 and 8"))]
     fn check_fixed(&self, field: &'static str, len: usize, size: u64) -> Option<TensorFault> {
         if (len as u64).is_multiple_of(size) {
             return self.check_entries(field, len / size as usize);
@@ -232,6 +233,10 @@ fn padding_fault(byte: u8, elem: ElemType, count: u64) -> Option<TensorFault> {
     (byte & packing::padding_mask(bits, count) != 0).then_some(TensorFault::Padding { byte })
 }
 
+#[cfg_attr(
+    not(test),
+    expect(clippy::arithmetic_side_effects, reason = "a power of two less than 256 is at least 1")
+)]
 fn splat_fault(splat: &Splat, elem: ElemType) -> Option<TensorFault> {
     let &[byte] = splat.bytes() else { return None };
     let largest = match elem.bits() {

@@ -4,6 +4,14 @@
 //! codes make a byte, low half first; four 2-bit codes make a byte; four 6-bit codes make three bytes. What is left of
 //! the last byte is zero.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "a code has 2, 4 or 6 bits, and positions are those of codes and bytes in memory"
+    )
+)]
+
 /// Code number `index` of `bits` bits each; `None` beyond the end of the bytes.
 #[inline]
 pub(super) fn code_at(bytes: &[u8], bits: u32, index: usize) -> Option<u8> {

@@ -209,6 +209,10 @@ impl SplatChunks {
 impl Iterator for SplatChunks {
     type Item = Bytes;
 
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a piece is no longer than what is left")
+    )]
     fn next(&mut self) -> Option<Bytes> {
         if self.left == 0 {
             return None;

@@ -40,6 +40,13 @@ impl Varints {
     /// # Errors
     ///
     /// When the last varint is cut off, or one has more than 10 bytes.
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "places in bytes that are in memory, and counts of some; none begins later than here"
+        )
+    )]
     pub fn new(bytes: Bytes) -> Result<Self, VarintError> {
         let mut count = 0;
         let mut begin = 0;
@@ -59,6 +66,10 @@ impl Varints {
 
     /// The shortest spelling of unsigned values.
     #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "every value counted is a byte in memory, or more")
+    )]
     pub fn from_u64s(values: impl IntoIterator<Item = u64>) -> Self {
         let mut bytes = BytesMut::new();
         let mut count = 0;
@@ -145,6 +156,13 @@ pub struct VarintIter<'a> {
 impl Iterator for VarintIter<'_> {
     type Item = u64;
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "a varint has at most ten bytes, and they are in memory"
+        )
+    )]
     fn next(&mut self) -> Option<u64> {
         // The constructor admits at most ten bytes, so the shift stays below 64; bits beyond it are dropped, as protobuf
         // drops them.

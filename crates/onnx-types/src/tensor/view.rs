@@ -123,6 +123,13 @@ impl<T: Element> Iterator for ViewIter<T> {
     type Item = T;
 
     #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "there is an element, so its position is less than the length"
+        )
+    )]
     fn next(&mut self) -> Option<T> {
         let element = self.elements.read(self.next, T::read)?;
         self.next += 1;
@@ -157,6 +164,13 @@ pub struct NumberIter<N> {
 impl<N> Iterator for NumberIter<N> {
     type Item = N;
 
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            reason = "there is an element, so its position is less than the length"
+        )
+    )]
     fn next(&mut self) -> Option<N> {
         let element = self.elements.read(self.next, self.read)?;
         self.next += 1;

@@ -46,6 +46,7 @@ impl F8E8M0 {
 
     /// The number; exact.
     #[must_use]
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "a code has 8 bits"))]
     pub fn to_f32(self) -> f32 {
         match self.0 {
             0xff => f32::NAN,
@@ -81,6 +82,7 @@ impl F8E8M0 {
     /// subnormal binary32 for those of a normal one, for zero without `saturate`, and for infinity with it; there this
     /// function follows the table.
     #[must_use]
+    #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "an exponent has 11 bits"))]
     pub fn from_f64(value: f64, rounding: PowerRounding, saturate: bool) -> Self {
         if value.is_nan() {
             return Self::NAN;

@@ -1,5 +1,13 @@
 //! Small binary floating-point formats, described by a few numbers.
 
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        reason = "widths are constants of this crate from 1 to 8, and exponents those of a binary64 or less"
+    )
+)]
+
 /// What the codes beside the numbers mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Special {
