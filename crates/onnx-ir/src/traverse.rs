@@ -3,13 +3,17 @@
 use slotmap::SecondaryMap;
 
 use crate::entity::{GraphId, NodeId, ValueId};
+use crate::graph::{Graph, Owner};
 use crate::model::Model;
 use crate::value::User;
 
-/// Walks a graph and everything nested in it; see [`Model::graphs_in`].
+/// Walks graphs and everything nested in them; see [`Model::graphs_in`].
 struct Graphs<'a> {
     model: &'a Model,
     stack: Vec<GraphId>,
+    /// How many nested graphs may still be met. When there are none, no node needs to be asked for them: most models have
+    /// one graph with many nodes.
+    left: usize,
 }
 
 impl Iterator for Graphs<'_> {
@@ -17,6 +21,9 @@ impl Iterator for Graphs<'_> {
 
     fn next(&mut self) -> Option<GraphId> {
         let graph = self.stack.pop()?;
+        if self.left == 0 {
+            return Some(graph);
+        }
         let begin = self.stack.len();
         for node in self.model.nodes(graph) {
             self.stack.extend(self.model.nodes[node].nested_graphs());
@@ -26,6 +33,7 @@ impl Iterator for Graphs<'_> {
         }
         if let Some(children) = self.stack.get_mut(begin..) {
             children.reverse();
+            self.left = self.left.saturating_sub(children.len());
         }
         Some(graph)
     }
@@ -70,13 +78,16 @@ impl Model {
     ///
     /// When the graph is not of this model or was removed.
     pub fn graphs_in(&self, graph: GraphId) -> impl Iterator<Item = GraphId> + '_ {
-        Graphs { model: self, stack: vec![graph] }
+        Graphs { model: self, stack: vec![graph], left: self.graphs.len().saturating_sub(1) }
     }
 
     /// All graphs that belong to the model: the main graph with everything nested in it, training graphs, functions.
     /// Detached graphs are not among them.
     pub fn all_graphs(&self) -> impl Iterator<Item = GraphId> + '_ {
-        self.roots().flat_map(|root| self.graphs_in(root))
+        let mut roots: Vec<GraphId> = self.roots().collect();
+        roots.reverse();
+        let is_nested = |record: &&Graph| matches!(record.owner, Owner::Node(_) | Owner::Algorithm);
+        Graphs { model: self, stack: roots, left: self.graphs.values().filter(is_nested).count() }
     }
 
     /// The nodes of a graph in order, each followed by the nodes of its nested graphs. Unlike
@@ -209,7 +220,7 @@ impl Model {
     #[must_use]
     pub fn owner_node(&self, graph: GraphId) -> Option<NodeId> {
         match self.graphs[graph].owner {
-            crate::Owner::Node(node) => Some(node),
+            Owner::Node(node) => Some(node),
             _ => None,
         }
     }
