@@ -75,7 +75,8 @@ fn count_floats(elem: ElemType, start: Elem, limit: Elem, delta: Elem) -> Option
     (agree && delta != 0.0 && double.is_finite() && count < 1e15).then_some(count as i64)
 }
 
-/// Integers are followed; floats that are none are left out, as runtimes differ in adding them up.
+/// Integers are followed; floats that are none are left out, as runtimes differ in adding them up. Some add the
+/// step again and again, and others multiply it, so nothing is known of floats from where either way rounds.
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(&[Dim::Known(count)]) = cx.output_ty(0).dims() else { return Err(Stop::Unknown) };
     let (start, delta) = (single(cx, 0)?.dim(), single(cx, 2)?.dim());
@@ -83,11 +84,18 @@ fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     if count > i64::try_from(cx.state.options.limits.followed_elements).unwrap_or(i64::MAX) {
         return Err(Stop::Unknown);
     }
+    let mut is_exact = true;
     let elems: Vec<Elem> = (0..count)
         .map(|step| {
+            if !is_exact {
+                return Elem::Unknown;
+            }
             let distance = cx.dims().mul(delta, Dim::Known(step));
             let value = cx.dims().add(start, distance);
-            fit(cx, elem, Elem::int(value))
+            let value = fit(cx, elem, Elem::int(value));
+            let holds_both = value != Elem::Unknown && fit(cx, elem, Elem::int(distance)) != Elem::Unknown;
+            is_exact = holds_both || !elem.is_float();
+            if is_exact { value } else { Elem::Unknown }
         })
         .collect();
     cx.set_content(0, elems);
