@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
-use crate::family::arithmetic::{Op, join};
+use crate::family::arithmetic::{Op, fit, join};
 use crate::family::broadcast::zip;
 use crate::family::elementwise::like_first;
 use crate::registry::{OpRules, infer, since};
@@ -20,13 +20,23 @@ fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = cx.elem(0)?;
     let mut bounds = [None, None];
     for (bound, name) in bounds.iter_mut().zip([attr::MIN, attr::MAX]) {
-        // The defaults are the ends of the range of `float`, and bind no element.
         if cx.attr(name).is_some() {
-            *bound = cx.float(name)?.filter(|bound| bound.abs() < 3e38);
+            *bound = cx.float(name)?;
         }
     }
-    let [low, high] = bounds.map(|bound| bound.map(|bound| Elem::number(f64::from(bound))));
-    zip(cx, &[0], |cx, elems| clip(cx, elem, elems.first().copied().unwrap_or_default(), low, high))
+    // The defaults are the ends of the range of `float`, and bind no number of that type; a lower bound at the
+    // upper end binds all. In a wider type the ends are numbers as others are, and a narrower one rounds most.
+    let is_wide = elem == ElemType::Double;
+    let [low, high] = bounds;
+    let low = low.filter(|&low| is_wide || low.is_nan() || low > f32::MIN);
+    let high = high.filter(|&high| is_wide || high.is_nan() || high < f32::MAX);
+    let [low, high] =
+        [low, high].map(|bound| bound.map(|bound| fit(cx, elem, Elem::number(f64::from(bound)))));
+    zip(cx, &[0], |cx, elems| match elems.first().copied().unwrap_or_default() {
+        // The defaults bind infinities.
+        Elem::Float(value) if !value.is_finite() => Elem::Unknown,
+        value => clip(cx, elem, value, low, high),
+    })
 }
 
 fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome {
