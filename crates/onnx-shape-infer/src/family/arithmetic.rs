@@ -38,7 +38,7 @@ pub(crate) enum Op {
 const MAX_SHIFT: u32 = 10;
 
 /// How large a number can be so that a float type has it and its neighbours exactly.
-const fn exact_up_to(elem: ElemType) -> Option<i64> {
+pub(crate) const fn exact_up_to(elem: ElemType) -> Option<i64> {
     match elem {
         ElemType::Double => Some(1 << 53),
         ElemType::Float => Some(1 << 24),

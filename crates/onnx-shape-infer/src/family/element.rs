@@ -7,7 +7,8 @@ use super::broadcast::zip;
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 
-const ZERO: Elem = Elem::Int(Dim::Known(0));
+/// The number 0 of any type.
+pub(crate) const ZERO: Elem = Elem::Int(Dim::Known(0));
 
 /// The value rule of an operator that makes each element of the first output of one element of the first input.
 pub(crate) fn map(cx: &mut Cx<'_, '_>, of: fn(&mut Cx<'_, '_>, ElemType, Elem) -> Elem) -> Outcome {

@@ -6,15 +6,16 @@
 //! `keepdims`, or from their being one; the reference knows nothing then.
 //!
 //! Sums, products, least and greatest elements of small tensors are followed where all become one. Floats are, as long as
-//! they are integers: the order of rounding would matter else.
+//! they are integers and no order of joining them rounds: runtimes differ in that order.
 
 use onnx_schema::{attr, op};
-use onnx_types::Dim;
+use onnx_types::{Dim, ElemType};
 use smallvec::SmallVec;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Ints, Outcome, Param, Stop};
-use crate::family::arithmetic::{Op, join};
+use crate::family::arithmetic::{Op, exact_up_to, fit, join};
+use crate::family::element::{ZERO, abs};
 use crate::registry::{OpRules, Row, infer, since};
 
 const FROM_18: &[Row] = &[since(1, by_attribute), since(18, by_input)];
@@ -115,6 +116,31 @@ fn values(cx: &mut Cx<'_, '_>, op: Op, neutral: Option<i64>) -> Outcome {
         None => elems.next().ok_or(Stop::Unknown)?,
     };
     let joined = elems.fold(first, |so_far, value| join(cx, elem, op, so_far, value));
+    if joined != Elem::Unknown && !is_exact_in_any_order(cx, elem, op, &content) {
+        return Err(Stop::Unknown);
+    }
     cx.set_content(0, [joined]);
     Ok(())
+}
+
+/// Whether elements, which are integers, give the same in whatever order they are joined. Floats do where no part
+/// of them is rounded: where the sum of all without their signs, or the product of all but the zeros, is in the
+/// range that has every integer. (A product without its zeros may be infinite, and infinity times zero is no
+/// number.)
+fn is_exact_in_any_order(cx: &mut Cx<'_, '_>, elem: ElemType, op: Op, elems: &[Elem]) -> bool {
+    let Some(limit) = exact_up_to(elem) else { return true };
+    if !matches!(op, Op::Add | Op::Mul) {
+        return true;
+    }
+    // Integers of 64 bits are not rounded on the way.
+    let exact = ElemType::Int64;
+    let mut all = Elem::Int(Dim::Known(i64::from(op == Op::Mul)));
+    for &value in elems.iter().filter(|&&value| value != ZERO) {
+        let value = if op == Op::Add { abs(cx, exact, value) } else { value };
+        all = join(cx, exact, op, all, value);
+    }
+    match all.dim() {
+        Dim::Known(all) => all.unsigned_abs() <= limit.unsigned_abs(),
+        _ => fit(cx, elem, all) != Elem::Unknown,
+    }
 }
