@@ -2,6 +2,7 @@
 
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome, Stop};
+use crate::family::layout::{each, sizes};
 use crate::registry::{Row, since};
 use crate::ty::Dims;
 
@@ -51,27 +52,18 @@ pub(crate) fn zip(
     if sources.iter().all(|(content, _)| content.is_none()) {
         return Err(Stop::Unknown);
     }
-    let sizes: Option<Vec<usize>> = out.iter().map(|dim| usize::try_from(dim.known()?).ok()).collect();
-    let sizes = sizes.ok_or(Stop::Unknown)?;
-    let total = sizes.iter().try_fold(1_usize, |total, &size| total.checked_mul(size));
-    let total = total.filter(|&total| total <= cx.content_limit()).ok_or(Stop::Unknown)?;
-    let mut elems = Vec::with_capacity(total);
+    let mut elems = Vec::new();
     let mut joined = Vec::with_capacity(sources.len());
-    for linear in 0..total {
+    each(cx.content_limit(), &sizes(&out)?, |at| {
         joined.clear();
         for (content, strides) in &sources {
-            let mut rest = linear;
-            let mut at = 0;
-            for (&size, &stride) in sizes.iter().zip(strides).rev() {
-                // No size is 0 where there is an element, and the position is that of an element.
-                let (above, index) = (rest.checked_div(size), rest.checked_rem(size));
-                at = index.unwrap_or_default().saturating_mul(stride).saturating_add(at);
-                rest = above.unwrap_or_default();
-            }
-            joined.push(content.as_ref().and_then(|content| content.get(at)).copied().unwrap_or_default());
+            // The place of an element that an input has, where anything is known of its elements.
+            let steps = at.iter().zip(strides).map(|(at, stride)| at.saturating_mul(*stride));
+            let place = steps.fold(0, usize::saturating_add);
+            joined.push(content.as_ref().and_then(|content| content.get(place)).copied().unwrap_or_default());
         }
         elems.push(join(cx, &joined));
-    }
+    })?;
     cx.set_content(0, elems);
     Ok(())
 }
