@@ -371,9 +371,7 @@ impl<'a> Cx<'a> {
     #[inline]
     fn finish_node(&mut self, parts: Parts, offset: usize, node: NodeId) {
         let Parts { node: mut loaded, outputs } = parts;
-        if loaded.extras.as_ref().is_some_and(|extras| extras.is_empty()) {
-            loaded.extras = None;
-        }
+        loaded.extras.take_if(|extras| extras.is_empty());
         self.loader.finish_node(&mut self.model, node, loaded, &outputs);
         if !self.options.no_offsets {
             self.model.set_node_origin(node, Origin::Byte(offset as u64));

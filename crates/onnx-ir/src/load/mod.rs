@@ -86,6 +86,7 @@ impl Model {
     pub(crate) fn begin_node(&mut self, graph: GraphId) -> NodeId {
         let prev = self.graphs[graph].last;
         let order = self.order_at_end(prev);
+        // Made by a closure, the record is written where it stands; `insert` would copy it there. So are values below.
         let node = self.nodes.insert_with_key(|_| Node {
             op: Symbol::EMPTY,
             domain: Symbol::EMPTY,

@@ -239,13 +239,10 @@ impl<'a> Names<'a, '_> {
         if content.is_empty() {
             return Some(false);
         }
-        let (start, end) = (at + usize::from(is_quoted), lexer.mark().at);
-        self.found.push(SeenName { at, start, end, content, hash: self.table.hash(content) });
+        self.push(at, at + usize::from(is_quoted), lexer.mark().at, content);
         Some(true)
     }
-}
 
-impl<'a> Names<'a, '_> {
     /// Finds the operator whose first word was found and a dot comes next: that word and those up to the last dot are the
     /// domain.
     fn behind_domain(&mut self, lexer: &mut Lexer<'a>) -> Option<()> {
@@ -256,16 +253,17 @@ impl<'a> Names<'a, '_> {
             let word = lexer.word_here()?;
             lexer.skip(word.len());
             if lexer.here() != Some(b'.') {
-                self.push(start, end, lexer.slice(start, end));
-                self.push(end + 1, lexer.mark().at, word);
+                self.push(start, start, end, lexer.slice(start, end));
+                self.push(end + 1, end + 1, lexer.mark().at, word);
                 return Some(());
             }
         }
     }
 
-    /// Adds a name without quotes.
-    fn push(&mut self, start: usize, end: usize, content: &'a [u8]) {
-        self.found.push(SeenName { at: start, start, end, content, hash: self.table.hash(content) });
+    /// Adds a name that begins at a byte, and its content at this one or behind its quote.
+    #[inline]
+    fn push(&mut self, at: usize, start: usize, end: usize, content: &'a [u8]) {
+        self.found.push(SeenName { at, start, end, content, hash: self.table.hash(content) });
     }
 }
 
