@@ -60,6 +60,11 @@ fn decode_prost() {
 }
 
 #[test]
+fn two_threads() {
+    holds("two_threads");
+}
+
+#[test]
 fn text_parse() {
     holds("text_parse");
 }

@@ -150,7 +150,7 @@ fn decode_as(bytes: &Bytes, format: Format, part: Part, limits: Limits) -> Resul
             .help("leave `--as` away, or convert the file to binary first"));
     }
     let encoded = encoded(bytes, format)?;
-    let options = DecodeOptions { limits, no_offsets: format.is_text() };
+    let options = DecodeOptions { limits, no_offsets: format.is_text(), ..DecodeOptions::default() };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let failure = Failure::new(error);
         match format::advice(bytes).filter(|_| !format.is_text()) {

@@ -172,7 +172,7 @@ pub use extras::{
 };
 pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParameter};
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo, opset_version};
-pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph};
+pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph, Scout};
 pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};

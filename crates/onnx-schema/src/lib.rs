@@ -112,7 +112,7 @@ pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConst
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
-use onnx_types::Interner;
+use onnx_types::{Interner, NameHasher};
 
 /// An interner that starts with the names ONNX knows, so that the constants of [`op`], [`attr`] and [`domain`] are its
 /// symbols.
@@ -125,6 +125,12 @@ use onnx_types::Interner;
 #[must_use]
 pub fn interner() -> Interner {
     Interner::with_names(&generated::names::NAMES)
+}
+
+/// Like [`interner`], hashing names in the way of another table.
+#[must_use]
+pub fn interner_with_hasher(hasher: NameHasher) -> Interner {
+    Interner::with_names_and_hasher(&generated::names::NAMES, hasher)
 }
 
 /// Like [`interner`], with room for `more` further names of so many `bytes` together, so that reading a file of known size

@@ -19,7 +19,7 @@ pub use dim::{Dim, Shape};
 pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
 pub use expr::ExprId;
 pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
-pub use symbol::{Interner, NameHash, Symbol};
+pub use symbol::{Interner, NameHash, NameHasher, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};
 pub use unknown::{FieldMask, UnknownField, UnknownFields};

@@ -89,7 +89,7 @@ pub struct Interner {
     texts: StringBackend<Raw>,
     /// Where to find the symbol of a text.
     index: Index,
-    hasher: RandomState,
+    hasher: NameHasher,
     /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
     fresh: u64,
     /// Whether a name holds bytes that are not UTF-8.
@@ -99,6 +99,22 @@ pub struct Interner {
 /// The hash of a name in one [`Interner`]; in another one it means nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NameHash(u32);
+
+/// Hashes names as one [`Interner`] does, for who finds names while another works on the table.
+#[derive(Clone, Debug, Default)]
+pub struct NameHasher(RandomState);
+
+impl NameHasher {
+    /// The hash of a name's bytes.
+    #[inline]
+    #[must_use]
+    pub fn hash(&self, name: &[u8]) -> NameHash {
+        let mut hasher = self.0.build_hasher();
+        hasher.write(name);
+        // The upper half: foldhash mixes it best.
+        NameHash((hasher.finish() >> 32) as u32)
+    }
+}
 
 impl Interner {
     /// An interner that holds only the empty name.
@@ -124,8 +140,23 @@ impl Interner {
     ///
     /// As for [`with_names`](Self::with_names).
     #[must_use]
-    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
     pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
+        Self::with_all(names, more, bytes, NameHasher::default())
+    }
+
+    /// Like [`with_names`](Self::with_names), hashing names in the way of another table, so that a name's hash in one is
+    /// that in the other.
+    ///
+    /// # Panics
+    ///
+    /// As for [`with_names`](Self::with_names).
+    #[must_use]
+    pub fn with_names_and_hasher(names: &[&'static str], hasher: NameHasher) -> Self {
+        Self::with_all(names, 0, 0, hasher)
+    }
+
+    #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
+    fn with_all(names: &[&'static str], more: usize, bytes: usize, hasher: NameHasher) -> Self {
         let capacity = names.len().saturating_add(more);
         // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
         // unused is never touched, so it takes no memory.
@@ -133,7 +164,7 @@ impl Interner {
         let mut table = Self {
             texts: StringBackend::with_capacity(texts),
             index: Index::with_capacity(capacity),
-            hasher: RandomState::default(),
+            hasher,
             fresh: 0,
             raw_bytes: false,
         };
@@ -152,10 +183,13 @@ impl Interner {
     #[inline]
     #[must_use]
     pub fn hash(&self, name: &[u8]) -> NameHash {
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(name);
-        // The upper half: foldhash mixes it best.
-        NameHash((hasher.finish() >> 32) as u32)
+        self.hasher.hash(name)
+    }
+
+    /// What hashes names as this table does.
+    #[must_use]
+    pub fn hasher(&self) -> NameHasher {
+        self.hasher.clone()
     }
 
     /// Loads the places where names would stand into the processor's caches.

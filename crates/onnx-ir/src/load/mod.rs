@@ -5,6 +5,7 @@
 
 mod loader;
 mod scope;
+mod scout;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::node::{Node, Operand};
 use crate::value::{Def, OwnInfo, Use, User, Value, ValueFlags};
 
 pub use loader::{LoadedInfo, Loader, OuterGraph};
+pub use scout::Scout;
 
 /// An output of a node that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,9 @@
 //!
 //! Most nodes are plain: names in their places, and nothing else. Who has found the names of such a node has parsed it, so
 //! it is built from them.
+//!
+//! Nothing of the model is needed but how its table hashes names, so where the text is long, a second thread looks ahead;
+//! see [`Scout`]. What it leaves is kept small, as it goes from one processor to another.
 
 #![cfg_attr(
     not(test),
@@ -16,27 +19,53 @@
     )
 )]
 
-use onnx_ir::{GraphId, LoadedNode};
-use onnx_types::{Interner, NameHash, Symbol};
+use onnx_ir::{GraphId, LoadedNode, Scout};
+use onnx_types::{NameHash, NameHasher, Symbol};
 use smallvec::SmallVec;
 
-use super::Parser;
+use super::{Parser, Result};
 use crate::lexer::{Lexer, Mark};
 
 /// How many nodes to look at in one step.
 const NODES: usize = 16;
 
+/// How many nodes another thread looks at before it hands them over: so many that handing over is nothing beside the work.
+const NODES_OF_SCOUT: usize = 512;
+
+/// How many groups of nodes another thread may be ahead.
+const GROUPS: usize = 4;
+
+/// The places of how many names are touched at once.
+const TOUCHED: usize = 64;
+
 /// A name in the text, without escapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SeenName<'a> {
-    /// Where it begins, at its opening quote if it has one, and where its content begins.
+pub(super) struct SeenName {
+    /// Where it begins, at its opening quote if it has one.
     at: usize,
-    start: usize,
-    /// The byte behind it, and its closing quote.
-    pub(super) end: usize,
-    /// Without quotes.
-    pub(super) content: &'a [u8],
-    pub(super) hash: NameHash,
+    /// How many bytes it has without quotes.
+    length: u32,
+    hash: NameHash,
+    is_quoted: bool,
+}
+
+impl SeenName {
+    /// Where the name is without its quotes.
+    #[inline]
+    pub(super) fn content(self) -> std::ops::Range<usize> {
+        let start = self.at + usize::from(self.is_quoted);
+        start..start + self.length as usize
+    }
+
+    /// The place behind it, and its closing quote.
+    #[inline]
+    pub(super) fn end(self) -> Mark {
+        Mark { at: self.content().end + usize::from(self.is_quoted) }
+    }
+
+    pub(super) fn hash(self) -> NameHash {
+        self.hash
+    }
 }
 
 /// A node that was found. It is plain if it has nothing but a label perhaps, outputs, an operator, with its domain
@@ -50,8 +79,8 @@ struct SeenNode {
     /// The position of its first name among those that were found.
     names: usize,
     /// The number of its outputs and of its inputs.
-    outputs: usize,
-    inputs: usize,
+    outputs: u32,
+    inputs: u32,
     has_label: bool,
     has_domain: bool,
     is_plain: bool,
@@ -59,10 +88,11 @@ struct SeenNode {
 
 /// Names that were found, and not met so far.
 #[derive(Debug, Default)]
-pub(super) struct Ahead<'a> {
-    names: Vec<SeenName<'a>>,
-    /// The number of names that were passed.
+pub(super) struct Ahead {
+    names: Vec<SeenName>,
+    /// The number of names that were passed, and of those whose places in the table were touched.
     passed: usize,
+    touched: usize,
     /// The plain nodes, and the number of those that were passed.
     nodes: Vec<SeenNode>,
     nodes_passed: usize,
@@ -70,10 +100,10 @@ pub(super) struct Ahead<'a> {
     end: usize,
 }
 
-impl<'a> Ahead<'a> {
+impl Ahead {
     /// The name that begins at a byte, if it was found; names before it are passed.
     #[inline]
-    pub(super) fn name_at(&mut self, at: usize) -> Option<SeenName<'a>> {
+    pub(super) fn name_at(&mut self, at: usize) -> Option<SeenName> {
         loop {
             let name = *self.names.get(self.passed)?;
             if name.at >= at {
@@ -87,45 +117,107 @@ impl<'a> Ahead<'a> {
 
     /// The plain node that begins at a byte, if one was found, and its names, which are passed.
     #[inline]
-    fn node_at(&mut self, at: usize) -> Option<(SeenNode, &[SeenName<'a>])> {
+    fn node_at(&mut self, at: usize) -> Option<(SeenNode, &[SeenName])> {
         let ahead = self.nodes.get(self.nodes_passed..)?;
         let skipped = ahead.iter().position(|node| node.at >= at)?;
         let node = *ahead.get(skipped).filter(|node| node.at == at)?;
         self.nodes_passed += skipped + 1;
-        let count =
-            usize::from(node.has_label) + node.outputs + usize::from(node.has_domain) + 1 + node.inputs;
+        let count = usize::from(node.has_label)
+            + node.outputs as usize
+            + usize::from(node.has_domain)
+            + 1
+            + node.inputs as usize;
         self.passed = node.names + count;
         Some((node, self.names.get(node.names..self.passed)?))
     }
 }
 
+/// Finds nodes and their names.
+#[derive(Clone)]
+struct Search<'a> {
+    lexer: Lexer<'a>,
+    hasher: NameHasher,
+}
+
+impl Search<'_> {
+    /// Finds the next nodes, at most so many; says whether more may follow.
+    fn find(&mut self, most: usize, ahead: &mut Ahead) -> bool {
+        let Ahead { names, nodes, passed, touched, nodes_passed, end } = ahead;
+        names.clear();
+        nodes.clear();
+        (*passed, *touched, *nodes_passed) = (0, 0, 0);
+        let mut names = Names { found: names, hasher: &self.hasher };
+        let found = (0..most).take_while(|_| {
+            let node = names_of_node(&mut self.lexer, &mut names);
+            nodes.extend(node.filter(|node| node.is_plain));
+            node.is_some()
+        });
+        let is_more = found.count() == most;
+        *end = self.lexer.mark().at;
+        is_more
+    }
+}
+
 impl Parser<'_> {
+    /// Takes the nodes of a graph, with the braces. Where the text is long, another thread looks ahead, once: it goes as far
+    /// as there are nodes.
+    pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
+        self.expect(b'{')?;
+        if self.lex.rest().len() < self.two_threads_from {
+            return self.nodes_inside(graph);
+        }
+        self.two_threads_from = usize::MAX;
+        std::thread::scope(|scope| {
+            let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
+            self.scout = Scout::start(scope, move |ahead| search.find(NODES_OF_SCOUT, ahead));
+            for scout in self.scout.iter() {
+                (0..GROUPS).for_each(|_| scout.give(Ahead::default()));
+            }
+            let result = self.nodes_inside(graph);
+            self.scout = None;
+            result
+        })
+    }
+
     /// Finds the names in the next nodes, unless that has been done.
     #[inline]
     pub(super) fn look_ahead(&mut self) {
         if self.lex.mark().at >= self.ahead.end {
             self.look_at_nodes();
         }
+        if self.ahead.passed >= self.ahead.touched {
+            self.touch();
+        }
     }
 
     #[inline(never)]
     fn look_at_nodes(&mut self) {
-        let Ahead { names, nodes, passed, nodes_passed, end } = &mut self.ahead;
-        names.clear();
-        nodes.clear();
-        (*passed, *nodes_passed) = (0, 0);
-        let mut lexer = self.lex;
-        let table = self.model.names();
-        let mut names = Names { found: names, table };
-        for _ in 0..NODES {
-            let Some(node) = names_of_node(&mut lexer, &mut names) else { break };
-            if node.is_plain {
-                nodes.push(node);
+        let here = self.lex.mark().at;
+        while let Some(scout) = &self.scout
+            && self.ahead.end <= here
+        {
+            match scout.next() {
+                Some(ahead) => scout.give(std::mem::replace(&mut self.ahead, ahead)),
+                None => self.scout = None,
             }
         }
-        table.touch(names.found.iter().map(|name| name.hash));
-        // At least this node was looked at, with or without success.
-        *end = lexer.mark().at.max(self.lex.mark().at + 1);
+        if self.ahead.end <= here {
+            let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
+            search.find(NODES, &mut self.ahead);
+            // At least this node was looked at, with or without success.
+            self.ahead.end = self.ahead.end.max(here + 1);
+        }
+    }
+
+    /// Touches the places of the next names.
+    #[inline(never)]
+    fn touch(&mut self) {
+        let Ahead { names, passed, touched, .. } = &mut self.ahead;
+        let next = names.get(*passed..).unwrap_or_default();
+        let next = next.get(..TOUCHED).unwrap_or(next);
+        self.model.names().touch(next.iter().map(|name| name.hash));
+        // One more where there are none, so that nobody comes here for each of the nodes that follow.
+        *touched = *passed + next.len().max(1);
     }
 
     /// Takes the node that comes next if it is a plain one that was found ahead; says whether it was.
@@ -142,14 +234,14 @@ impl Parser<'_> {
         let mut symbols: SmallVec<[Symbol; 8]> = SmallVec::new();
         for name in names {
             // What has escapes or is empty was not found.
-            let Some(content) = text.get(name.start..name.start + name.content.len()) else { return false };
+            let Some(content) = text.get(name.content()) else { return false };
             symbols.push(model.names_mut().intern_plain(content, name.hash));
         }
         let mut rest = symbols.as_slice();
         let mut next = |count: usize| rest.split_off(..count).unwrap_or_default();
         let first = |name: &[Symbol]| name.first().copied().unwrap_or_default();
         let name = first(next(usize::from(node.has_label)));
-        let outputs = next(node.outputs);
+        let outputs = next(node.outputs as usize);
         let domain = first(next(usize::from(node.has_domain)));
         let op = first(next(1));
         let loaded = LoadedNode { op, domain, name, ..LoadedNode::default() };
@@ -169,7 +261,7 @@ impl Parser<'_> {
 
 /// Finds the names of a node, and its operator; stops early where something comes that most nodes do not have. What is
 /// found is a plain node if nothing else belongs to it.
-fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option<SeenNode> {
+fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<SeenNode> {
     lexer.peek()?;
     let (at, first) = (lexer.mark().at, names.found.len());
     let has_label = lexer.eat(b'[');
@@ -181,7 +273,7 @@ fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option
     let (outputs, are_plain) = names.list(lexer)?;
     is_plain &= are_plain;
     lexer.eat(b'=').then_some(())?;
-    is_plain &= names.next(lexer)? && names.found.last().is_some_and(|op| op.start == op.at);
+    is_plain &= names.next(lexer)? && names.found.last().is_some_and(|op| !op.is_quoted);
     let has_domain = is_plain && lexer.here() == Some(b'.');
     if has_domain {
         names.behind_domain(lexer)?;
@@ -212,14 +304,14 @@ fn names_of_node<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a, '_>) -> Option
 }
 
 /// Where names go that are found.
-struct Names<'a, 'n> {
-    found: &'n mut Vec<SeenName<'a>>,
-    table: &'n Interner,
+struct Names<'n> {
+    found: &'n mut Vec<SeenName>,
+    hasher: &'n NameHasher,
 }
 
-impl<'a> Names<'a, '_> {
+impl Names<'_> {
     /// Finds names with commas between them; says how many there are, and whether none is empty.
-    fn list(&mut self, lexer: &mut Lexer<'a>) -> Option<(usize, bool)> {
+    fn list(&mut self, lexer: &mut Lexer<'_>) -> Option<(u32, bool)> {
         let (mut count, mut are_plain) = (0, true);
         loop {
             are_plain &= self.next(lexer)?;
@@ -232,55 +324,60 @@ impl<'a> Names<'a, '_> {
 
     /// Finds a name, if one without escapes comes next; says whether it is one, and not empty.
     #[inline]
-    fn next(&mut self, lexer: &mut Lexer<'a>) -> Option<bool> {
+    fn next(&mut self, lexer: &mut Lexer<'_>) -> Option<bool> {
         let is_quoted = lexer.peek()? == b'"';
         let at = lexer.mark().at;
         let content = if is_quoted { lexer.plain_string() } else { lexer.word() }?;
         if content.is_empty() {
             return Some(false);
         }
-        self.push(at, at + usize::from(is_quoted), lexer.mark().at, content);
+        self.push(at, is_quoted, content)?;
         Some(true)
     }
 
     /// Finds the operator whose first word was found and a dot comes next: that word and those up to the last dot are the
     /// domain.
-    fn behind_domain(&mut self, lexer: &mut Lexer<'a>) -> Option<()> {
-        let start = self.found.pop()?.start;
+    fn behind_domain(&mut self, lexer: &mut Lexer<'_>) -> Option<()> {
+        let start = self.found.pop()?.at;
         loop {
             let end = lexer.mark().at;
             lexer.bump();
             let word = lexer.word_here()?;
             lexer.skip(word.len());
             if lexer.here() != Some(b'.') {
-                self.push(start, start, end, lexer.slice(start, end));
-                self.push(end + 1, end + 1, lexer.mark().at, word);
-                return Some(());
+                self.push(start, false, lexer.slice(start, end))?;
+                return self.push(end + 1, false, word);
             }
         }
     }
 
-    /// Adds a name that begins at a byte, and its content at this one or behind its quote.
+    /// Adds a name that begins at a byte, with a quote perhaps.
     #[inline]
-    fn push(&mut self, at: usize, start: usize, end: usize, content: &'a [u8]) {
-        self.found.push(SeenName { at, start, end, content, hash: self.table.hash(content) });
+    fn push(&mut self, at: usize, is_quoted: bool, content: &[u8]) -> Option<()> {
+        let length = u32::try_from(content.len()).ok()?;
+        self.found.push(SeenName { at, length, hash: self.hasher.hash(content), is_quoted });
+        Some(())
     }
 }
 
-/// Goes behind attributes that hold neither graphs nor tensors.
+/// Goes behind attributes, which the parser will look at: only brackets and strings matter here.
 fn skip_attributes(lexer: &mut Lexer<'_>) -> Option<()> {
-    lexer.bump();
+    let mut open = 0_usize;
     loop {
         match lexer.peek()? {
-            b'>' => {
-                lexer.bump();
-                return Some(());
-            }
             b'"' => {
-                lexer.plain_string()?;
+                lexer.skip_string().then_some(())?;
+                continue;
             }
-            b'{' | b'(' | b'<' => return None,
-            _ => lexer.bump(),
+            // The arrow of a graph's signature is no bracket.
+            b'=' if lexer.second() == Some(b'>') => lexer.bump(),
+            b'<' | b'(' | b'{' | b'[' => open += 1,
+            b'>' | b')' | b'}' | b']' => open -= 1,
+            _ => {}
+        }
+        lexer.bump();
+        if open == 0 {
+            return Some(());
         }
     }
 }
