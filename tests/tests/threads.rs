@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 use bytes::Bytes;
+use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, decode};
+use onnx_diag::Caps;
+use onnx_ir::Model;
 use onnx_tests::properties::threads::{files, texts};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::Symbol;
 
 /// A field that holds bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -85,6 +89,32 @@ fn a_damaged_large_file_is_read_alike() {
         let place = changed.len() * step / 40;
         changed[place] ^= 1 << (step % 8);
         files(&changed.into()).unwrap();
+    }
+}
+
+#[test]
+fn a_large_graph_is_checked_alike() {
+    for (seed, rare) in [mixed, nested, |_| Vec::new()].into_iter().enumerate() {
+        let mut model = decode(model(nodes(9000, seed, rare)), &DecodeOptions::default()).unwrap().model;
+        // Without the operator that does not exist, nothing is to be said of most nodes.
+        let (relu, nodes) = (model.intern("Relu"), model.nodes(model.main_graph()).collect::<Vec<_>>());
+        nodes.iter().for_each(|&node| model.set_op(node, Symbol::EMPTY, relu, Symbol::EMPTY));
+        let checked = |model: &Model, two_threads_from| {
+            let found =
+                check(model, &CheckOptions { two_threads_from, caps: Caps::NONE, ..CheckOptions::default() });
+            found.into_diagnostics().iter().map(|one| format!("{} {}", one.locus, one.message)).collect()
+        };
+        let found: Vec<String> = checked(&model, usize::MAX);
+        assert_eq!(checked(&model, 1), found);
+        // The same name for the results of two nodes, each in another half.
+        let (first, last) = (nodes[10], nodes[8990]);
+        let name = model.value(model.node(first).outputs()[0].unwrap()).name();
+        let value = model.node(last).outputs()[0].unwrap();
+        model.set_value_name(value, name);
+        model.set_name_as_read(value);
+        let found_now: Vec<String> = checked(&model, usize::MAX);
+        assert!(found_now.iter().any(|one| !found.contains(one)), "the name is defined twice");
+        assert_eq!(checked(&model, 1), found_now);
     }
 }
 

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edits, encode};
+use onnx_benches::{decode, decode_alone, decode_messages, edits, encode};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -116,6 +116,7 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
         let model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
         drop(samples.time(format!("encode{suffix}"), || encode(&model)));
     });
+    each(&mut |samples| drop(samples.time(format!("decode-alone{suffix}"), || decode_alone(bytes.clone()))));
     each(&mut |samples| {
         let messages = samples.time(format!("prost-decode{suffix}"), || decode_messages(bytes.clone()));
         drop(samples.time(format!("prost-encode{suffix}"), || messages.encode_to_vec()));
@@ -137,6 +138,8 @@ fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
         let samples = if round == 0 { &mut warm_up } else { &mut *samples };
         let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
         let parsed = samples.time("parse-text", || parse_model(&printed, &ParseOptions::default()))?;
+        let alone = ParseOptions { two_threads_from: usize::MAX, ..ParseOptions::default() };
+        drop(samples.time("parse-alone", || parse_model(&printed, &alone))?);
         assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
         if round == 0 {
             std::fs::write(out, printed)?;
@@ -196,6 +199,7 @@ fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
 /// Checks a model from its file to the verdict, and again when it is in memory, by turns.
 fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     let options = CheckOptions::default();
+    let alone = CheckOptions { two_threads_from: usize::MAX, ..CheckOptions::default() };
     let mut warm_up = Samples::default();
     for round in 0..=rounds.parse()? {
         let samples = if round == 0 { &mut warm_up } else { &mut *samples };
@@ -205,6 +209,10 @@ fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
         })?;
         let model = read(path, ReadMode::Memory).map(decode)?;
         let found = samples.time("check", || check(&model, &options));
+        drop(samples.time("check-file-alone", || {
+            let model = read(path, ReadMode::Map).map(decode_alone)?;
+            Ok::<_, onnx_codec::FileError>(check(&model, &alone))
+        })?);
         assert_eq!(found.has_errors(), verdict, "the verdict is the same");
         samples.push("nodes", model.node_count() as u64);
     }
@@ -234,7 +242,7 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
     let source = FileSource::for_model(path)?.with_mode(ReadMode::Map);
     let before = status("RssAnon")?;
     // What was made is held until the memory has been looked at.
-    let held: (Model, Box<dyn Any>) = samples.wall_time("held", || -> Result<_> {
+    let held: (Model, Box<dyn Any>) = samples.time("held", || -> Result<_> {
         let mut model = read(path, ReadMode::Map).map(decode)?;
         let made: Box<dyn Any> = match operation {
             "open" => Box::new(()),

@@ -7,6 +7,7 @@
 mod alone;
 mod beside;
 mod node;
+mod split;
 
 use onnx_diag::Sink;
 use onnx_ir::{Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner};
@@ -67,6 +68,8 @@ struct Run<'a> {
     features: Features,
     devices: Devices<'a>,
     tasks: Vec<Task>,
+    /// Where another thread goes on.
+    until: Option<NodeId>,
 }
 
 #[derive(Clone, Copy)]
@@ -91,6 +94,7 @@ impl<'a> Run<'a> {
             features: Features::new(model.info().ir_version),
             devices: declared::devices(&model.info().configurations),
             tasks: Vec::new(),
+            until: None,
         }
     }
 
@@ -109,7 +113,7 @@ impl<'a> Run<'a> {
             Imports::new(&info.opset_imports, 0)
         };
         // Training algorithms see the names of the main graph, so they are walked before it ends.
-        self.graph(model.main_graph(), &imports, model.algorithms());
+        self.main_graph(&imports);
         self.cx.is_unchecked = true;
         for initialization in info.training.iter().filter_map(|step| step.initialization) {
             if model.get_graph(initialization).is_some() {

@@ -145,6 +145,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         recommendations: args.recommendations,
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),
+        ..CheckOptions::default()
     })
 }
 

@@ -28,6 +28,7 @@ pub(super) fn check(run: &mut Run) -> TaskResult {
         let name = format!("{kind} {}k", nodes / 1000);
         let rows = [
             ("file to verdict / check_model(path)", "check-file", "check-path", FILE_BAR),
+            ("file to verdict with one thread", "check-file-alone", "check-path", Bar::None),
             ("in memory / check_model(proto)", "check", "check-proto", MEMORY_BAR),
         ];
         for (what, our, their, bar) in rows {
