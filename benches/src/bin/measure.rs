@@ -133,16 +133,18 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
 fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
     let model = decode(read(path, ReadMode::Memory)?);
     let rounds: usize = rounds.parse()?;
-    let mut warm_up = Samples::default();
-    for round in 0..=rounds {
-        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
-        let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
-        let parsed = samples.time("parse-text", || parse_model(&printed, &ParseOptions::default()))?;
-        let alone = ParseOptions { two_threads_from: usize::MAX, ..ParseOptions::default() };
-        drop(samples.time("parse-alone", || parse_model(&printed, &alone))?);
-        assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
-        if round == 0 {
-            std::fs::write(out, printed)?;
+    let alone = ParseOptions { two_threads_from: usize::MAX, ..ParseOptions::default() };
+    // Each way of parsing has rounds of its own, with the same before it.
+    for (name, options) in [("parse-text", ParseOptions::default()), ("parse-alone", alone)] {
+        let mut warm_up = Samples::default();
+        for round in 0..=rounds {
+            let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+            let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
+            let parsed = samples.time(name, || parse_model(&printed, &options))?;
+            assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
+            if round == 0 {
+                std::fs::write(out, printed)?;
+            }
         }
     }
     Ok(())
@@ -196,25 +198,26 @@ fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
     Ok(())
 }
 
-/// Checks a model from its file to the verdict, and again when it is in memory, by turns.
+/// Checks a model from its file to the verdict, and again when it is in memory, by turns; then with one thread.
 fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
+    let rounds: usize = rounds.parse()?;
     let options = CheckOptions::default();
     let alone = CheckOptions { two_threads_from: usize::MAX, ..CheckOptions::default() };
-    let mut warm_up = Samples::default();
-    for round in 0..=rounds.parse()? {
-        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
-        let verdict = samples.time("check-file", || {
-            let model = read(path, ReadMode::Map).map(decode)?;
-            Ok::<_, onnx_codec::FileError>(check(&model, &options).has_errors())
-        })?;
-        let model = read(path, ReadMode::Memory).map(decode)?;
-        let found = samples.time("check", || check(&model, &options));
-        drop(samples.time("check-file-alone", || {
-            let model = read(path, ReadMode::Map).map(decode_alone)?;
-            Ok::<_, onnx_codec::FileError>(check(&model, &alone))
-        })?);
-        assert_eq!(found.has_errors(), verdict, "the verdict is the same");
-        samples.push("nodes", model.node_count() as u64);
+    // Each way of checking has rounds of its own, with the same before it.
+    for (suffix, options) in [("", &options), ("-alone", &alone)] {
+        let decode = if suffix.is_empty() { decode } else { decode_alone };
+        let mut warm_up = Samples::default();
+        for round in 0..=rounds {
+            let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+            let verdict = samples.time(format!("check-file{suffix}"), || {
+                let model = read(path, ReadMode::Map).map(decode)?;
+                Ok::<_, onnx_codec::FileError>(check(&model, options).has_errors())
+            })?;
+            let model = read(path, ReadMode::Memory).map(decode)?;
+            let found = samples.time(format!("check{suffix}"), || check(&model, options));
+            assert_eq!(found.has_errors(), verdict, "the verdict is the same");
+            samples.push("nodes", model.node_count() as u64);
+        }
     }
     Ok(())
 }

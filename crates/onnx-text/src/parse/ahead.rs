@@ -29,8 +29,9 @@ use crate::lexer::{Lexer, Mark};
 /// How many nodes to look at in one step.
 const NODES: usize = 16;
 
-/// How many nodes another thread looks at before it hands them over: so many that handing over is nothing beside the work.
-const NODES_OF_SCOUT: usize = 512;
+/// How many nodes another thread looks at before it hands them over, at first and at most: at first so few that little is
+/// waited for, then so many that handing them over is nothing beside the work.
+const NODES_OF_SCOUT: std::ops::RangeInclusive<usize> = 64..=2048;
 
 /// How many groups of nodes another thread may be ahead.
 const GROUPS: usize = 4;
@@ -169,7 +170,13 @@ impl Parser<'_> {
         self.two_threads_from = usize::MAX;
         std::thread::scope(|scope| {
             let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
-            self.scout = Scout::start(scope, move |ahead| search.find(NODES_OF_SCOUT, ahead));
+            let mut most = *NODES_OF_SCOUT.start();
+            let find = move |ahead: &mut Ahead| {
+                let is_more = search.find(most, ahead);
+                most = most.saturating_mul(2).min(*NODES_OF_SCOUT.end());
+                is_more
+            };
+            self.scout = Scout::start(scope, find);
             for scout in self.scout.iter() {
                 (0..GROUPS).for_each(|_| scout.give(Ahead::default()));
             }

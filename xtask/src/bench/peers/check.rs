@@ -24,7 +24,7 @@ pub(super) fn check(run: &mut Run) -> TaskResult {
             continue;
         }
         let path = run.model(kind, nodes)?;
-        let (ours, theirs) = by_turns(run, &path, if run.quick { 1 } else { 5 }, "3")?;
+        let (ours, theirs) = by_turns(run, &path, if run.quick { 1 } else { 5 }, "10")?;
         let name = format!("{kind} {}k", nodes / 1000);
         let rows = [
             ("file to verdict / check_model(path)", "check-file", "check-path", FILE_BAR),

@@ -19,7 +19,7 @@ pub(super) fn text(run: &mut Run) -> TaskResult {
     for (kind, nodes) in sizes {
         let path = run.model(kind, nodes)?;
         let turns = if run.quick { 1 } else { 5 };
-        let (ours, theirs) = by_turns(run, &path, turns, "5")?;
+        let (ours, theirs) = by_turns(run, &path, turns, "12")?;
         let name = format!("{kind} {}k", nodes / 1000);
         let rows = [
             ("print / onnx.printer", "print-text", "print-text", BAR),
