@@ -24,17 +24,7 @@ use prost::Message as _;
 /// When the bytes are no model: those that are measured are.
 #[must_use]
 pub fn decode(bytes: Bytes) -> Model {
-    decode_with(bytes, &DecodeOptions::default())
-}
-
-/// Reads a model with one thread.
-#[must_use]
-pub fn decode_alone(bytes: Bytes) -> Model {
-    decode_with(bytes, &DecodeOptions { two_threads_from: usize::MAX, ..DecodeOptions::default() })
-}
-
-fn decode_with(bytes: Bytes, options: &DecodeOptions) -> Model {
-    match onnx_codec::decode(bytes, options) {
+    match onnx_codec::decode(bytes, &DecodeOptions::default()) {
         Ok(decoded) => decoded.model,
         Err(error) => stop(&error),
     }

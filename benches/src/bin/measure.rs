@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_alone, decode_messages, edits, encode};
+use onnx_benches::{decode, decode_messages, edits, encode};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -116,7 +116,6 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
         let model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
         drop(samples.time(format!("encode{suffix}"), || encode(&model)));
     });
-    each(&mut |samples| drop(samples.time(format!("decode-alone{suffix}"), || decode_alone(bytes.clone()))));
     each(&mut |samples| {
         let messages = samples.time(format!("prost-decode{suffix}"), || decode_messages(bytes.clone()));
         drop(samples.time(format!("prost-encode{suffix}"), || messages.encode_to_vec()));
@@ -133,18 +132,14 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
 fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
     let model = decode(read(path, ReadMode::Memory)?);
     let rounds: usize = rounds.parse()?;
-    let alone = ParseOptions { two_threads_from: usize::MAX, ..ParseOptions::default() };
-    // Each way of parsing has rounds of its own, with the same before it.
-    for (name, options) in [("parse-text", ParseOptions::default()), ("parse-alone", alone)] {
-        let mut warm_up = Samples::default();
-        for round in 0..=rounds {
-            let samples = if round == 0 { &mut warm_up } else { &mut *samples };
-            let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
-            let parsed = samples.time(name, || parse_model(&printed, &options))?;
-            assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
-            if round == 0 {
-                std::fs::write(out, printed)?;
-            }
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        let printed = samples.time("print-text", || print_model(&model, &PrintOptions::compat()))?.text;
+        let parsed = samples.time("parse-text", || parse_model(&printed, &ParseOptions::default()))?;
+        assert_eq!(parsed.node_count(), model.node_count(), "the model comes back from its text");
+        if round == 0 {
+            std::fs::write(out, printed)?;
         }
     }
     Ok(())
@@ -198,26 +193,20 @@ fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
     Ok(())
 }
 
-/// Checks a model from its file to the verdict, and again when it is in memory, by turns; then with one thread.
+/// Checks a model from its file to the verdict, and again when it is in memory, by turns.
 fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
-    let rounds: usize = rounds.parse()?;
     let options = CheckOptions::default();
-    let alone = CheckOptions { two_threads_from: usize::MAX, ..CheckOptions::default() };
-    // Each way of checking has rounds of its own, with the same before it.
-    for (suffix, options) in [("", &options), ("-alone", &alone)] {
-        let decode = if suffix.is_empty() { decode } else { decode_alone };
-        let mut warm_up = Samples::default();
-        for round in 0..=rounds {
-            let samples = if round == 0 { &mut warm_up } else { &mut *samples };
-            let verdict = samples.time(format!("check-file{suffix}"), || {
-                let model = read(path, ReadMode::Map).map(decode)?;
-                Ok::<_, onnx_codec::FileError>(check(&model, options).has_errors())
-            })?;
-            let model = read(path, ReadMode::Memory).map(decode)?;
-            let found = samples.time(format!("check{suffix}"), || check(&model, options));
-            assert_eq!(found.has_errors(), verdict, "the verdict is the same");
-            samples.push("nodes", model.node_count() as u64);
-        }
+    let mut warm_up = Samples::default();
+    for round in 0..=rounds.parse()? {
+        let samples = if round == 0 { &mut warm_up } else { &mut *samples };
+        let verdict = samples.time("check-file", || {
+            let model = read(path, ReadMode::Map).map(decode)?;
+            Ok::<_, onnx_codec::FileError>(check(&model, &options).has_errors())
+        })?;
+        let model = read(path, ReadMode::Memory).map(decode)?;
+        let found = samples.time("check", || check(&model, &options));
+        assert_eq!(found.has_errors(), verdict, "the verdict is the same");
+        samples.push("nodes", model.node_count() as u64);
     }
     Ok(())
 }
@@ -245,7 +234,7 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
     let source = FileSource::for_model(path)?.with_mode(ReadMode::Map);
     let before = status("RssAnon")?;
     // What was made is held until the memory has been looked at.
-    let held: (Model, Box<dyn Any>) = samples.time("held", || -> Result<_> {
+    let held: (Model, Box<dyn Any>) = samples.wall_time("held", || -> Result<_> {
         let mut model = read(path, ReadMode::Map).map(decode)?;
         let made: Box<dyn Any> = match operation {
             "open" => Box::new(()),

@@ -6,9 +6,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use onnx_codec::ReadMode;
-use onnx_types::{LIMITS, Limits};
 
 use crate::format::Format;
+use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
 use crate::size;
@@ -96,38 +96,11 @@ pub(crate) struct InputArgs {
     /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
     #[arg(long, display_order = 91)]
     pub(crate) no_map: bool,
+    /// Work with one thread; otherwise a large model is read and checked by two.
+    #[arg(long, display_order = 91)]
+    pub(crate) one_thread: bool,
     #[command(flatten)]
     pub(crate) bounds: LimitArgs,
-}
-
-/// How much work and memory a model may cost.
-#[derive(Debug, Default, Args)]
-pub(crate) struct LimitArgs {
-    /// Change a limit, once for each, as in `nodes=20000000`; `onnx limits` lists them.
-    #[arg(long, value_name = "NAME=N", value_parser = bound, display_order = 92)]
-    set_limit: Vec<(String, u64)>,
-}
-
-impl LimitArgs {
-    /// All limits.
-    pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        for (name, value) in &self.set_limit {
-            // The parser of the arguments knows the names.
-            let _ = limits.set(name, *value);
-        }
-        limits
-    }
-}
-
-/// A limit and its value on the command line.
-fn bound(text: &str) -> Result<(String, u64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
-    if !LIMITS.iter().any(|limit| limit.name == name) {
-        return Err("there is no such limit; `onnx limits` lists them".to_owned());
-    }
-    let value = value.parse().map_err(|_| format!("{name} takes a whole number from 0 to {}", u64::MAX))?;
-    Ok((name.to_owned(), value))
 }
 
 impl InputArgs {

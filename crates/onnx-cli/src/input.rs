@@ -80,12 +80,18 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
 
 /// Reads a model that will be written elsewhere as a whole.
 pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, args.bounds.limits())
+    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))
 }
 
 /// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode(), part, args.bounds.limits())
+    load_part(path, format_of(path, args), args.mode(), part, &reading(args))
+}
+
+/// How to read, whatever the format.
+fn reading(args: &InputArgs) -> ParseOptions<'static> {
+    let two_threads_from = if args.one_thread { usize::MAX } else { ParseOptions::LARGE };
+    ParseOptions { limits: args.bounds.limits(), two_threads_from, ..ParseOptions::default() }
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {
@@ -98,15 +104,9 @@ pub(crate) fn load_part(
     format: Format,
     mode: ReadMode,
     part: Part,
-    limits: Limits,
+    options: &ParseOptions<'_>,
 ) -> Result<Loaded, Failure> {
-    load_with(
-        path,
-        (format, format::FOR_ANY),
-        mode,
-        part,
-        &ParseOptions { limits, ..ParseOptions::default() },
-    )
+    load_with(path, (format, format::FOR_ANY), mode, part, options)
 }
 
 /// Reads a text in which tensors may be elided, if `options` has the model that it was printed from.
@@ -137,20 +137,27 @@ fn load_with(
                 None => Failure::of_text(&name, error.into_findings(), bytes),
             })?
         }
-        _ => decode_as(&bytes, format, part, options.limits).map_err(|failure| failure.about(&name))?,
+        _ => decode_as(&bytes, format, part, options).map_err(|failure| failure.about(&name))?,
     };
     let path = (!is_stdin(path)).then(|| path.to_owned());
     Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode, limits: options.limits })
 }
 
 /// Reads one of the forms of protobuf.
-fn decode_as(bytes: &Bytes, format: Format, part: Part, limits: Limits) -> Result<(Decoded, Piece), Failure> {
+fn decode_as(
+    bytes: &Bytes,
+    format: Format,
+    part: Part,
+    options: &ParseOptions<'_>,
+) -> Result<(Decoded, Piece), Failure> {
     if format.is_text() && part != Part::Model {
         return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
             .help("leave `--as` away, or convert the file to binary first"));
     }
     let encoded = encoded(bytes, format)?;
-    let options = DecodeOptions { limits, no_offsets: format.is_text(), ..DecodeOptions::default() };
+    let is_alone = options.two_threads_from == usize::MAX;
+    let two_threads_from = if is_alone { usize::MAX } else { DecodeOptions::LARGE };
+    let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text(), two_threads_from };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let failure = Failure::new(error);
         match format::advice(bytes).filter(|_| !format.is_text()) {

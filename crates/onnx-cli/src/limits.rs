@@ -2,12 +2,43 @@
 
 use std::fmt::Write as _;
 
-use onnx_types::LIMITS;
+use clap::Args;
+use onnx_types::{LIMITS, Limits};
 use serde_json::{Value, json};
 
 use crate::args::{LimitsArgs, LimitsFormat};
 use crate::exit::{Failure, Outcome};
 use crate::output::{DIM, KEY, Out, paint};
+
+/// How much work and memory a model may cost.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LimitArgs {
+    /// Change a limit, once for each, as in `nodes=20000000`; `onnx limits` lists them.
+    #[arg(long, value_name = "NAME=N", value_parser = bound, display_order = 92)]
+    set_limit: Vec<(String, u64)>,
+}
+
+impl LimitArgs {
+    /// All limits.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for (name, value) in &self.set_limit {
+            // The parser of the arguments knows the names.
+            let _ = limits.set(name, *value);
+        }
+        limits
+    }
+}
+
+/// A limit and its value on the command line.
+fn bound(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
+    if !LIMITS.iter().any(|limit| limit.name == name) {
+        return Err("there is no such limit; `onnx limits` lists them".to_owned());
+    }
+    let value = value.parse().map_err(|_| format!("{name} takes a whole number from 0 to {}", u64::MAX))?;
+    Ok((name.to_owned(), value))
+}
 
 pub(crate) fn run(args: &LimitsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let text = match args.format {

@@ -50,20 +50,20 @@ fn main() -> ExitCode {
         }
     };
     let mut out = Out::new(if cli.no_color { Color::Never } else { cli.color });
-    let result = match &cli.command {
+    let result = match cli.command {
         Command::Check(args) => check::run(args, &mut out),
-        Command::Info(args) => info::run(args, &mut out),
-        Command::Infer(args) => infer::run(args, &mut out),
-        Command::Convert(args) => convert::run(args, &mut out),
-        Command::Print(args) => print::run(args, &mut out),
-        Command::Parse(args) => parse::run(args, &mut out),
-        Command::Fmt(args) => fmt::run(args, &mut out),
-        Command::Verify(args) => verify::run(args, &mut out),
-        Command::Explain(args) => explain::run(args, &mut out),
-        Command::Ops(args) => ops::run(args, &mut out),
-        Command::Smith(args) => smith::run(args, &mut out),
-        Command::Limits(args) => limits::run(args, &mut out),
-        Command::Completions(args) => completions::run(args, &mut out),
+        Command::Info(args) => info::run(&args, &mut out),
+        Command::Infer(args) => infer::run(&args, &mut out),
+        Command::Convert(args) => convert::run(&args, &mut out),
+        Command::Print(args) => print::run(&args, &mut out),
+        Command::Parse(args) => parse::run(&args, &mut out),
+        Command::Fmt(args) => fmt::run(&args, &mut out),
+        Command::Verify(args) => verify::run(&args, &mut out),
+        Command::Explain(args) => explain::run(&args, &mut out),
+        Command::Ops(args) => ops::run(&args, &mut out),
+        Command::Smith(args) => smith::run(&args, &mut out),
+        Command::Limits(args) => limits::run(&args, &mut out),
+        Command::Completions(args) => completions::run(&args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {
         out.failure(&failure);

@@ -26,11 +26,13 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let limits = args.bounds.limits();
     let original = args.weights_from.as_deref().map(|path| {
         let format = Format::of(path).unwrap_or(Format::Onnx);
-        load_part(path, format, ReadMode::Map, args.part, limits)
+        let options = ParseOptions { limits, ..ParseOptions::default() };
+        load_part(path, format, ReadMode::Map, args.part, &options)
     });
     let original = original.transpose()?;
     let originals = original.as_ref().map(|original| Originals::new(&original.model, Some(&digest)));
-    let options = ParseOptions { limits, originals: originals.as_ref(), ..ParseOptions::default() };
+    let (originals, two_threads_from) = (originals.as_ref(), ParseOptions::LARGE);
+    let options = ParseOptions { limits, originals, two_threads_from, ..ParseOptions::default() };
     let loaded = load_text(&args.input_file, args.part, &options)?;
     let encoded = loaded.piece.encode(&loaded.model, &EncodeOptions::within(&limits))?;
     drop(progress);

@@ -12,10 +12,9 @@ const HEAD: &str = "\
 # Performance
 
 Every row was measured by turns with what it is compared with, in one run on one machine; the result is the ratio of the
-medians, ours to theirs, unless the row says otherwise. Times are those of the clock on the wall. Reading, parsing and
-checking use a second thread where a graph has thousands of nodes, as by default; the rows `with one thread` say what they
-take without. Machines differ, and so do days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR`
-for real models, too. `MISS` marks a bar that this project set itself and did not meet in the run that wrote the page.
+medians, ours to theirs, unless the row says otherwise. Where both sides only compute, times are those of the processor.
+Machines differ, and so do days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR` for real
+models, too. `MISS` marks a bar that this project set itself and did not meet in the run that wrote the page.
 
 Every process that is timed keeps the memory that it has freed: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` of
 the allocator are raised, on both sides. Otherwise it depends on chance, such as which size was freed last, whether a

@@ -28,13 +28,13 @@ from google.protobuf.internal import api_implementation
 SAMPLES = collections.defaultdict(list)
 
 
-def timed(name, run):
-    """Runs a function and records its time."""
+def timed(name, run, clock=time.thread_time_ns):
+    """Runs a function and records its time, by default that of the processor."""
     gc.collect()
     gc.disable()
-    start = time.perf_counter_ns()
+    start = clock()
     made = run()
-    SAMPLES[name].append(time.perf_counter_ns() - start)
+    SAMPLES[name].append(clock() - start)
     gc.enable()
     return made
 
@@ -125,7 +125,7 @@ def held(operation, path):
         "open": lambda: onnx.load(path, load_external_data=False),
         "check": lambda: verdict(path),
     }
-    timed("held", work[operation])
+    timed("held", work[operation], time.perf_counter_ns)
     SAMPLES["held-peak"].append(status("VmHWM") - before)
 
 

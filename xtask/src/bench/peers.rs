@@ -219,7 +219,6 @@ fn load(run: &mut Run) -> TaskResult {
         let rows = [
             ("first decode / first upb parse", "first-decode", "first-parse", Bar::AtMost(3.0)),
             ("decode / upb parse", "decode", "parse", Bar::AtMost(3.0)),
-            ("decode with one thread / upb parse", "decode-alone", "parse", Bar::None),
             ("encode / upb serialize", "encode", "serialize", Bar::AtMost(3.0)),
             ("load file / onnx_ir.load", "load", "ir-load", Bar::AtMost(1.0 / 30.0)),
             ("clone / onnx_ir clone", "clone", "ir-clone", Bar::AtMost(1.0 / 50.0)),

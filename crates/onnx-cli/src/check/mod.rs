@@ -27,7 +27,7 @@ use report::{Report, Totals};
 /// How many findings a person reads.
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
-pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
+pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let policy = rules::policy(&args.deny, &args.allow)?;
     if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
         return Err(Failure::new("a model states its IR version and its operator sets itself")
@@ -36,6 +36,9 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let registry = documents::registry(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
     let files = expand(&args.files, &[extension]);
+    // Several files are looked at by a thread each.
+    args.input.one_thread |= files.len() > 1;
+    let args = &args;
     let progress = Progress::start("checking", files.len());
     let mut report = Report { args, checked: Vec::new(), failures: Vec::new() };
     let mut totals = Totals::default();
@@ -145,7 +148,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         recommendations: args.recommendations,
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),
-        ..CheckOptions::default()
+        two_threads_from: if args.input.one_thread { usize::MAX } else { CheckOptions::LARGE },
     })
 }
 

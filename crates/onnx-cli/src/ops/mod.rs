@@ -11,9 +11,10 @@ use onnx_codec::operator_set::{document, document_of_functions};
 use onnx_codec::{EncodeOptions, encode_operator_set};
 use onnx_schema::OpsetRegistry;
 
-use crate::args::{InputArgs, LimitArgs};
+use crate::args::InputArgs;
 use crate::exit::{Failure, Outcome};
 use crate::input::{is_stdin, load};
+use crate::limits::LimitArgs;
 use crate::output::{Out, shown};
 use crate::size::plural;
 use args::{ExportArgs, OpsArgs, OpsCommand};
@@ -34,7 +35,8 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
 fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<Outcome, Failure> {
     let (document, signatures) = match &args.functions_of {
         Some(model) => {
-            let input = InputArgs { from: None, no_map: true, bounds: LimitArgs::default() };
+            let input =
+                InputArgs { from: None, no_map: true, one_thread: true, bounds: LimitArgs::default() };
             let loaded = load(model, &input)?;
             let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))
                 .map_err(Failure::new)?;

@@ -50,14 +50,20 @@ pub struct DecodeOptions {
     pub limits: Limits,
     /// Leave out the byte offsets of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_offsets: bool,
-    /// From how many nodes on a graph is read by two threads, which takes about two thirds of the time and gives the same
-    /// model; `usize::MAX` for never. Default: 4096, as starting a thread takes as long as reading some hundred nodes.
+    /// From how many nodes on a graph is read by two threads, which gives the same model. Default: never.
+    /// [`LARGE`](Self::LARGE) is for programs that read one model at a time on a machine with processors to spare: it then
+    /// takes about two thirds of the time. Where these are busy, the two wait for each other.
     pub two_threads_from: usize,
+}
+
+impl DecodeOptions {
+    /// From how many nodes on two threads are worth it: starting one takes as long as reading some hundred nodes.
+    pub const LARGE: usize = 4096;
 }
 
 impl Default for DecodeOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), no_offsets: false, two_threads_from: 4096 }
+        Self { limits: Limits::default(), no_offsets: false, two_threads_from: usize::MAX }
     }
 }
 

@@ -45,14 +45,20 @@ pub struct ParseOptions<'a> {
     pub no_positions: bool,
     /// Where the data of elided tensors are; without, such tensors are errors.
     pub originals: Option<&'a Originals<'a>>,
-    /// From how many bytes of text on, counted from its first node, a graph is parsed by two threads, which takes about three quarters of
-    /// the time and gives the same model; `usize::MAX` for never. Default: 256 KiB, which is some thousand nodes.
+    /// From how many bytes of text on, counted from its first node, a graph is parsed by two threads, which gives the same
+    /// model. Default: never. [`LARGE`](Self::LARGE) is for programs that parse one text at a time on a machine with
+    /// processors to spare: it then takes four fifths of the time. Where these are busy, the two wait for each other.
     pub two_threads_from: usize,
+}
+
+impl ParseOptions<'_> {
+    /// From how many bytes on two threads are worth it, which is some thousand nodes.
+    pub const LARGE: usize = 256 << 10;
 }
 
 impl Default for ParseOptions<'_> {
     fn default() -> Self {
-        Self { limits: Limits::default(), no_positions: false, originals: None, two_threads_from: 256 << 10 }
+        Self { limits: Limits::default(), no_positions: false, originals: None, two_threads_from: usize::MAX }
     }
 }
 

@@ -24,11 +24,10 @@ pub(super) fn check(run: &mut Run) -> TaskResult {
             continue;
         }
         let path = run.model(kind, nodes)?;
-        let (ours, theirs) = by_turns(run, &path, if run.quick { 1 } else { 5 }, "10")?;
+        let (ours, theirs) = by_turns(run, &path, if run.quick { 1 } else { 5 }, "3")?;
         let name = format!("{kind} {}k", nodes / 1000);
         let rows = [
             ("file to verdict / check_model(path)", "check-file", "check-path", FILE_BAR),
-            ("file to verdict with one thread", "check-file-alone", "check-path", Bar::None),
             ("in memory / check_model(proto)", "check", "check-proto", MEMORY_BAR),
         ];
         for (what, our, their, bar) in rows {

@@ -36,7 +36,7 @@ const SYMBOLIC: Bar = Bar::AtMost(0.01);
 fn by_turns(run: &Run, path: &str, turns: u32, symbolic: u32) -> Result<(Samples, Samples), String> {
     let (mut ours, mut theirs) = (Samples::default(), Samples::default());
     for turn in 0..turns {
-        ours.add(&run.measure(&["infer", path, "10"])?)?;
+        ours.add(&run.measure(&["infer", path, "5"])?)?;
         let symbolic = if turn == 0 { symbolic } else { 0 };
         theirs.add(&output(run.peers().args(["infer", path, "2", &symbolic.to_string()]))?)?;
     }

@@ -19,16 +19,11 @@ pub(super) fn text(run: &mut Run) -> TaskResult {
     for (kind, nodes) in sizes {
         let path = run.model(kind, nodes)?;
         let turns = if run.quick { 1 } else { 5 };
-        let (ours, theirs) = by_turns(run, &path, turns, "12")?;
+        let (ours, theirs) = by_turns(run, &path, turns, "5")?;
         let name = format!("{kind} {}k", nodes / 1000);
-        let rows = [
-            ("print / onnx.printer", "print-text", "print-text", BAR),
-            ("parse / onnx.parser", "parse-text", "parse-text", BAR),
-            ("parse with one thread / onnx.parser", "parse-alone", "parse-text", Bar::None),
-        ];
-        for (what, our, their, bar) in rows {
-            let (our, their) = (ours.median(our)?, theirs.median(their)?);
-            run.push(Outcome::times("text", format!("{what}, {name}"), our, their, bar));
+        for (what, key) in [("print / onnx.printer", "print-text"), ("parse / onnx.parser", "parse-text")] {
+            let (our, their) = (ours.median(key)?, theirs.median(key)?);
+            run.push(Outcome::times("text", format!("{what}, {name}"), our, their, BAR));
         }
         run.keep(&format!("text {name}"), ours, theirs);
     }
