@@ -40,8 +40,7 @@ pub(super) const fn is_name(number: u32) -> bool {
 pub(super) struct Ahead<'a> {
     nodes: Vec<Found<'a>>,
     /// The numbers of the fields that are names, and the names.
-    numbers: Vec<u8>,
-    names: Vec<Symbol>,
+    names: Vec<(u8, Symbol)>,
     /// The numbers and contents of the fields that are messages.
     messages: Vec<(u8, Payload<'a>)>,
     /// What is wrong behind the nodes.
@@ -64,15 +63,14 @@ pub(super) struct Found<'a> {
 
 /// The fields of a plain node.
 pub(super) struct Fields<'f, 'a> {
-    numbers: &'f [u8],
-    names: &'f [Symbol],
+    names: &'f [(u8, Symbol)],
     messages: &'f [(u8, Payload<'a>)],
 }
 
 impl<'f, 'a> Fields<'f, 'a> {
     /// The numbers of the fields that are names, and the names.
     pub(super) fn names(&self) -> impl Iterator<Item = (u32, Symbol)> + use<'f, 'a> {
-        self.numbers.iter().map(|&number| number.into()).zip(self.names.iter().copied())
+        self.names.iter().map(|&(number, name)| (number.into(), name))
     }
 
     /// The numbers and contents of the other fields.
@@ -85,7 +83,6 @@ impl<'a> Ahead<'a> {
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
-        self.numbers.clear();
         self.names.clear();
         self.messages.clear();
         self.fault = None;
@@ -104,11 +101,7 @@ impl<'a> Ahead<'a> {
             let of_messages = messages..node.messages;
             (names, messages) = (node.names, node.messages);
             let fields = || {
-                Some(Fields {
-                    numbers: self.numbers.get(of_names.clone())?,
-                    names: self.names.get(of_names)?,
-                    messages: self.messages.get(of_messages)?,
-                })
+                Some(Fields { names: self.names.get(of_names)?, messages: self.messages.get(of_messages)? })
             };
             (node, node.is_plain.then(fields).flatten())
         })
@@ -315,8 +308,7 @@ impl<'a> Group<'a> {
                     None => other_name(names, content, hash, limits),
                 };
                 is_plain &= name.is_some();
-                ahead.numbers.push(number);
-                ahead.names.push(name.unwrap_or_default());
+                ahead.names.push((number, name.unwrap_or_default()));
             }
             let &Seen { message, attributes, metadata, .. } = node;
             let (names, messages) = (ahead.names.len(), ahead.messages.len());
