@@ -2,7 +2,8 @@
 //!
 //! Without `--corpus` and `--models`, the reference is asked first: a pinned release of it is installed in an environment
 //! under `target/`, and makes its official models and its answers about them, which are kept there. Where that is not
-//! possible, what is committed has to do, and that is said.
+//! possible, what is committed has to do, and that is said. The suites that ask the reference while they run ask the same
+//! one, unless `ONNX_PYTHON` names another.
 //!
 //! All other arguments are those of the runner, `cargo xtask conformance --help` lists them; paths in them are relative to
 //! the folder in which the command was called.
@@ -18,13 +19,17 @@ const REFERENCE: &str = "onnx==1.23.2";
 pub(crate) fn run(args: &[String]) -> TaskResult {
     let is_given = |names: &[&str]| args.iter().any(|arg| names.contains(&arg.as_str()));
     let mut args: Vec<String> = args.to_vec();
+    let mut python = std::env::var_os("ONNX_PYTHON");
     let is_help = is_given(&["--help", "-h"]);
     let asks = !(is_help || is_given(&["--corpus", "--models", "--bundle", "--offline"]));
     let wants_program = asks || is_given(&["--cli"]);
     args.retain(|arg| !matches!(arg.as_str(), "--offline" | "--cli"));
     if asks {
         match reference() {
-            Ok(folder) => args.extend(["--reference".to_owned(), folder.to_string_lossy().into_owned()]),
+            Ok(Reference { cases, python: own }) => {
+                args.extend(["--reference".to_owned(), cases.to_string_lossy().into_owned()]);
+                python = python.or(Some(own.into_os_string()));
+            }
             Err(problem) => {
                 println!(
                     "the reference cannot be asked, so only its committed answers are compared: {problem}"
@@ -39,7 +44,11 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         args.extend(["--program".to_owned(), program.to_string_lossy().into_owned()]);
     }
     let manifest = workspace::root().join("Cargo.toml");
-    let status = Command::new("cargo")
+    let mut runner = Command::new("cargo");
+    if let Some(python) = python {
+        runner.env("ONNX_PYTHON", python);
+    }
+    let status = runner
         .args(["run", "--quiet", "--release", "--locked", "--package", "onnx-tests", "--bin", "conformance"])
         .arg("--manifest-path")
         .arg(manifest)
@@ -50,20 +59,28 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     if status.success() { Ok(()) } else { Err("there are failures that nothing explains".to_owned()) }
 }
 
-/// The folder with the reference's official models and its answers, which are made if they are not there.
-fn reference() -> Result<PathBuf, String> {
+/// The reference at hand.
+struct Reference {
+    /// The folder with its official models and its answers.
+    cases: PathBuf,
+    /// An interpreter that has it, for the suites that ask while they run.
+    python: PathBuf,
+}
+
+/// The reference and its answers, which are made if they are not there.
+fn reference() -> Result<Reference, String> {
     let folder = workspace::root().join("target/conformance");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let script = workspace::root().join("tests/conformance/reference.py");
     let text = std::fs::read_to_string(&script).map_err(|error| format!("{}: {error}", script.display()))?;
+    let python = crate::python::environment(&folder.join("python"), &[REFERENCE])?;
     // Answers of another release, or to other questions, would mislead.
     let wanted = format!("{REFERENCE}\n{text}");
     let (cases, marker) = (folder.join("reference"), folder.join("reference/asked"));
     if std::fs::read_to_string(&marker).is_ok_and(|asked| asked == wanted) {
         println!("using the answers of {REFERENCE} in {}", cases.display());
-        return Ok(cases);
+        return Ok(Reference { cases, python });
     }
-    let python = crate::python::environment(&folder.join("python"), &[REFERENCE])?;
     // It is fine when there are none.
     let _ = std::fs::remove_dir_all(&cases);
     println!("asking {REFERENCE}");
@@ -79,5 +96,5 @@ fn reference() -> Result<PathBuf, String> {
         return Err("the reference failed to make its models".to_owned());
     }
     std::fs::write(&marker, wanted).map_err(|error| format!("{}: {error}", marker.display()))?;
-    Ok(cases)
+    Ok(Reference { cases, python })
 }
