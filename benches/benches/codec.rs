@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use onnx_benches::{decode, decode_messages, encode};
+use onnx_benches::{decode, decode_messages, edit_a_node, encode};
 use onnx_tests::models::{Transformer, chain, functions, subgraphs};
 use prost::Message as _;
 
@@ -32,7 +32,11 @@ fn codec(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter("prost decode"), |bencher| {
             bencher.iter_batched(|| bytes.clone(), decode_messages, BatchSize::PerIteration);
         });
-        let (model, messages) = (decode(bytes.clone()), decode_messages(bytes));
+        let (mut model, messages) = (decode(bytes.clone()), decode_messages(bytes));
+        group.bench_function(BenchmarkId::from_parameter("encode nodes as read"), |bencher| {
+            bencher.iter_with_large_drop(|| encode(black_box(&model)));
+        });
+        edit_a_node(&mut model);
         group.bench_function(BenchmarkId::from_parameter("encode"), |bencher| {
             bencher.iter_with_large_drop(|| encode(black_box(&model)));
         });

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edits, encode};
+use onnx_benches::{decode, decode_messages, edit_a_node, edits, encode};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -113,8 +113,13 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
         (0..rounds).for_each(|_| what(samples));
     };
     each(&mut |samples| {
-        let model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
+        let mut model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
+        edit_a_node(&mut model);
         drop(samples.time(format!("encode{suffix}"), || encode(&model)));
+    });
+    each(&mut |samples| {
+        let model = decode(bytes.clone());
+        drop(samples.time(format!("encode-as-read{suffix}"), || encode(&model)));
     });
     each(&mut |samples| {
         let messages = samples.time(format!("prost-decode{suffix}"), || decode_messages(bytes.clone()));

@@ -127,6 +127,7 @@
 #[doc = include_str!("../../../docs/write-a-pass.md")]
 struct WriteAPass;
 
+mod as_read;
 mod attr;
 mod builder;
 mod constant;

@@ -8,6 +8,7 @@ use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol};
 use slotmap::SlotMap;
 
+use crate::as_read::Nodes;
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::graph::{Function, Graph, Owner};
 use crate::info::{ModelInfo, opset_version};
@@ -23,7 +24,7 @@ use crate::value::Value;
 pub struct Model {
     pub(crate) names: Interner,
     pub(crate) exprs: ExprTable,
-    pub(crate) nodes: SlotMap<NodeId, Node>,
+    pub(crate) nodes: Nodes,
     pub(crate) values: SlotMap<ValueId, Value>,
     pub(crate) graphs: SlotMap<GraphId, Graph>,
     pub(crate) functions: SlotMap<FunctionId, Function>,
@@ -58,7 +59,7 @@ impl Model {
         Self {
             names,
             exprs: ExprTable::new(),
-            nodes: SlotMap::with_key(),
+            nodes: Nodes::default(),
             values: SlotMap::with_key(),
             graphs,
             functions: SlotMap::with_key(),

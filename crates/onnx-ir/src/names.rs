@@ -105,6 +105,7 @@ impl Model {
             if let (Some(name), Some(record)) = (names.get(*position as usize), self.values.get_mut(value)) {
                 record.name = self.names.intern(name);
                 record.flags.set(ValueFlags::NAME_AS_READ, false);
+                self.nodes.touch();
             }
         }
         self.names_touched = false;

@@ -8,15 +8,15 @@ use onnx_ir::{
     AttrKind, Attribute, Constant, CopyMap, Def, GraphId, Model, NewNode, NodeId, Position, ValueId,
 };
 use onnx_schema::{attr, op};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{MergePolicy, Options, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
-use super::{equal, findings, sound, write};
+use super::{alike_anew, equal, findings, sound, write};
 
 /// The models that scripts start from.
-const MODELS: [&str; 3] = [
+const MODELS: [&str; 4] = [
     r#"<ir_version: 10, opset_import: ["": 18]>
 g (float[N, 4] x, bool c) => (float[] z) <float[4] w = {1, 2, 3, 4}> {
    a = Add (x, w)
@@ -35,6 +35,14 @@ once (a) => (b) { b = Neg (a) }"#,
 g (int64 n, bool c, float[N, 2] x) => (float[] y, float[] s) {
    y, s = Loop (n, c, x) <body = b (i, go, v) => (go2, w, v) { go2 = Identity (go) k = Relu (v) w = Add (k, x) }>
 }"#,
+    r#"<ir_version: 10, opset_import: ["": 18]>
+g (float[N, 4] x) => (float[] z) <float[4] w = {1, 2, 3, 4}, float[N, 4] b> {
+   [first] a = Add (x, w)
+   b = LeakyRelu <alpha = 0.5> (a)
+   k = Constant <value = int64[2] {-1, 300}> ()
+   c = Reshape (b, k)
+   z = Transpose <perm = [1, 0]> (c)
+}"#,
 ];
 
 /// How many bytes a step takes: which edit, and three choices.
@@ -52,7 +60,11 @@ pub fn edit_scripts(bytes: &[u8]) -> Result<(), String> {
     let (&first, steps) = bytes.split_first().unwrap_or((&0, &[]));
     let text = MODELS.get(usize::from(first) % MODELS.len()).ok_or("there are models")?;
     let model = parse_model(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
-    let mut script = Script { model };
+    // Nodes that were read and not edited are written in a way of their own.
+    let mut script = Script { model: read(write(&model)?.ok_or("the models can be written")?)? };
+    if script.model.graph_as_read().is_none() {
+        return Err("a model that was just read does not know its bytes".to_owned());
+    }
     for step in steps.chunks_exact(STEP).take(200) {
         let choice = |at: usize| {
             step.get(at..at + 2).map_or(0, |two| two.iter().fold(0, |n, &b| n << 8 | usize::from(b)))
@@ -60,6 +72,7 @@ pub fn edit_scripts(bytes: &[u8]) -> Result<(), String> {
         let kind = step.first().copied().unwrap_or_default();
         script.step(kind, [choice(1), choice(3), choice(5)]);
         sound(&script.model, &format!("after {step:?}"), false)?;
+        alike_anew(&script.model).map_err(|problem| format!("after {step:?}: {problem}"))?;
     }
     script.finish()
 }
@@ -284,18 +297,25 @@ impl Script {
             return Ok(());
         }
         findings(&onnx_check::check(&self.model, &onnx_check::CheckOptions::default()))?;
-        findings(infer(&mut self.model, &Options::default()).findings())?;
+        let inference = infer(&mut self.model, &Options::default());
+        findings(inference.findings())?;
         sound(&self.model, "after inference", false)?;
+        alike_anew(&self.model)?;
+        if inference.apply(&mut self.model, MergePolicy::Override).is_ok() {
+            sound(&self.model, "after inference has been applied", false)?;
+            alike_anew(&self.model)?;
+        }
         let Some(written) = write(&self.model)? else { return Ok(()) };
         equal(&write(&self.model)?.as_ref(), &Some(&written), "writing twice gives different files")?;
-        let read = |bytes: Bytes| {
-            let decoded = onnx_codec::decode(bytes, &DecodeOptions::default());
-            decoded.map(|decoded| decoded.model).map_err(|error| format!("what was written: {error}"))
-        };
         let model = read(written.clone())?;
         sound(&model, "after reading what was written", true)?;
         equal(&write(&model)?.as_ref(), &Some(&written), "reading and writing what was written changes it")
     }
+}
+
+fn read(bytes: Bytes) -> Result<Model, String> {
+    let decoded = onnx_codec::decode(bytes, &DecodeOptions::default());
+    decoded.map(|decoded| decoded.model).map_err(|error| format!("what was written: {error}"))
 }
 
 fn pick<T: Copy>(list: &[T], choice: usize) -> Option<T> {

@@ -5,6 +5,7 @@
 //! model always gives the same bytes.
 
 mod alone;
+mod as_read;
 mod device;
 mod graph;
 mod model;
@@ -53,7 +54,8 @@ impl EncodeOptions {
 /// Writes a model as `ModelProto`.
 ///
 /// Large payloads are shared with the model, not copied; the result is a list of segments for a vectored write. Values
-/// without a name get one, and names that edits made collide are told apart: see [`Model::name_plan`].
+/// without a name get one, and names that edits made collide are told apart: see [`Model::name_plan`]. Nodes that nobody
+/// edited since they were read are not written again, where the bytes they were read from would be the same.
 ///
 /// ```
 /// use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};

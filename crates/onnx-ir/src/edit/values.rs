@@ -116,6 +116,7 @@ impl Model {
         let record = &mut self.values[value];
         record.name = name;
         record.flags.set(ValueFlags::NAME_AS_READ, false);
+        self.nodes.touch();
         self.names_touched = true;
     }
 

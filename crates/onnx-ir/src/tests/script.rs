@@ -303,7 +303,7 @@ fn check_uses(model: &Model) {
             }
         }
     };
-    for (node, record) in &model.nodes {
+    for (node, record) in model.nodes.iter() {
         for (index, value) in record.inputs().enumerate() {
             if let Some(value) = value {
                 note(value, User::Node(node), index);

@@ -10,7 +10,7 @@ use crate::value::Def;
 impl Verifier<'_> {
     pub(super) fn definitions(&mut self) {
         let model = self.model;
-        for (node, record) in &model.nodes {
+        for (node, record) in model.nodes.iter() {
             for (index, &value) in record.outputs.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let expected = Def::Output { node, index: index as u32 };

@@ -14,7 +14,7 @@ impl Verifier<'_> {
         for (graph, _) in &model.graphs {
             self.list(graph, &mut seen);
         }
-        for (node, _) in &model.nodes {
+        for (node, _) in model.nodes.iter() {
             self.require(
                 seen.contains_key(node),
                 List,
@@ -57,7 +57,7 @@ impl Verifier<'_> {
 
     pub(super) fn uses(&mut self) {
         let model = self.model;
-        for (node, record) in &model.nodes {
+        for (node, record) in model.nodes.iter() {
             for (index, operand) in record.inputs.iter().enumerate() {
                 let Some(value) = operand.value else { continue };
                 let expected = Use { user: User::Node(node), index: index as u32 };

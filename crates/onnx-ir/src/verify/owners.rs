@@ -12,7 +12,7 @@ impl Verifier<'_> {
         let model = self.model;
         let mut claims: SecondaryMap<GraphId, ()> = SecondaryMap::new();
         self.claim(model.main, Owner::Model, None, &mut claims);
-        for (node, record) in &model.nodes {
+        for (node, record) in model.nodes.iter() {
             for graph in record.nested_graphs() {
                 self.claim(graph, Owner::Node(node), Some(Subject::Node(node)), &mut claims);
             }

@@ -6,7 +6,7 @@
 //!   [survey](crate::conformance::survey) says prost refuses;
 //! * the model that was read is sound (`Model::verify`), and findings are reported only where the file is odd;
 //! * a canonical file is written byte for byte, any other field for field;
-//! * writing it again, and reading and writing what was written, gives the same bytes;
+//! * writing it again, with its nodes edited or not, and reading and writing what was written, gives the same bytes;
 //! * all that holds for the file in every other form of [`Rewrite`], among them one with unknown fields everywhere.
 
 use bytes::Bytes;
@@ -24,6 +24,7 @@ use crate::conformance::schema::{FieldType, MessageId, Schema};
 use crate::conformance::survey::Survey;
 use crate::conformance::tree::{LEVELS, Tree};
 use crate::conformance::wire::{Records, Value};
+use crate::properties::alike_anew;
 
 /// How many models are made for a run.
 const GENERATED: u64 = 2000;
@@ -130,6 +131,7 @@ impl RoundTrip {
         }
         let written = write(&decoded.model)?;
         self.same(bytes, &written, survey)?;
+        alike_anew(&decoded.model).map_err(|problem| Failure::new("not-alike", problem))?;
         self.stable(&written, &decoded.model)?;
         Ok(if survey.is_canonical() { Verdict::Identical } else { Verdict::Equal })
     }
