@@ -33,7 +33,7 @@ impl Text {
     pub fn from_plain(bytes: Bytes) -> Option<Self> {
         // Nearly all texts are ASCII, which is quickly seen and says both.
         let is_plain =
-            bytes.is_ascii() || std::str::from_utf8(&bytes).is_ok_and(|text| !holds_raw_bytes(text));
+            is_ascii(&bytes) || std::str::from_utf8(&bytes).is_ok_and(|text| !holds_raw_bytes(text));
         is_plain.then_some(Self(bytes))
     }
 
@@ -50,6 +50,15 @@ impl Text {
     pub fn as_bytes(&self) -> &Bytes {
         &self.0
     }
+}
+
+/// Whether all bytes are ASCII. Texts of files are some tens of bytes long, and what does not fill a vector takes the
+/// standard library a step for each byte; here the last eight are looked at together, some of them twice.
+fn is_ascii(bytes: &[u8]) -> bool {
+    let Some(&last) = bytes.last_chunk() else { return bytes.is_ascii() };
+    let (chunks, _) = bytes.as_chunks();
+    let bits = chunks.iter().fold(u64::from_ne_bytes(last), |bits, &chunk| bits | u64::from_ne_bytes(chunk));
+    bits & 0x8080_8080_8080_8080 == 0
 }
 
 impl Deref for Text {
@@ -87,5 +96,23 @@ impl fmt::Debug for Text {
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ascii;
+
+    #[test]
+    fn a_byte_that_is_not_ascii_is_seen_wherever_it_stands() {
+        for length in 0..80 {
+            let mut bytes = vec![0x7f; length];
+            assert!(is_ascii(&bytes), "{length} bytes");
+            for position in 0..length {
+                bytes[position] = 0x80;
+                assert!(!is_ascii(&bytes), "byte {position} of {length}");
+                bytes[position] = 0;
+            }
+        }
     }
 }
