@@ -19,6 +19,7 @@ use onnx_proto::wire::{Input, Payload, Reader, Value, WireError};
 use onnx_types::raw_text::holds_raw_bytes;
 use onnx_types::{Interner, Limits, NameHash, Symbol};
 
+use super::usual::Usual;
 use super::{Pieces, Result, len};
 
 /// The numbers that a node's fields have.
@@ -118,14 +119,14 @@ pub(super) struct Search<'a> {
     number: u32,
     /// How many nodes are still to come.
     left: usize,
-    limits: Limits,
+    limits: &'a Limits,
     /// The group that is being looked at.
     group: Group<'a>,
 }
 
 impl<'a> Search<'a> {
     /// A search for `count` nodes in field `number` of a message.
-    pub(super) fn new(pieces: Pieces<'a>, number: u32, count: usize, limits: Limits) -> Self {
+    pub(super) fn new(pieces: Pieces<'a>, number: u32, count: usize, limits: &'a Limits) -> Self {
         let mut pieces = pieces.into_iter();
         Self { fields: pieces.next(), pieces, number, left: count, limits, group: Group::default() }
     }
@@ -153,24 +154,29 @@ impl<'a> Search<'a> {
     }
 
     /// Uses the memory of a search that has ended.
-    pub(super) fn with_group(self, group: Group<'a>) -> Self {
-        Self { group, ..self }
+    pub(super) fn use_memory_of(&mut self, group: Group<'a>) {
+        self.group = group;
     }
 
     /// The memory for another search.
-    pub(super) fn into_group(self) -> Group<'a> {
-        self.group
+    pub(super) fn take_memory(&mut self) -> Group<'a> {
+        std::mem::take(&mut self.group)
     }
 
     /// Finds the next group of nodes and looks up their names; says whether there is one, or something is wrong. Where the
     /// bytes are wrong, the nodes before are found all the same.
-    pub(super) fn next(&mut self, ahead: &mut Ahead<'a>, names: &mut Interner) -> bool {
+    pub(super) fn next(
+        &mut self,
+        ahead: &mut Ahead<'a>,
+        names: &mut Interner,
+        usual: &mut Usual<'a>,
+    ) -> bool {
         while self.left > 0
             && let Some(fields) = &mut self.fields
         {
             self.group.clear();
             ahead.fault = self.group.find(fields, self.number, self.left.min(AHEAD), names).err();
-            self.group.look_up(fields.input(), names, &self.limits, ahead);
+            self.group.look_up(fields.input(), (names, usual), self.limits, ahead);
             self.left = self.left.saturating_sub(self.group.nodes.len());
             if ahead.fault.is_some() {
                 self.left = 0;
@@ -190,6 +196,8 @@ impl<'a> Search<'a> {
 pub(super) struct Group<'a> {
     nodes: Vec<Seen<'a>>,
     fields: Vec<Field<'a>>,
+    /// The content of the last output of the nodes above, until another node comes between.
+    output: Option<Payload<'a>>,
 }
 
 /// A node whose names are to be looked up.
@@ -205,9 +213,17 @@ struct Seen<'a> {
     names: usize,
 }
 
+/// The number of a field without the mark.
+const FIELD: u8 = 0x7f;
+
+/// The number of an input, with the mark that it is the last output that stands above it: nodes mostly follow each other
+/// as their values do, and to compare two names is quicker than to look one up.
+const LAST_OUTPUT: u8 = 0x81;
+
 /// A field of a plain node.
 #[derive(Clone, Copy)]
 struct Field<'a> {
+    /// Its number, or [`LAST_OUTPUT`].
     number: u8,
     /// The hash of the content where that is a name.
     hash: NameHash,
@@ -218,6 +234,7 @@ impl<'a> Group<'a> {
     fn clear(&mut self) {
         self.nodes.clear();
         self.fields.clear();
+        self.output = None;
     }
 
     /// Finds the next nodes of a message, at most so many.
@@ -243,6 +260,7 @@ impl<'a> Group<'a> {
         seen.is_plain = node.is_ok_and(|mut node| self.plain_fields(&mut node, start, &mut seen, names));
         if !seen.is_plain {
             self.fields.truncate(start);
+            self.output = None;
         }
         seen.fields = self.fields.len();
         self.nodes.push(seen);
@@ -262,10 +280,15 @@ impl<'a> Group<'a> {
                 return false;
             }
             let mut field = Field { number: number as u8, hash: NameHash::default(), content };
-            if is_name(number) {
-                field.hash = names.hash(&content);
-            } else {
-                self.count_message(number, start, seen);
+            match number {
+                1 if self.output.is_some_and(|output| *output == *content) => field.number = LAST_OUTPUT,
+                1..=3 | 6 => field.hash = names.hash(&content),
+                // Names that are looked up by their bytes.
+                4 | 7 | 8 => {}
+                _ => self.count_message(number, start, seen),
+            }
+            if number == 2 {
+                self.output = Some(content);
             }
             self.fields.push(field);
         }
@@ -288,27 +311,43 @@ impl<'a> Group<'a> {
     }
 
     /// Looks up the names of all nodes. A node with a name that is no text, or too long, is not plain.
-    fn look_up(&self, input: &'a Input, names: &mut Interner, limits: &Limits, ahead: &mut Ahead<'a>) {
+    fn look_up(
+        &self,
+        input: &'a Input,
+        (names, usual): (&mut Interner, &mut Usual<'a>),
+        limits: &Limits,
+        ahead: &mut Ahead<'a>,
+    ) {
         names.touch(self.fields.iter().map(|field| field.hash));
         let all = self.text(input, limits);
-        let mut start = 0;
+        let (mut start, mut output) = (0, None);
         for node in &self.nodes {
             let fields = self.fields.get(start..node.fields).unwrap_or_default();
             start = node.fields;
             let text = all.or_else(|| Text::of_names(node, limits));
             let mut is_plain = node.is_plain;
             for &Field { number, hash, content } in fields {
-                if !is_name(number.into()) {
+                if !is_name((number & FIELD).into()) {
                     ahead.messages.push((number, content));
                     continue;
                 }
-                let name = match text.and_then(|text| text.get(content)) {
-                    // Names that stand for other bytes are not ASCII, so this one is not among them.
-                    Some(text) => Some(names.intern_plain(text, hash)),
-                    None => other_name(names, content, hash, limits),
+                let name = match number {
+                    LAST_OUTPUT => output,
+                    4 | 7 | 8 => match usual.get(&content) {
+                        Some(name) => Some(name),
+                        None => usual_name(names, usual, content, limits),
+                    },
+                    _ => match text.and_then(|text| text.get(content)) {
+                        // Names that stand for other bytes are not ASCII, so this one is not among them.
+                        Some(text) => Some(names.intern_plain(text, hash)),
+                        None => other_name(names, content, hash, limits),
+                    },
                 };
+                if number == 2 {
+                    output = name;
+                }
                 is_plain &= name.is_some();
-                ahead.names.push((number, name.unwrap_or_default()));
+                ahead.names.push((number & FIELD, name.unwrap_or_default()));
             }
             let &Seen { message, attributes, metadata, .. } = node;
             let (names, messages) = (ahead.names.len(), ahead.messages.len());
@@ -352,6 +391,19 @@ impl<'a> Text<'a> {
         let start = content.offset().checked_sub(self.offset)?;
         self.text.get(start..start + content.len())
     }
+}
+
+/// The symbol of a name that is likely to be met again, as [`other_name`].
+#[inline(never)]
+fn usual_name<'a>(
+    names: &mut Interner,
+    usual: &mut Usual<'a>,
+    content: Payload<'a>,
+    limits: &Limits,
+) -> Option<Symbol> {
+    let name = other_name(names, content, names.hash(&content), limits)?;
+    usual.put(content.as_slice(), name);
+    Some(name)
 }
 
 /// The symbol of a name that was not seen to be ASCII, if it is text and no limit is in its way.

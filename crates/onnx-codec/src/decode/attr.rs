@@ -148,7 +148,7 @@ impl<'a> Cx<'a> {
     ) -> Result<bool> {
         match (field.number, len(field.value), varint(field.value)) {
             (1, Some(text), _) => {
-                parts.name = self.name(reader, text)?;
+                parts.name = self.usual_name(reader, text)?;
                 parts.form.note(1, text.is_empty());
             }
             (13, Some(text), _) => {
@@ -272,26 +272,36 @@ impl<'a> Cx<'a> {
 
     /// The value, of which the messages are put together now.
     fn finish_value(&mut self, whole: &Reader<'a>, parts: &mut Parts<'a>) -> Result<AttrValue> {
+        // Graphs hold attributes again, so what they need not is not on the stack when they are read.
+        if parts.graph.is_empty() && parts.graphs.is_empty() {
+            self.finish_leaf(whole, parts)
+        } else {
+            self.finish_graphs(parts)
+        }
+    }
+
+    fn finish_leaf(&mut self, whole: &Reader<'a>, parts: &mut Parts<'a>) -> Result<AttrValue> {
         if let Some(tensor) = parts.tensor.take() {
             return Ok(AttrValue::Tensor(Arc::new(self.finish_tensor(*tensor)?)));
         }
         if let Some(sparse) = parts.sparse.take() {
             return Ok(AttrValue::SparseTensor(Arc::new(self.finish_sparse(*sparse)?)));
         }
-        if !parts.graph.is_empty() {
-            return Ok(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
-        }
-        if !parts.graphs.is_empty() {
-            let mut graphs = Vec::with_capacity(parts.graphs.len());
-            for graph in parts.graphs.drain(..) {
-                graphs.push(self.nested(&std::iter::once(graph).collect(), parts.name)?);
-            }
-            return Ok(AttrValue::Graphs(graphs));
-        }
         if !parts.ty.is_empty() {
             return Ok(AttrValue::Type(Arc::new(self.ty(whole, &parts.ty)?)));
         }
         Ok(parts.value.take().unwrap_or_else(|| empty_list(parts.declared)))
+    }
+
+    fn finish_graphs(&mut self, parts: &mut Parts<'a>) -> Result<AttrValue> {
+        if !parts.graph.is_empty() {
+            return Ok(AttrValue::Graph(self.nested(&parts.graph, parts.name)?));
+        }
+        let mut graphs = Vec::with_capacity(parts.graphs.len());
+        for graph in parts.graphs.drain(..) {
+            graphs.push(self.nested(&std::iter::once(graph).collect(), parts.name)?);
+        }
+        Ok(AttrValue::Graphs(graphs))
     }
 
     /// Reports a value beside a reference. The reference refuses it in nested graphs only.

@@ -12,6 +12,7 @@ use onnx_types::{Interner, NameHash, Symbol};
 
 use super::ahead::{Ahead, Search};
 use super::node::Run;
+use super::usual::Usual;
 use super::{Cx, Result};
 
 /// How many groups of nodes are handed over at once, at first and at most: at first so few that little is waited for, then
@@ -53,9 +54,11 @@ impl<'a> Lent<'a> {
         'a: 'scope,
     {
         let mut groups = *GROUPS.start();
+        let mut usual = Usual::default();
         let find = move |batch: &mut Batch<'a>| {
             batch.ahead.clear();
-            let found = (0..groups).take_while(|_| search.next(&mut batch.ahead, &mut batch.names)).count();
+            let Batch { ahead, names, .. } = &mut *batch;
+            let found = (0..groups).take_while(|_| search.next(ahead, names, &mut usual)).count();
             batch.is_last = found < groups;
             groups = groups.saturating_mul(2).min(*GROUPS.end());
             !batch.is_last

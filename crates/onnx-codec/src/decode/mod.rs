@@ -17,6 +17,7 @@ mod operator_set;
 mod small;
 mod tensor;
 mod ty;
+mod usual;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use crate::rules;
 use ahead::{Ahead, Group};
 use graph::Head;
 use lent::Lent;
+use usual::Usual;
 
 pub use alone::{
     decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
@@ -142,6 +144,7 @@ struct Cx<'a> {
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
+    usual: Box<Usual<'a>>,
 }
 
 impl<'a> Cx<'a> {
@@ -167,6 +170,7 @@ impl<'a> Cx<'a> {
             ahead: Vec::new(),
             steps: Vec::new(),
             types: HashMap::default(),
+            usual: Box::default(),
         }
     }
 
@@ -175,6 +179,17 @@ impl<'a> Cx<'a> {
     fn name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
         let hash = self.model.names().hash(&payload);
         self.hashed_name(reader, payload, hash)
+    }
+
+    /// The symbol of a string field whose content is likely to be met again: the name of an attribute, or a key.
+    #[inline]
+    fn usual_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
+        if let Some(symbol) = self.usual.get(&payload) {
+            return Ok(symbol);
+        }
+        let symbol = self.name(reader, payload)?;
+        self.usual.put(payload.as_slice(), symbol);
+        Ok(symbol)
     }
 
     /// The symbol of a string field whose hash is known.

@@ -52,7 +52,7 @@ impl<'a> Cx<'a> {
     {
         let pieces: Pieces<'a> = pieces.cloned().collect();
         let Some(reader) = pieces.first().cloned() else { return Ok(()) };
-        let mut search = Search::new(pieces, number, count, self.options.limits);
+        let mut search = Search::new(pieces, number, count, &self.options.limits);
         let mut run = Run { reader, graph, index: 0 };
         let is_large = (self.options.two_threads_from..usize::MAX).contains(&count)
             && !self.model.names().holds_raw_bytes();
@@ -61,21 +61,21 @@ impl<'a> Cx<'a> {
         }
         if run.index < count {
             search.skip(run.index)?;
-            self.searched_nodes(search, &mut run)?;
+            self.searched_nodes(&mut search, &mut run)?;
         }
         self.check("values", self.model.value_count(), self.options.limits.values, 0)
     }
 
     /// Reads nodes, looking for the next group when one has been read.
-    fn searched_nodes(&mut self, search: Search<'a>, run: &mut Run<'a>) -> Result<()> {
+    fn searched_nodes(&mut self, search: &mut Search<'a>, run: &mut Run<'a>) -> Result<()> {
         let (mut ahead, group) = self.ahead.pop().unwrap_or_default();
-        let mut search = search.with_group(group);
+        search.use_memory_of(group);
         self.fetch_names();
-        while search.next(&mut ahead, self.model.names_mut()) {
+        while search.next(&mut ahead, self.model.names_mut(), &mut self.usual) {
             self.found_nodes(&mut ahead, run)?;
             ahead.clear();
         }
-        self.ahead.push((ahead, search.into_group()));
+        self.ahead.push((ahead, search.take_memory()));
         Ok(())
     }
 

@@ -53,7 +53,7 @@ impl<'a> Cx<'a> {
     /// An entry of a metadata list.
     pub(super) fn metadata(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<MetadataEntry> {
         let pair = self.pair(reader, payload)?;
-        let key = self.optional_name(reader, pair.key)?;
+        let key = pair.key.map_or(Ok(Symbol::EMPTY), |key| self.usual_name(reader, key))?;
         let value = self.optional_text(reader, pair.value)?;
         let source = (!pair.canonical).then(|| Box::new(reader.share(payload)));
         Ok(MetadataEntry::with_source(key, value, source))

@@ -33,23 +33,22 @@ const FIXED32: u8 = 5;
 /// What a field holds, and how often a message may have it. 0 stands for fields that are not taken over.
 type Form = u8;
 
-/// Text, or bytes of any kind.
+/// Text, or bytes of any kind. Entries of metadata are among them, as they are always written as they were read.
 const BYTES: Form = 1;
-/// An `AttributeProto`, `TensorProto` or `StringStringEntryProto`.
+/// An `AttributeProto` or a `TensorProto`.
 const ATTRIBUTE: Form = 2;
 const TENSOR: Form = 3;
-const ENTRY: Form = 4;
 /// A number of 64 bits.
-const NUMBER: Form = 5;
+const NUMBER: Form = 4;
 /// A number of one byte: an enumeration.
-const SMALL: Form = 6;
+const SMALL: Form = 5;
 /// Four bytes.
-const FOUR: Form = 7;
+const FOUR: Form = 6;
 /// Packed numbers, at least one: of four or eight bytes, of 64 or 32 bits.
-const PACKED4: Form = 8;
-const PACKED8: Form = 9;
-const PACKED_NUMBERS: Form = 10;
-const PACKED_INT32S: Form = 11;
+const PACKED4: Form = 7;
+const PACKED8: Form = 8;
+const PACKED_NUMBERS: Form = 9;
+const PACKED_INT32S: Form = 10;
 /// May stand several times.
 const MANY: Form = 0x40;
 /// Is one of those of which a message has only one: the value of an attribute, the elements of a tensor.
@@ -64,7 +63,6 @@ struct Tables {
     node: Table,
     attribute: Table,
     tensor: Table,
-    entry: Table,
 }
 
 static TABLES: Tables = Tables {
@@ -77,7 +75,7 @@ static TABLES: Tables = Tables {
         (6, LEN, BYTES),
         (7, LEN, BYTES),
         (8, LEN, BYTES),
-        (9, LEN, ENTRY | MANY),
+        (9, LEN, BYTES | MANY),
     ]),
     attribute: table(&[
         (1, LEN, BYTES),
@@ -104,9 +102,8 @@ static TABLES: Tables = Tables {
         (10, LEN, PACKED8 | VALUE),
         (11, LEN, PACKED_NUMBERS | VALUE),
         (12, LEN, BYTES),
-        (16, LEN, ENTRY | MANY),
+        (16, LEN, BYTES | MANY),
     ]),
-    entry: table(&[(1, LEN, BYTES), (2, LEN, BYTES)]),
 };
 
 /// The table of a message with these fields: number, wire type and form.
@@ -143,7 +140,6 @@ fn canonical(table: &'static Table, mut rest: &[u8]) -> Option<()> {
             BYTES => drop(payload(&mut rest)?),
             ATTRIBUTE => canonical(&TABLES.attribute, payload(&mut rest)?)?,
             TENSOR => canonical(&TABLES.tensor, payload(&mut rest)?)?,
-            ENTRY => canonical(&TABLES.entry, payload(&mut rest)?)?,
             NUMBER => drop(varint(&mut rest)?),
             SMALL => rest.split_off_first().filter(|&&byte| byte < 0x80).map(drop)?,
             FOUR => rest.split_off(..4).map(drop)?,

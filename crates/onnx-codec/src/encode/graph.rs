@@ -126,7 +126,7 @@ impl Cx<'_> {
 
     /// The bytes of all nodes of a graph, where they need not be written again.
     fn nodes_as_read(&self, graph: GraphId, depth: u32) -> Option<Bytes> {
-        // Node, attribute, tensor and entry.
+        // Node, attribute, tensor and an entry of its metadata.
         let fits = depth.saturating_add(4) <= self.options.message_depth;
         let read = self.model.graph_as_read().filter(|_| fits && self.plan.is_trivial())?;
         let is_main = graph == self.model.main_graph();
