@@ -188,7 +188,10 @@ impl<'a> Cx<'a> {
             return Ok(symbol);
         }
         let symbol = self.name(reader, payload)?;
-        self.usual.put(payload.as_slice(), symbol);
+        // What is no text is reported wherever it stands.
+        if payload.is_ascii() {
+            self.usual.put(payload.as_slice(), symbol);
+        }
         Ok(symbol)
     }
 

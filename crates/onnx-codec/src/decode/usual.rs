@@ -53,9 +53,11 @@ fn place(name: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use onnx_types::Interner;
 
     use super::Usual;
+    use crate::{DecodeOptions, decode};
 
     #[test]
     fn a_name_is_found_by_all_its_bytes() {
@@ -69,5 +71,15 @@ mod tests {
             usual.put(text.as_bytes(), names.intern(text));
             assert_eq!(usual.get(text.as_bytes()), names.get(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_reported_wherever_it_stands() {
+        // Two nodes, each with an attribute of this name and metadata under this key.
+        let node = b"\x0a\x12\x22\x01F\x2a\x05\x0a\x01\xff\x18\x01\x4a\x06\x0a\x01\xff\x12\x01v";
+        let model = [b"\x3a\x28", &node[..], node].concat();
+        let decoded = decode(Bytes::from(model), &DecodeOptions::default()).unwrap();
+        let found = decoded.findings.diagnostics().iter().filter(|found| found.rule.slug == "text-not-utf8");
+        assert_eq!(found.count(), 4);
     }
 }
