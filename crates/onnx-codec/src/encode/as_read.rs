@@ -177,14 +177,14 @@ fn packed(form: Form, mut rest: &[u8]) -> Option<()> {
 }
 
 /// The payload behind its length.
-#[inline]
+#[inline(always)]
 fn payload<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(varint(rest)?).ok()?;
     rest.split_off(..length)
 }
 
 /// A number in the fewest bytes that can hold it.
-#[inline]
+#[inline(always)]
 fn varint(rest: &mut &[u8]) -> Option<u64> {
     let (&first, after) = rest.split_first()?;
     if first < 0x80 {
@@ -194,6 +194,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     long_varint(rest)
 }
 
+#[inline(never)]
 fn long_varint(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     // A number has at most ten bytes, and the last of ten has room for one bit.
