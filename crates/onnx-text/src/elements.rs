@@ -220,8 +220,10 @@ pub(crate) fn narrow_code(elem: ElemType, value: f32) -> Result<u16, ()> {
     };
     let found = narrow_value(elem, code).ok_or(())?;
     let same = if value.is_finite() {
-        // Types without infinities give their largest number instead, which must be near.
-        found.is_finite() && (found - value).abs() <= value.abs() / 2.0
+        // Types without infinities give their largest number instead, which must be near. What is rounded up to the
+        // smallest number is at least half as large.
+        let size = value.abs();
+        found.is_finite() && found.abs() >= size / 2.0 && (found - value).abs() <= size
     } else {
         found.is_nan() == value.is_nan() && (value.is_nan() || found == value)
     };

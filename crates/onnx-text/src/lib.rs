@@ -61,6 +61,7 @@
 // What comes from outside is neither indexed nor added up unchecked.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+mod decimal;
 mod elements;
 mod error;
 mod format;

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::ty::TypeText;
 use super::{Parser, Result, plain};
+use crate::decimal::code_of_decimal;
 use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack};
 use crate::lexer::{Literal, Mark};
 use crate::originals::Place;
@@ -255,13 +256,15 @@ impl<'a> Parser<'a> {
 
     /// The code of an element of a narrow float type that is given by its value.
     pub(super) fn narrow(&mut self, mark: Mark, elem: ElemType, literal: &Literal<'a>) -> Result<u16> {
-        let value = match *literal {
+        let code = match *literal {
             Literal::Float(digits) => match digits.parse::<f32>() {
-                Ok(value) if value.is_finite() => Some(value),
+                Ok(value) if value.is_finite() => Some(code_of_decimal(elem, value, digits.as_bytes())),
                 _ => return Err(self.out_of_range(mark, digits, elem.name())),
             },
-            Literal::Inf(negative) => Some(if negative { f32::NEG_INFINITY } else { f32::INFINITY }),
-            Literal::Nan(negative) => Some(if negative { -f32::NAN } else { f32::NAN }),
+            Literal::Inf(true) => Some(narrow_code(elem, f32::NEG_INFINITY)),
+            Literal::Inf(false) => Some(narrow_code(elem, f32::INFINITY)),
+            Literal::Nan(true) => Some(narrow_code(elem, -f32::NAN)),
+            Literal::Nan(false) => Some(narrow_code(elem, f32::NAN)),
             Literal::NanBits(bits) => {
                 return match u16::try_from(bits) {
                     Ok(code) if code <= mask(elem) => Ok(code),
@@ -270,7 +273,7 @@ impl<'a> Parser<'a> {
             }
             Literal::Int(_) | Literal::String(_) => None,
         };
-        match value.map(|value| narrow_code(elem, value)) {
+        match code {
             Some(Ok(code)) => Ok(code),
             Some(Err(())) => Err(self.taken_out_of_range(mark, elem.name())),
             None => Err(self.wrong_literal(mark, "a number")),
@@ -424,7 +427,7 @@ fn plain_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
         return (low..=high).contains(&value).then_some(((value & 0xffff) as u16 & mask(elem), length));
     }
     let (value, length) = plain::f32(text)?;
-    Some((narrow_code(elem, value).ok()?, length))
+    Some((code_of_decimal(elem, value, text.get(..length)?).ok()?, length))
 }
 
 /// The bits that a code of a type can have.
