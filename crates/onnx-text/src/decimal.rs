@@ -138,6 +138,15 @@ mod tests {
         assert_eq!(code(ElemType::Float16, "1e-60"), Ok(0));
         assert_eq!(code(ElemType::Float16, "2.9e-8"), Ok(0), "nearer to 0 than to the smallest number");
         assert_eq!(code(ElemType::Float16, "3e-8"), Ok(1), "nearer to the smallest number");
+        for (elem, greatest, code_of_it, end) in [
+            (ElemType::Float4E2M1, "6.9", 0x7, "7.0"),
+            (ElemType::Float6E2M3, "7.7", 0x1f, "7.75"),
+            (ElemType::Float6E3M2, "29.9", 0x1f, "30.0"),
+            (ElemType::Float8E4M3Fn, "463.9", 0x7e, "464.1"),
+        ] {
+            assert_eq!(code(elem, greatest), Ok(code_of_it), "{elem:?}");
+            assert_eq!(code(elem, end), Err(()), "{elem:?}");
+        }
         assert_eq!(code(ElemType::Float8E8M0, "1.0"), Ok(127));
         assert_eq!(code(ElemType::Float8E8M0, "-1.0"), Err(()), "powers of two only");
         assert_eq!(code(ElemType::Float16, "-0.0e99999999999999999999"), Ok(0x8000));

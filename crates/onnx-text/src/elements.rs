@@ -220,10 +220,17 @@ pub(crate) fn narrow_code(elem: ElemType, value: f32) -> Result<u16, ()> {
     };
     let found = narrow_value(elem, code).ok_or(())?;
     let same = if value.is_finite() {
-        // Types without infinities give their largest number instead, which must be near. What is rounded up to the
-        // smallest number is at least half as large.
+        // Some types give their largest number for all that is larger. It fits only what lies nearer to it than to the
+        // number that would come next.
         let size = value.abs();
-        found.is_finite() && found.abs() >= size / 2.0 && (found - value).abs() <= size
+        let end = match elem {
+            ElemType::Float4E2M1 => 7.0,
+            ElemType::Float6E2M3 => 7.75,
+            ElemType::Float6E3M2 => 30.0,
+            _ => f32::INFINITY,
+        };
+        // What is rounded up to the smallest number is at least half as large.
+        found.is_finite() && size < end && found.abs() >= size / 2.0 && (found - value).abs() <= size
     } else {
         found.is_nan() == value.is_nan() && (value.is_nan() || found == value)
     };
