@@ -43,15 +43,6 @@ pub fn encode(model: &Model) -> Segments {
     }
 }
 
-/// Edits a node without changing anything, so that the nodes are written and not taken over as they were read.
-pub fn edit_a_node(model: &mut Model) {
-    let first = model.nodes(model.main_graph()).next();
-    if let Some(node) = first {
-        let mask = model.node(node).mask();
-        model.set_node_mask(node, mask);
-    }
-}
-
 /// Reads a model into plain messages, without making anything of them: what any reader built on them pays first.
 ///
 /// # Panics

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use bytes::Bytes;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edit_a_node, edits, encode};
+use onnx_benches::{decode, decode_messages, edits, encode};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -27,6 +27,7 @@ use onnx_shape_infer::{MergePolicy, Options, infer};
 use onnx_tests::models::{
     Transformer, chain, external_weights, fan_out, functions, inline_weights, subgraphs,
 };
+use onnx_tests::properties::edit_a_node;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use prost::Message as _;
 
@@ -114,7 +115,7 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
     };
     each(&mut |samples| {
         let mut model = samples.time(format!("decode{suffix}"), || decode(bytes.clone()));
-        edit_a_node(&mut model);
+        assert!(edit_a_node(&mut model), "the model has nodes");
         drop(samples.time(format!("encode{suffix}"), || encode(&model)));
     });
     each(&mut |samples| {

@@ -104,6 +104,11 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
+    /// From which size on to use two threads, where a model of size `large` is worth it.
+    pub(crate) const fn two_threads_from(&self, large: usize) -> usize {
+        if self.one_thread { usize::MAX } else { large }
+    }
+
     /// How to read files.
     pub(crate) const fn mode(&self) -> ReadMode {
         if self.no_map { ReadMode::Memory } else { ReadMode::Map }

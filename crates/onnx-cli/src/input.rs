@@ -90,7 +90,7 @@ pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loade
 
 /// How to read, whatever the format.
 fn reading(args: &InputArgs) -> ParseOptions<'static> {
-    let two_threads_from = if args.one_thread { usize::MAX } else { ParseOptions::LARGE };
+    let two_threads_from = args.two_threads_from(ParseOptions::LARGE);
     ParseOptions { limits: args.bounds.limits(), two_threads_from, ..ParseOptions::default() }
 }
 

@@ -230,10 +230,9 @@ pub(crate) fn narrow_code(elem: ElemType, value: f32) -> Result<u16, ()> {
             _ => f32::INFINITY,
         };
         // What is rounded up to the smallest number is at least half as large.
-        found.is_finite() && size < end && found.abs() >= size / 2.0 && (found - value).abs() <= size
+        found.is_finite() && size < end && (found - value).abs() <= size
     } else {
         found.is_nan() == value.is_nan() && (value.is_nan() || found == value)
     };
-    let tiny = value.is_finite() && found == 0.0;
-    if same || tiny { Ok(code) } else { Err(()) }
+    if same { Ok(code) } else { Err(()) }
 }

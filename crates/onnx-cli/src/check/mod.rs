@@ -148,7 +148,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         recommendations: args.recommendations,
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),
-        two_threads_from: if args.input.one_thread { usize::MAX } else { CheckOptions::LARGE },
+        two_threads_from: args.input.two_threads_from(CheckOptions::LARGE),
     })
 }
 

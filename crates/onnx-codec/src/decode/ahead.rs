@@ -36,6 +36,11 @@ pub(super) const fn is_name(number: u32) -> bool {
     matches!(number, 1..=4 | 6..=8)
 }
 
+/// Whether the name in the field with this number is likely to be met again: operator, domain and overload.
+const fn is_usual(number: u32) -> bool {
+    matches!(number, 4 | 7 | 8)
+}
+
 /// Nodes that were looked at and not read so far.
 #[derive(Default)]
 pub(super) struct Ahead<'a> {
@@ -196,7 +201,7 @@ impl<'a> Search<'a> {
 pub(super) struct Group<'a> {
     nodes: Vec<Seen<'a>>,
     fields: Vec<Field<'a>>,
-    /// The content of the last output of the nodes above, until another node comes between.
+    /// The content of the last output above; none behind a node that is not plain.
     output: Option<Payload<'a>>,
 }
 
@@ -283,8 +288,8 @@ impl<'a> Group<'a> {
             match number {
                 1 if self.output.is_some_and(|output| *output == *content) => field.number = LAST_OUTPUT,
                 1..=3 | 6 => field.hash = names.hash(&content),
-                // Names that are looked up by their bytes.
-                4 | 7 | 8 => {}
+                // These are looked up by their bytes.
+                _ if is_usual(number) => {}
                 _ => self.count_message(number, start, seen),
             }
             if number == 2 {
@@ -333,7 +338,7 @@ impl<'a> Group<'a> {
                 }
                 let name = match number {
                     LAST_OUTPUT => output,
-                    4 | 7 | 8 => match usual.get(&content) {
+                    _ if is_usual(number.into()) => match usual.get(&content) {
                         Some(name) => Some(name),
                         None => usual_name(names, usual, content, limits),
                     },

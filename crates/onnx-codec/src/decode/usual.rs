@@ -7,7 +7,6 @@ const PLACES: usize = 64;
 
 /// The symbols of names that were looked up lately, by their bytes: to compare them takes a third of the time of hashing
 /// and looking up. A name has one place, which it takes from the one that has it.
-#[derive(Clone)]
 pub(super) struct Usual<'a> {
     places: [(&'a [u8], Symbol); PLACES],
 }
