@@ -9,8 +9,9 @@ use std::fmt::{self, Write as _};
 /// The number of characters of a name that are printed; the rest is counted.
 pub(crate) const NAME_CHARS: usize = 96;
 
-/// Whether `c` would act on the terminal or on the reading order, or would not be seen at all.
-pub(crate) fn is_unprintable(c: char) -> bool {
+/// Returns `true` if `c` acts on the terminal or on the reading order, or is invisible.
+#[must_use]
+pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
             u32::from(c),

@@ -73,7 +73,7 @@ mod rule;
 mod sink;
 
 pub use diagnostic::{Diagnostic, Label};
-pub use escape::{Clean, Name, Quoted};
+pub use escape::{Clean, Name, Quoted, is_unprintable};
 pub use locus::{Locus, Position, Step};
 pub use rule::{Reference, Rule, RuleId, Severity, find_rule};
 pub use sink::{Caps, Counts, Policy, Reported, RuleCount, Sink};

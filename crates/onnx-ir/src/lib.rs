@@ -150,6 +150,7 @@ mod petgraph_view;
 mod places;
 mod provenance;
 mod scope;
+mod selector;
 mod sort;
 mod tensors;
 #[cfg(test)]
@@ -183,6 +184,7 @@ pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
 pub use provenance::{Derivation, DerivationId, Origin};
+pub use selector::{Element, Scope, Selector, SelectorError, Selectors};
 pub use sort::Cycle;
 pub use tensors::{TensorHolder, TensorPart, TensorPlace};
 pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};

@@ -4,6 +4,7 @@ mod copy;
 mod names;
 mod order;
 mod script;
+mod selector;
 mod structure;
 mod views;
 
