@@ -74,11 +74,11 @@ pub(super) fn read_tree() -> Result<Files, String> {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             let kind = entry.file_type().map_err(|error| format!("{}: {error}", path.display()))?;
             if kind.is_dir() {
-                // Build output and the version store, not sources.
+                // Build output and the version store, which is a file in a linked worktree, are not sources.
                 if name != ".git" && name != "target" && !name.starts_with("target-") {
                     open.push(path);
                 }
-            } else if kind.is_file() && is_text(&path) {
+            } else if kind.is_file() && name != ".git" && is_text(&path) {
                 // A file that vanishes or is not text is no source either.
                 if let Ok(text) = std::fs::read_to_string(&path) {
                     let relative = path.strip_prefix(&root).unwrap_or(&path);
