@@ -12,6 +12,7 @@ pub mod formats;
 mod mmap;
 pub mod operator_set;
 pub mod rules;
+mod sniff;
 pub mod source;
 
 pub use decode::{
@@ -26,4 +27,5 @@ pub use externalize::{
 pub use file::{FileError, ReadMode};
 pub use onnx_proto::wire::Segments;
 pub use onnx_types::Limits;
+pub use sniff::{Content, sniff};
 pub use source::{Checksum, Containment, FileSource, SourceNote, verify_checksum};
