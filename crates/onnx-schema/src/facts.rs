@@ -344,11 +344,11 @@ impl fmt::Display for Schema {
     }
 }
 
-fn formal_for(formals: &'static [Formal], index: usize) -> Option<&'static Formal> {
+pub(crate) fn formal_for(formals: &'static [Formal], index: usize) -> Option<&'static Formal> {
     formals.get(index).or_else(|| formals.last().filter(|formal| formal.is_variadic()))
 }
 
-fn allows(count: usize, min: usize, max: Option<usize>, counts: &[u16]) -> bool {
+pub(crate) fn allows(count: usize, min: usize, max: Option<usize>, counts: &[u16]) -> bool {
     count >= min
         && max.is_none_or(|max| count <= max)
         && (counts.is_empty() || counts.iter().any(|&allowed| usize::from(allowed) == count))

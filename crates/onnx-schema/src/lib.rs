@@ -85,6 +85,7 @@ mod exclusive;
 mod facts;
 mod generated;
 mod lookup;
+pub mod onnxruntime;
 mod opset;
 mod registry;
 mod signature;

@@ -229,6 +229,8 @@ pub(crate) struct Custom {
 /// ```
 #[derive(Clone, Default)]
 pub struct InferRegistry {
+    /// Whether the operators that onnxruntime adds are known.
+    onnxruntime: bool,
     custom: HashMap<(String, String), Custom, RandomState>,
 }
 
@@ -249,6 +251,18 @@ impl InferRegistry {
     ) -> Self {
         self.custom.insert((domain.into(), op.into()), Custom { infer: Arc::new(infer), values: None });
         self
+    }
+
+    /// Adds the rules for the operators that onnxruntime adds to those of ONNX: see [`contrib`](crate::contrib). A function
+    /// of the model, a rule of [`with`](Self::with) and an operator of ONNX precede one of the same name.
+    #[must_use]
+    pub const fn with_onnxruntime(mut self) -> Self {
+        self.onnxruntime = true;
+        self
+    }
+
+    pub(crate) const fn has_onnxruntime(&self) -> bool {
+        self.onnxruntime
     }
 
     /// Adds how an operator computes small tensors, for one that has a rule already.

@@ -30,10 +30,11 @@ fn fused_operators() {
     let found = shapes(
         r#"<ir_version: 10, opset_import: ["" : 17, "com.microsoft" : 1]>
         g (float[B, 12, S, 8] q, float[B, 12, T, 8] k, float[B, S, 64] x, float[64] bias, float[M, 64] a, float[64, 10] b,
-           float[N, 3, 32, 32] image, float[16, 3, 3, 3] kernel, float[16] offset) => (float[] o)
+           float[R, 3, B, 8] rows, float[3, B, 8, C] columns, float[V, 64] square, float[N, 3, 32, 32] image, float[16, 3, 3, 3] kernel, float[16] offset) => (float[] o)
         {
             scores = com.microsoft.FusedMatMul <transB = 1, alpha = 0.5> (q, k)
-            batched = com.microsoft.FusedMatMul <transBatchA = 1> (q, k)
+            batched = com.microsoft.FusedMatMul <transBatchA = 1> (rows, columns)
+            vector = com.microsoft.FusedMatMul <transA = 1, transB = 1> (bias, square)
             gelu = com.microsoft.BiasGelu (x, bias)
             fast = com.microsoft.FastGelu (x)
             gemm = com.microsoft.FusedGemm <activation = "Tanh"> (a, b)
@@ -45,7 +46,8 @@ fn fused_operators() {
         found,
         [
             "float[B,12,S,T]",
-            "float[*]",
+            "float[3,B,R,C]",
+            "float[V]",
             "float[B,S,64]",
             "float[B,S,64]",
             "float[M,10]",
@@ -69,7 +71,15 @@ fn parts_of_transformers() {
     );
     assert_eq!(
         found,
-        ["float[B,S,48]", "?[*]", "?[*]", "float[B,S,48]", "float16[B,S,32]", "int32[B]", "float[B,S,48]",]
+        [
+            "float[B,S,48]",
+            "float[*]",
+            "float[*]",
+            "float[B,S,48]",
+            "float16[B,S,32]",
+            "int32[B]",
+            "float[B,S,48]",
+        ]
     );
 }
 

@@ -5,6 +5,7 @@
 
 mod facts;
 mod names;
+mod runtime;
 mod tables;
 mod types;
 
@@ -18,6 +19,9 @@ use crate::workspace::root;
 /// The version of the `onnx` package that the facts are taken from.
 const ONNX_VERSION: &str = "1.23.2";
 
+/// The version of the `onnxruntime` package that the facts about the operators it adds are taken from.
+const RUNTIME_VERSION: &str = "1.32.0";
+
 /// The folder of the extracted facts, relative to the workspace root.
 const FACTS: &str = "crates/onnx-schema/facts";
 
@@ -27,17 +31,23 @@ const GENERATED: &str = "crates/onnx-schema/src/generated";
 /// The script that reads the facts; it is passed to the interpreter as text.
 const SCRIPT: &str = include_str!("extract_facts.py");
 
-/// Reads the facts from the `onnx` package of `ONNX_PYTHON`, or else of `python3`.
+/// The script that reads the facts about operators of onnxruntime.
+const RUNTIME_SCRIPT: &str = include_str!("extract_runtime_facts.py");
+
+/// Reads the facts from the `onnx` and `onnxruntime` packages of `ONNX_PYTHON`, or else of `python3`.
 pub(super) fn extract() -> TaskResult {
     let python = std::env::var("ONNX_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let status = Command::new(&python)
-        .args(["-c", SCRIPT, ONNX_VERSION, FACTS])
-        .current_dir(root())
-        .status()
-        .map_err(|error| {
+    let scripts: [&[&str]; 2] =
+        [&["-c", SCRIPT, ONNX_VERSION, FACTS], &["-c", RUNTIME_SCRIPT, ONNX_VERSION, RUNTIME_VERSION, FACTS]];
+    for args in scripts {
+        let status = Command::new(&python).args(args).current_dir(root()).status().map_err(|error| {
             format!("`{python}` could not be started ({error}): set ONNX_PYTHON to an interpreter")
         })?;
-    if status.success() { Ok(()) } else { Err(format!("the facts could not be extracted with `{python}`")) }
+        if !status.success() {
+            return Err(format!("the facts could not be extracted with `{python}`"));
+        }
+    }
+    Ok(())
 }
 
 /// Writes or checks the generated tables.
@@ -45,13 +55,15 @@ pub(super) fn generate(mode: Mode) -> TaskResult {
     let facts = facts::Facts::read(&root().join(FACTS), ONNX_VERSION)?;
     let names = names::Names::of(&facts)?;
     ensure_rust(mode, "names.rs", &names.source())?;
-    let types = types::Types::of(&facts)?;
+    let runtime = runtime::RuntimeFacts::read(&root().join(FACTS), RUNTIME_VERSION, ONNX_VERSION)?;
+    let types = types::Types::of(&facts, runtime.type_sets.values().flatten())?;
     ensure_rust(mode, "types.rs", &types.source())?;
     let tables = tables::Tables::of(&facts, &names, &types)?;
     ensure_rust(mode, "signatures.rs", &tables.signatures())?;
     ensure_rust(mode, "schemas.rs", &tables.schemas())?;
     ensure_rust(mode, "opsets.rs", &tables::opsets(&facts))?;
-    ensure_rust(mode, "functions.rs", &tables::functions(&facts)?)
+    ensure_rust(mode, "functions.rs", &tables::functions(&facts)?)?;
+    ensure_rust(mode, "onnxruntime.rs", &runtime.source(&types)?)
 }
 
 /// Formats a generated file as the rest of the workspace and writes or checks it.

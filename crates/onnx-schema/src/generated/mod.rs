@@ -2,6 +2,7 @@
 
 pub(crate) mod functions;
 pub(crate) mod names;
+pub(crate) mod onnxruntime;
 pub(crate) mod opsets;
 pub(crate) mod schemas;
 pub(crate) mod signatures;

@@ -24,10 +24,6 @@ impl<'m> Cx<'_, 'm> {
         }
     }
 
-    fn default(&self, name: Symbol) -> Option<AttrDefault> {
-        self.schema?.default_of(name)
-    }
-
     /// Whether an attribute says that it is of this kind, and gives no value: that is the kind's zero, as writers may leave
     /// out the defaults of fields.
     fn is_default_of(&self, name: Symbol, kind: AttrKind) -> bool {

@@ -9,12 +9,14 @@ mod dims;
 mod inputs;
 mod outputs;
 pub(crate) mod param;
+pub(crate) mod signature;
 
 use std::fmt;
 
 use onnx_diag::Rule;
 use onnx_ir::{Attribute, Model, Node, NodeId};
 use onnx_schema::Schema;
+use onnx_schema::onnxruntime::RuntimeSchema;
 use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol};
 
@@ -41,6 +43,8 @@ pub struct Cx<'s, 'm> {
     pub(crate) id: NodeId,
     pub(crate) node: &'m Node,
     pub(crate) schema: Option<&'static Schema>,
+    /// The schema of an operator that onnxruntime adds; `None` if `schema` is present.
+    pub(crate) runtime: Option<&'static RuntimeSchema>,
     pub(crate) opset: i64,
     /// What attribute references mean in the function whose body this is.
     pub(crate) args: &'s [(Symbol, &'m Attribute)],

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use onnx_ir::ValueId;
-use onnx_schema::{Formal, FormalOption, FormalType, Schema, TypeForm, TypeSet};
+use onnx_schema::{Formal, FormalOption, FormalType, TypeForm, TypeSet};
 use onnx_types::{ElemType, Type};
 use smallvec::SmallVec;
 
+use crate::cx::signature::Signature;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{MISSING, TYPE_NOT_ALLOWED, TYPES_DIFFER};
 use crate::table::{Kind, Table};
@@ -44,7 +45,7 @@ impl Binding {
 
 /// Fills the outputs with the types that the schema's type variables give.
 pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
-    let Some(schema) = cx.schema else { return Ok(()) };
+    let Some(schema) = cx.signature() else { return Ok(()) };
     count(cx, schema)?;
     if cx.state.options.check_types {
         check_inputs(cx, schema)?;
@@ -62,7 +63,7 @@ fn variable(formal: &Formal) -> Option<u8> {
 }
 
 /// What a type variable stands for: the type of the first input of it that is known.
-fn bound(cx: &Cx<'_, '_>, schema: &'static Schema, wanted: u8) -> Binding {
+fn bound(cx: &Cx<'_, '_>, schema: Signature, wanted: u8) -> Binding {
     let of = |index| {
         let formal = schema.input_for(index)?;
         let binding = Binding::of(cx, cx.input(index).filter(|_| variable(formal) == Some(wanted))?);
@@ -72,7 +73,7 @@ fn bound(cx: &Cx<'_, '_>, schema: &'static Schema, wanted: u8) -> Binding {
 }
 
 /// Whether the inputs have types that the operator takes, and those of one type variable the same.
-fn check_inputs(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
+fn check_inputs(cx: &mut Cx<'_, '_>, schema: Signature) -> Outcome {
     let mut bound: SmallVec<[Binding; 4]> = SmallVec::from_elem(Binding::Free, schema.constraints().len());
     for index in 0..cx.input_count() {
         let (Some(value), Some(formal)) = (cx.input(index), schema.input_for(index)) else { continue };
@@ -91,7 +92,7 @@ fn check_inputs(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
 
 /// Whether the node has as many inputs as the operator takes. Unless types are checked, too, only a node without any is
 /// refused: rules speak for themselves of what they miss, and what is too much does no harm.
-fn count(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
+fn count(cx: &mut Cx<'_, '_>, schema: Signature) -> Outcome {
     let inputs = cx.input_count();
     let is_refused = if cx.state.options.check_types {
         !schema.allows_inputs(inputs)
@@ -111,7 +112,7 @@ fn count(cx: &mut Cx<'_, '_>, schema: &'static Schema) -> Outcome {
 
 /// Whether the outputs have types that the operator gives.
 pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
-    let Some(schema) = cx.schema else { return Ok(()) };
+    let Some(schema) = cx.signature() else { return Ok(()) };
     for (index, out) in cx.outs.iter().enumerate() {
         let (Some(formal), true) = (schema.output_for(index), cx.has_output(index)) else { continue };
         let allowed = schema.types_of(formal);
@@ -129,7 +130,7 @@ pub(super) fn check_outputs(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn fill(cx: &mut Cx<'_, '_>, schema: &'static Schema) {
+fn fill(cx: &mut Cx<'_, '_>, schema: Signature) {
     // Outputs of one variable often follow each other, and can be many.
     let mut last = None;
     for index in 0..cx.outs.len() {
@@ -169,7 +170,7 @@ fn form(form: &'static TypeForm) -> Ty {
 }
 
 /// Whether an input has a type that the operator takes.
-fn check(cx: &mut Cx<'_, '_>, schema: &'static Schema, index: usize, value: ValueId) -> Outcome {
+fn check(cx: &mut Cx<'_, '_>, schema: Signature, index: usize, value: ValueId) -> Outcome {
     let Some(formal) = schema.input_for(index) else { return Ok(()) };
     let allowed = schema.types_of(formal);
     let fits = match Binding::of(cx, value) {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use onnx_diag::Quoted;
 use onnx_ir::{FunctionId, Node, NodeId, ValueId};
+use onnx_schema::onnxruntime::{self, RuntimeSchema};
 use onnx_schema::{Schema, lookup};
 use slotmap::SecondaryMap;
 
@@ -11,16 +12,18 @@ use super::Engine;
 use super::call::Memo;
 use super::control::{Control, Step};
 use super::frame::{Frame, Scope};
+use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
 use crate::facts::Facts;
 use crate::fault::NOT_IMPORTED;
-use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
+use crate::registry::{ControlFn, Custom, InferRegistry, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
 
 /// What serves a node.
 enum Target {
     Plain(RuleFn, Option<RuleFn>),
     Custom(Custom),
+    Runtime(&'static RuntimeSchema),
     Control(ControlFn),
     Call(FunctionId),
     Nothing,
@@ -46,7 +49,11 @@ impl<'m> Engine<'m> {
         self.state.call = frame.call;
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
-        if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(_)) {
+        let runtime = match target {
+            Target::Runtime(schema) => Some(schema),
+            _ => None,
+        };
+        if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(_) | Target::Runtime(_)) {
             self.report_missing_import(id, node);
         }
         let mut outs = std::mem::take(&mut self.outs);
@@ -56,6 +63,7 @@ impl<'m> Engine<'m> {
             id,
             node,
             schema,
+            runtime,
             opset: opset.unwrap_or(0),
             args: &args,
             is_nested,
@@ -125,7 +133,18 @@ impl<'m> Engine<'m> {
         } else {
             model.find_function(node.domain(), node.op(), node.overload())
         };
-        (None, function.map_or(Target::Nothing, Target::Call))
+        let target = function.map(Target::Call).or_else(|| self.runtime_target(node, opset));
+        (None, target.unwrap_or(Target::Nothing))
+    }
+
+    /// An operator that onnxruntime adds. The runtime accepts nodes of its own domains without an import.
+    fn runtime_target(&self, node: &Node, opset: Option<i64>) -> Option<Target> {
+        if !self.state.options.registry.is_some_and(InferRegistry::has_onnxruntime) {
+            return None;
+        }
+        let [domain, op] = [node.domain(), node.op()].map(|name| self.state.names.resolve(name));
+        let version = opset.or((!domain.is_empty()).then_some(i64::MAX))?;
+        onnxruntime::lookup(domain, op, version).map(Target::Runtime)
     }
 
     /// Opens a graph for the current node. Says no when too many are open.
@@ -237,6 +256,10 @@ fn run_target(
     match target {
         Target::Plain(infer, values) => run_rule(cx, *infer, *values),
         Target::Custom(custom) => run_rule(cx, &*custom.infer, custom.values.as_deref()),
+        Target::Runtime(schema) => match contrib::rules(schema) {
+            (Some(infer), values) => run_rule(cx, infer, values),
+            (None, _) => Ok(Next::Done),
+        },
         Target::Nothing => Ok(Next::Done),
         Target::Control(rule) => {
             let mut control = control.unwrap_or_default();
@@ -306,8 +329,10 @@ impl Cx<'_, '_> {
         };
         let values = TABLE.get(schema.id().index()).and_then(|entry| entry.values);
         let own = (self.schema.replace(schema), std::mem::replace(&mut self.opset, version));
+        let runtime = self.runtime.take();
         let outcome = super::bind::bind(self).and_then(|()| run_rule(self, rule, values));
         (self.schema, self.opset) = own;
+        self.runtime = runtime;
         outcome.map(|_| ())
     }
 

@@ -150,7 +150,7 @@ impl Facts {
     }
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -5,20 +5,20 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::facts::{Attribute, Facts, Formal, Function, Schema};
+use super::facts::{Attribute, Constraint, Facts, Formal, Function, Schema};
 use super::names::{Names, constant};
 use super::types::{Types, variant};
 
 /// Rows of a table that schemas refer to by range; equal ranges are stored once.
 #[derive(Default)]
-struct Pool {
+pub(super) struct Pool {
     rows: Vec<String>,
     ranges: BTreeMap<Vec<String>, usize>,
 }
 
 impl Pool {
     /// The range that holds `rows`, as Rust source.
-    fn add(&mut self, rows: Vec<String>) -> String {
+    pub(super) fn add(&mut self, rows: Vec<String>) -> String {
         if rows.is_empty() {
             return "(0, 0)".to_owned();
         }
@@ -32,7 +32,7 @@ impl Pool {
     }
 
     /// The table as Rust source.
-    fn table(&self, out: &mut String, doc: &str, name: &str, ty: &str) {
+    pub(super) fn table(&self, out: &mut String, doc: &str, name: &str, ty: &str) {
         let _ = writeln!(out, "\n/// {doc}\npub(crate) static {name}: [{ty}; {}] = [", self.rows.len());
         for row in &self.rows {
             let _ = writeln!(out, "{row},");
@@ -83,7 +83,10 @@ impl Tables {
         body: &mut usize,
     ) -> Result<String, String> {
         let mut formals = [&schema.inputs, &schema.outputs].into_iter().map(|formals| {
-            formals.iter().map(|formal| formal_row(formal, schema, types)).collect::<Result<Vec<_>, _>>()
+            formals
+                .iter()
+                .map(|formal| formal_row(formal, &schema.constraints, types))
+                .collect::<Result<Vec<_>, _>>()
         });
         let inputs = self.formals.add(formals.next().transpose()?.unwrap_or_default());
         let outputs = self.formals.add(formals.next().transpose()?.unwrap_or_default());
@@ -186,8 +189,12 @@ impl Tables {
     }
 }
 
-fn formal_row(formal: &Formal, schema: &Schema, types: &Types) -> Result<String, String> {
-    let variable = schema.constraints.iter().position(|constraint| constraint.variable == formal.ty);
+pub(super) fn formal_row(
+    formal: &Formal,
+    constraints: &[Constraint],
+    types: &Types,
+) -> Result<String, String> {
+    let variable = constraints.iter().position(|constraint| constraint.variable == formal.ty);
     let ty = match variable {
         Some(index) => format!("var({index})"),
         None => format!("concrete({})", types.id(&formal.ty)?),
@@ -220,7 +227,7 @@ fn attribute_row(attribute: &Attribute) -> Result<String, String> {
 }
 
 /// A default value as Rust source.
-fn default_source(kind: &str, value: &Value) -> Result<String, String> {
+pub(super) fn default_source(kind: &str, value: &Value) -> Result<String, String> {
     let list = |item: &str| -> Result<String, String> {
         let items = value.as_array().ok_or("a list default is not a list")?;
         let items: Result<Vec<String>, String> =

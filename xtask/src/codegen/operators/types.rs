@@ -138,10 +138,13 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Collects the types of all sets and of the formals that name a type itself.
-    pub(super) fn of(facts: &Facts) -> Result<Self, String> {
+    /// Collects the types of all sets, of the formals that name a type, and `further` ones.
+    pub(super) fn of<'a>(
+        facts: &'a Facts,
+        further: impl Iterator<Item = &'a String>,
+    ) -> Result<Self, String> {
         let mut forms: BTreeSet<Form> = (0..ELEMENTS.len()).map(Form::Tensor).collect();
-        for text in facts.core.type_sets.values().flatten() {
+        for text in facts.core.type_sets.values().flatten().chain(further) {
             forms.insert(Form::parse(text)?);
         }
         for schema in &facts.core.schemas {
@@ -159,10 +162,7 @@ impl Types {
         let mut types =
             Self { forms: forms.into_iter().collect(), sets: BTreeMap::new(), distinct: Vec::new() };
         for (key, texts) in &facts.core.type_sets {
-            let mut bits = 0;
-            for text in texts {
-                bits |= 1_u128 << types.id(text)?;
-            }
+            let bits = types.bits(texts)?;
             types.sets.insert(key.clone(), (0, bits));
         }
         let distinct: BTreeSet<(u32, u128)> =
@@ -178,6 +178,11 @@ impl Types {
     pub(super) fn id(&self, text: &str) -> Result<usize, String> {
         let form = Form::parse(text)?;
         self.forms.binary_search(&form).map_err(|_| format!("the type `{text}` was not collected"))
+    }
+
+    /// The set of some types, as bits by index.
+    pub(super) fn bits(&self, texts: &[String]) -> Result<u128, String> {
+        texts.iter().try_fold(0, |bits, text| Ok(bits | 1_u128 << self.id(text)?))
     }
 
     /// The index of the type set with the given key in the facts.

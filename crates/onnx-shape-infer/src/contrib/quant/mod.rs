@@ -1,0 +1,5 @@
+//! Operators on quantized tensors.
+
+pub(super) mod elementwise;
+pub(super) mod linear;
+pub(super) mod order;
