@@ -8,7 +8,8 @@ use std::ops::{Deref, DerefMut};
 
 use onnx_diag::{Diagnostic, Locus, Reference, Rule, Sink};
 use onnx_ir::{
-    Attribute, FunctionId, Graph, GraphId, Model, Node, NodeId, Owner, SparseTensor, Value, ValueId,
+    Attribute, Callee, FunctionId, Graph, GraphId, Model, Node, NodeId, OpsetVersions, Owner, SparseTensor,
+    Value, ValueId,
 };
 use onnx_schema::{DeclaredSchema, FormalAttribute, Schema, SchemaRef};
 use onnx_types::tensor::{DataError, Tensor, TensorFault};
@@ -17,7 +18,7 @@ use slotmap::Key;
 
 use crate::external::Piece;
 use crate::functions::Functions;
-use crate::imports::Imports;
+use crate::imports::{Imports, versions_of_all};
 use crate::options::{CheckOptions, Part, Profile};
 use crate::places::Places;
 use crate::seen::Seen;
@@ -38,7 +39,7 @@ pub(crate) struct Cx<'a> {
     /// For rules about names that stand twice in a list.
     pub(crate) seen: Seen,
     /// The operator sets that the model imports, and of the others those that a function imports first.
-    pub(crate) imports_of_all: Imports,
+    pub(crate) versions_of_all: OpsetVersions,
     /// What the functions of the model declare.
     pub(crate) functions: Functions<'a>,
     /// The function that is being walked.
@@ -59,7 +60,7 @@ impl<'a> Cx<'a> {
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
-            imports_of_all: Imports::of_all(model),
+            versions_of_all: versions_of_all(model),
             functions: Functions::of(model),
             function: None,
             part,
@@ -226,30 +227,6 @@ pub(crate) struct NodeCx<'c, 'a> {
     pub(crate) imports: &'c Imports,
 }
 
-/// What a node calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Callee<'a> {
-    /// The node names no operator.
-    Unnamed,
-    /// The domain of the node is not imported.
-    NotImported,
-    /// An operator that ONNX defines at the imported version, deprecated or not.
-    Operator(&'static Schema),
-    /// An operator that the registry declares, deprecated or not.
-    Declared(&'a DeclaredSchema),
-    /// A function of the model.
-    Function(FunctionId),
-    /// One of the operators that ONNX once tried out and dropped; readers know them, but there are no facts about them.
-    Experimental,
-    /// An operator of a domain that neither ONNX nor the registry defines.
-    Custom,
-    /// Nothing that the imported version of a domain of ONNX, or of the registry, has.
-    Unknown {
-        /// The imported version.
-        version: i64,
-    },
-}
-
 impl<'a> NodeCx<'_, 'a> {
     /// Whether the node is checked alone, so that what it uses is not there.
     pub(crate) fn is_alone(&self) -> bool {
@@ -261,7 +238,7 @@ impl<'a> NodeCx<'_, 'a> {
     /// A deprecated operator has none: it must not be used, so nothing needs to be said of how.
     pub(crate) fn schema(&self) -> Option<&'static Schema> {
         match self.callee {
-            Callee::Operator(schema) if !schema.is_deprecated() => Some(schema),
+            Callee::Standard(schema) if !schema.is_deprecated() => Some(schema),
             _ => None,
         }
     }
@@ -269,7 +246,7 @@ impl<'a> NodeCx<'_, 'a> {
     /// The signature that the node has to follow, whether ONNX or the registry defines it.
     pub(crate) fn signature(&self) -> Option<SchemaRef<'a>> {
         match self.callee {
-            Callee::Declared(schema) if !schema.is_deprecated => Some(SchemaRef::Declared(schema)),
+            Callee::Custom(schema) if !schema.is_deprecated => Some(SchemaRef::Declared(schema)),
             _ => self.schema().map(SchemaRef::Standard),
         }
     }

@@ -11,7 +11,6 @@ use onnx_ir::{
 use onnx_types::Symbol;
 use onnx_types::tensor::TensorMetadata;
 
-use crate::calls::Calls;
 use crate::cx::{Cx, TensorPlace, TypePlace, leads_to_cx};
 use crate::features::{Feature, Seen};
 use crate::places::Places;
@@ -24,7 +23,7 @@ pub(crate) struct FunctionCx<'c, 'a> {
     pub(crate) id: FunctionId,
     pub(crate) function: &'a Function,
     /// Which functions call which.
-    pub(crate) calls: &'c Calls,
+    pub(crate) calls: &'c onnx_ir::CallGraph,
 }
 
 /// The opset imports of the model or of a function.

@@ -54,8 +54,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-mod callee;
-mod calls;
 mod choices;
 mod conflict;
 mod cx;

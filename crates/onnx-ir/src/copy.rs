@@ -1,5 +1,6 @@
 //! Copying graphs inside a model, and moving the contents of one graph into another: what inlining is made of.
 
+use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -66,7 +67,7 @@ impl Model {
     /// When the graph, or a value that `map` puts in, is gone.
     pub fn copy_graph(&mut self, graph: GraphId, map: &mut CopyMap) -> Result<GraphId, EditError> {
         self.graphs.get(graph).ok_or(EditError::Gone)?;
-        let copy = self.graphs.insert(Graph::new(Owner::Detached));
+        let copy = self.new_graph_in(graph, Symbol::EMPTY);
         let mut pairs = vec![(graph, copy)];
         self.copy_shells(&mut pairs, 0, map);
         let made = self.copy_contents(&pairs, map);
@@ -94,7 +95,8 @@ impl Model {
         self.check_position(at)?;
         self.graphs.get(graph).ok_or(EditError::Gone)?;
         // A detached graph takes the copies first: its nodes then move, so that a copy in place cannot meet itself.
-        let shell = self.graphs.insert(Graph::new(Owner::Detached));
+        let (target, ..) = self.neighbours(at);
+        let shell = self.new_graph_in(target, Symbol::EMPTY);
         let mut pairs = vec![(graph, shell)];
         self.copy_level(graph, shell, &mut pairs, map);
         self.copy_shells(&mut pairs, 1, map);
@@ -293,6 +295,7 @@ impl Model {
         while let Some(node) = self.graphs[graph].first {
             self.unlink(node);
             self.link(node, target, prev, next);
+            self.set_nested_scopes(node);
             prev = Some(node);
         }
         let constants = std::mem::take(&mut self.graphs[graph].initializers);

@@ -1,9 +1,12 @@
 //! Graphs: nodes in order, with inputs, outputs and initializers.
 
+use std::sync::OnceLock;
+
 use onnx_types::{FieldMask, Symbol, UnknownFields};
 
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::extras::{Metadata, MetadataEntry, ValueRef};
+use crate::resolve::{OpsetScope, OpsetVersions};
 use crate::value::{InfoEntry, OwnInfo};
 
 /// What a graph belongs to.
@@ -77,6 +80,7 @@ pub struct QuantParameter {
 pub struct Graph {
     pub(crate) name: Symbol,
     pub(crate) owner: Owner,
+    pub(crate) scope: OpsetScope,
     pub(crate) first: Option<NodeId>,
     pub(crate) last: Option<NodeId>,
     pub(crate) node_count: usize,
@@ -104,6 +108,7 @@ impl Graph {
         Self {
             name: Symbol::EMPTY,
             owner,
+            scope: OpsetScope::Model,
             first: None,
             last: None,
             node_count: 0,
@@ -189,6 +194,8 @@ pub struct Function {
     pub defaults: Vec<crate::Attribute>,
     /// The operator sets that the body uses.
     pub opset_imports: Vec<crate::OpsetImport>,
+    /// What `opset_imports` puts into scope; computed on demand, and dropped by every edit of the function.
+    pub(crate) versions: OnceLock<OpsetVersions>,
     /// `doc_string`; empty where there is none.
     pub doc: Symbol,
     /// `metadata_props`.

@@ -58,13 +58,6 @@ impl OpsetImport {
     }
 }
 
-/// The version of a domain's operator set among imports: the last entry wins, as the reference has it.
-#[must_use]
-pub fn opset_version(imports: &[OpsetImport], domain: Symbol) -> Option<i64> {
-    let domain = onnx_schema::normalize_domain(domain);
-    imports.iter().rev().find(|import| import.domain() == domain).map(OpsetImport::version)
-}
-
 /// The fields of a model that are no graphs or functions (message `ModelProto`).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ModelInfo {

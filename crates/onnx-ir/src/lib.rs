@@ -87,7 +87,14 @@
 //!
 //! A [`Function`] has a body, whose inputs and outputs are the formal parameters, names of attributes with or without
 //! defaults, and its own operator sets. Attributes in the body may refer to them ([`AttrValue::Ref`]). Functions are told
-//! apart by domain, name and overload; [`Model::callee`] finds what a node calls.
+//! apart by domain, name and overload.
+//!
+//! # Versions and callees
+//!
+//! Operators change their meaning with the version of their operator set. [`Model::versions_in`] returns the versions
+//! that apply in a graph, which are those of the model or of the function around it ([`OpsetScope`]), and [`Model::callee`]
+//! what a node calls under them ([`Callee`]): a standard or custom operator, a function, or nothing that is known. Both
+//! take constant time, wherever the node is.
 //!
 //! # Editing
 //!
@@ -130,6 +137,7 @@ struct WriteAPass;
 mod as_read;
 mod attr;
 mod builder;
+mod call_graph;
 mod constant;
 mod copy;
 mod cursor;
@@ -149,6 +157,7 @@ mod order;
 mod petgraph_view;
 mod places;
 mod provenance;
+mod resolve;
 mod scope;
 mod selector;
 mod sort;
@@ -162,6 +171,7 @@ mod verify;
 
 pub use attr::{AttrExtra, AttrValue, Attribute};
 pub use builder::{Builder, NodeBuilder};
+pub use call_graph::{CallCycle, CallGraph};
 pub use constant::{Constant, SparseTensor};
 pub use copy::CopyMap;
 pub use cursor::Cursor;
@@ -173,7 +183,7 @@ pub use extras::{
     SimpleSharding, Source, ValueRef, metadata_value, set_metadata,
 };
 pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParameter};
-pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo, opset_version};
+pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
 pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph, Scout};
 pub use model::Model;
 pub use names::NamePlan;
@@ -184,6 +194,7 @@ pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
 pub use provenance::{Derivation, DerivationId, Origin};
+pub use resolve::{Callee, FIRST_IR_WITH_IMPORTS, OpsetScope, OpsetVersions};
 pub use selector::{Element, Scope, Selector, SelectorError, Selectors};
 pub use sort::Cycle;
 pub use tensors::{TensorHolder, TensorPart, TensorPlace};

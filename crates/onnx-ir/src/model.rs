@@ -1,7 +1,7 @@
 //! The model: the owner of everything.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use onnx_types::expr::ExprTable;
@@ -11,9 +11,10 @@ use slotmap::SlotMap;
 use crate::as_read::Nodes;
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::graph::{Function, Graph, Owner};
-use crate::info::{ModelInfo, opset_version};
+use crate::info::ModelInfo;
 use crate::node::Node;
 use crate::provenance::Provenance;
+use crate::resolve::OpsetVersions;
 use crate::value::Value;
 
 /// A model: graphs, functions and everything they hold, in one world of arenas.
@@ -32,6 +33,8 @@ pub struct Model {
     pub(crate) function_index: HashMap<(Symbol, Symbol, Symbol), FunctionId, RandomState>,
     pub(crate) main: GraphId,
     pub(crate) info: ModelInfo,
+    /// What the imports of `info` put into scope; computed on demand, and dropped by every edit of `info`.
+    pub(crate) versions: OnceLock<OpsetVersions>,
     pub(crate) provenance: Provenance,
     /// Whether an edit may have made names collide since they were last known to be in order.
     pub(crate) names_touched: bool,
@@ -67,6 +70,7 @@ impl Model {
             function_index: HashMap::default(),
             main,
             info,
+            versions: OnceLock::new(),
             provenance: Provenance::default(),
             names_touched: true,
             #[cfg(test)]
@@ -121,14 +125,9 @@ impl Model {
     }
 
     /// What the model says about itself, for editing.
-    pub const fn info_mut(&mut self) -> &mut ModelInfo {
+    pub fn info_mut(&mut self) -> &mut ModelInfo {
+        self.versions.take();
         &mut self.info
-    }
-
-    /// The version of a domain's operator set that the model imports; the last import wins where there are several.
-    #[must_use]
-    pub fn opset_version(&self, domain: Symbol) -> Option<i64> {
-        opset_version(&self.info.opset_imports, domain)
     }
 
     /// The main graph.
@@ -210,31 +209,15 @@ impl Model {
     ///
     /// When the function is not of this model or was removed.
     pub fn function_mut(&mut self, function: FunctionId) -> &mut Function {
-        &mut self.functions[function]
+        let record = &mut self.functions[function];
+        record.versions.take();
+        record
     }
 
     /// The functions in file order.
     #[must_use]
     pub fn functions(&self) -> &[FunctionId] {
         &self.function_order
-    }
-
-    /// The function that a call of `domain`, `name`, `overload` means: the first with that identity.
-    #[must_use]
-    pub fn find_function(&self, domain: Symbol, name: Symbol, overload: Symbol) -> Option<FunctionId> {
-        let domain = onnx_schema::normalize_domain(domain);
-        self.function_index.get(&(domain, name, overload)).copied()
-    }
-
-    /// The function that a node calls, if the model defines it.
-    ///
-    /// # Panics
-    ///
-    /// When the node is not of this model or was erased.
-    #[must_use]
-    pub fn callee(&self, node: NodeId) -> Option<FunctionId> {
-        let node = &self.nodes[node];
-        self.find_function(node.domain, node.op, node.overload)
     }
 
     /// The number of nodes in all graphs.

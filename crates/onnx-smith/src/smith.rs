@@ -415,7 +415,7 @@ impl<'b> Smith<'b> {
     /// Whether the reference infers what a node gives.
     pub(crate) fn is_inferred(&self, node: NodeId) -> bool {
         let record = self.model.node(node);
-        let version = self.model.opset_version(record.domain()).unwrap_or(1);
+        let version = self.model.versions_in(record.graph()).get(record.domain()).unwrap_or(1);
         let schema = lookup(record.domain(), record.op(), version);
         schema.is_none_or(|schema| schema.has_inference() || schema.is_function())
     }

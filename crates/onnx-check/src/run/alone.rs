@@ -1,10 +1,9 @@
 //! Parts of a model that stand alone, as the reference looks at them: what is around them is not there, so nothing is
 //! said of names that they use and of functions that they call.
 
-use onnx_ir::NodeId;
+use onnx_ir::{CallGraph, NodeId};
 
 use super::{Run, Task};
-use crate::calls::Calls;
 use crate::cx::{GraphCx, TensorHolder};
 use crate::declared::{Holder, MetadataList};
 use crate::imports::Imports;
@@ -23,7 +22,7 @@ impl Run<'_> {
             Part::Model => {}
             Part::Graph => self.graph(model.main_graph(), &imports, std::iter::empty()),
             Part::Function(function) => {
-                let calls = Calls::of(model);
+                let calls = CallGraph::new(model, &self.cx.options.registry);
                 self.function(function, &calls, AROUND);
             }
             Part::Node(node) => self.node_alone(node, &imports),

@@ -10,11 +10,9 @@ mod node;
 mod split;
 
 use onnx_diag::Sink;
-use onnx_ir::{Constant, FunctionId, GraphId, Model, NodeId, OwnInfo, Owner};
+use onnx_ir::{CallGraph, Constant, FunctionId, GraphId, Model, NodeId, OpsetScope, OwnInfo, Owner};
 use onnx_types::Type;
 
-use crate::callee::Callees;
-use crate::calls::Calls;
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
 use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
 use crate::external;
@@ -26,9 +24,6 @@ use crate::rules::{function, graph, model as model_rules, ty};
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
-
-/// The first IR version in which models import operator sets.
-pub(crate) const FIRST_IR_WITH_IMPORTS: i64 = 3;
 
 /// Finds everything that is wrong with a model or a part of one, as far as the rules go.
 pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
@@ -63,7 +58,6 @@ pub(crate) fn functions(model: &Model, options: &CheckOptions) -> Sink {
 struct Run<'a> {
     cx: Cx<'a>,
     names: Names,
-    callees: Callees,
     has_functions: bool,
     features: Features,
     devices: Devices<'a>,
@@ -89,7 +83,6 @@ impl<'a> Run<'a> {
         Self {
             cx: Cx::new(model, part, options),
             names: Names::new(model.names().len()),
-            callees: Callees::new(model),
             has_functions: !model.functions().is_empty(),
             features: Features::new(model.info().ir_version),
             devices: declared::devices(&model.info().configurations),
@@ -107,11 +100,7 @@ impl<'a> Run<'a> {
         self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
         self.beside_graphs();
-        let imports = if info.opset_imports.is_empty() && info.ir_version < FIRST_IR_WITH_IMPORTS {
-            Imports::implied()
-        } else {
-            Imports::new(&info.opset_imports, 0)
-        };
+        let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         // Training algorithms see the names of the main graph, so they are walked before it ends.
         self.main_graph(&imports);
         self.cx.is_unchecked = true;
@@ -126,13 +115,13 @@ impl<'a> Run<'a> {
 
     fn functions(&mut self) {
         let model = self.cx.model;
-        let calls = Calls::of(model);
+        let calls = CallGraph::new(model, &self.cx.options.registry);
         for (index, &function) in model.functions().iter().enumerate() {
             self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
         }
     }
 
-    fn function(&mut self, id: FunctionId, calls: &Calls, number: u32) {
+    fn function(&mut self, id: FunctionId, calls: &CallGraph, number: u32) {
         let record = self.cx.model.function(id);
         for entry in function::ENTRIES {
             (entry.check)(&mut FunctionCx { cx: &mut self.cx, id, function: record, calls });

@@ -1,13 +1,11 @@
 //! Nodes, what they define and what is in their attributes.
 
-use onnx_ir::{AttrValue, Attribute, Node, NodeId, SparseTensor, ValueId};
+use onnx_ir::{AttrValue, Attribute, Callee, Node, NodeId, SparseTensor, ValueId};
 use onnx_schema::SchemaRef;
 use onnx_types::tensor::Tensor;
 
 use super::{Run, Task};
-use crate::cx::{
-    AttributeCx, Callee, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypePlace, ValueCx,
-};
+use crate::cx::{AttributeCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypePlace, ValueCx};
 use crate::declared::{Holder, MetadataList};
 use crate::external::Piece;
 use crate::features::Feature;
@@ -39,7 +37,7 @@ impl<'a> Run<'a> {
     /// Everything about a node but its outputs; says whether graphs are nested in it.
     pub(super) fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
         let record = self.cx.model.node(id);
-        let callee = self.callees.of(&self.cx, id, imports);
+        let callee = self.cx.model.callee_in(record, &imports.versions, &self.cx.options.registry);
         let mut cx = NodeCx { cx: &mut self.cx, id, node: record, callee, imports };
         for entry in node::ENTRIES {
             (entry.check)(&mut cx);

@@ -163,7 +163,7 @@ impl Usage {
 
     fn node(&mut self, model: &Model, node: NodeId, imports: &HashMap<Symbol, i64>) {
         let record = model.node(node);
-        let callee = model.callee(node);
+        let callee = model.function_called(record);
         if let Some(function) = callee {
             *self.calls.entry(function).or_default() += 1;
         }

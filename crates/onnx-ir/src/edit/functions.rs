@@ -19,12 +19,13 @@ impl Model {
             attributes: Vec::new(),
             defaults: Vec::new(),
             opset_imports: Vec::new(),
+            versions: std::sync::OnceLock::new(),
             doc: Symbol::EMPTY,
             metadata: Vec::new(),
             mask: onnx_types::FieldMask::NONE,
             unknown: Vec::new(),
         });
-        self.graphs[body].owner = Owner::Function(function);
+        self.set_owner(body, Owner::Function(function));
         self.function_order.push(function);
         let key = (onnx_schema::normalize_domain(domain), name, overload);
         self.function_index.entry(key).or_insert(function);

@@ -10,9 +10,23 @@ use crate::value::{Def, InfoEntry, OwnInfo, User, ValueFlags};
 
 impl Model {
     /// Makes a graph that belongs to nothing yet, such as the body of a node that is about to be made.
+    ///
+    /// The operator sets of the model apply to it until it becomes part of a function; see [`Model::new_graph_in`].
     pub fn new_graph(&mut self, name: Symbol) -> GraphId {
         let graph = self.graphs.insert(Graph::new(Owner::Detached));
         self.graphs[graph].name = name;
+        graph
+    }
+
+    /// Makes a graph that belongs to nothing yet and will be nested in `parent`, whose operator sets apply to it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `parent` is not of this model or was removed.
+    pub fn new_graph_in(&mut self, parent: GraphId, name: Symbol) -> GraphId {
+        let scope = self.graphs[parent].scope;
+        let graph = self.new_graph(name);
+        self.graphs[graph].scope = scope;
         graph
     }
 
@@ -23,11 +37,6 @@ impl Model {
     /// When the graph is not of this model or was removed.
     pub fn set_graph_name(&mut self, graph: GraphId, name: Symbol) {
         self.graphs[graph].name = name;
-    }
-
-    /// Sets what a graph belongs to.
-    pub(super) fn set_owner(&mut self, graph: GraphId, owner: Owner) {
-        self.graphs[graph].owner = owner;
     }
 
     /// Makes an unresolved value an input of a graph.

@@ -96,8 +96,9 @@ impl Model {
 
     /// Makes the nested graphs of an attribute part of its node.
     pub(crate) fn own_graphs(&mut self, node: NodeId, position: usize) {
-        for &nested in self.nodes[node].attributes[position].value().graphs() {
-            self.graphs[nested].owner = Owner::Node(node);
+        let nested = self.nodes[node].attributes[position].value().graphs().to_vec();
+        for graph in nested {
+            self.set_owner(graph, Owner::Node(node));
         }
     }
 
@@ -285,6 +286,7 @@ impl Model {
         // The neighbours are looked up anew, as the node itself may have been one of them.
         let (graph, prev, next) = self.neighbours(at);
         self.link(node, graph, prev, next);
+        self.set_nested_scopes(node);
         Ok(())
     }
 }

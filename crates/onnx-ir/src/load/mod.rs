@@ -150,14 +150,13 @@ impl Model {
     /// Sets everything of a node but its operands and outputs.
     #[inline]
     pub(crate) fn finish_node(&mut self, node: NodeId, loaded: LoadedNode) {
-        let Self { nodes, graphs, .. } = self;
         for attribute in &loaded.attributes {
             for &nested in attribute.value().graphs() {
-                graphs[nested].owner = Owner::Node(node);
+                self.set_owner(nested, Owner::Node(node));
             }
         }
         let LoadedNode { op, domain, overload, name, attributes, extras, mask } = loaded;
-        let record = &mut nodes[node];
+        let record = &mut self.nodes[node];
         (record.op, record.domain, record.overload, record.name) = (op, domain, overload, name);
         record.mask = mask;
         if !attributes.is_empty() {
@@ -269,10 +268,10 @@ impl Model {
     ///
     /// When the function is not of this model.
     pub fn own_default_graphs(&mut self, function: crate::FunctionId) {
-        for default in &self.functions[function].defaults {
-            for &graph in default.value().graphs() {
-                self.graphs[graph].owner = Owner::Function(function);
-            }
+        let defaults = self.functions[function].defaults.iter();
+        let graphs: Vec<GraphId> = defaults.flat_map(|default| default.value().graphs()).copied().collect();
+        for graph in graphs {
+            self.set_owner(graph, Owner::Function(function));
         }
     }
 

@@ -3,6 +3,7 @@
 mod copy;
 mod names;
 mod order;
+mod resolve;
 mod script;
 mod selector;
 mod structure;

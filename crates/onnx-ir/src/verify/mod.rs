@@ -14,6 +14,7 @@
 //!
 //! **Owners.** Every graph is owned once, by what its record names: the model, an attribute of a node, a function (as
 //! body or in an attribute default), or an entry of the training information. Owners form trees: no graph lies in itself.
+//! A graph has the scope of the graph around it, or of its function.
 //! Detached graphs are allowed.
 //!
 //! **Functions.** Every function stands once in the file order and has a body, and looking it up by domain, name and

@@ -6,6 +6,7 @@ use super::FaultKind::{Function as FunctionFault, Owner as OwnerFault};
 use super::{Subject, Verifier};
 use crate::entity::{FunctionId, GraphId};
 use crate::graph::Owner;
+use crate::resolve::OpsetScope;
 
 impl Verifier<'_> {
     pub(super) fn owners(&mut self) {
@@ -63,6 +64,21 @@ impl Verifier<'_> {
                     OwnerFault,
                     subject,
                     "it names another owner than the one that holds it",
+                );
+                let scope = match owner {
+                    Owner::Node(node) => self.model.nodes.get(node).map(|node| node.graph),
+                    _ => None,
+                };
+                let scope = match (scope.and_then(|graph| self.model.graphs.get(graph)), owner) {
+                    (Some(outer), _) => outer.scope,
+                    (None, Owner::Function(function)) => OpsetScope::Function(function),
+                    (None, _) => OpsetScope::Model,
+                };
+                self.require(
+                    record.scope == scope,
+                    OwnerFault,
+                    subject,
+                    "its scope is not that of its owner",
                 );
                 let once = claims.insert(graph, ()).is_none();
                 self.require(once, OwnerFault, subject, "it is held twice");

@@ -356,7 +356,7 @@ fn quirk(look: &Look<'_>, value: ValueId, run: &Value) -> Option<&'static str> {
     while let Some(node) = open.pop() {
         ops.push(model.str(model.node(node).op()));
         open.extend(model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph)));
-        let callee = model.callee(node).filter(|callee| !functions.contains(callee));
+        let callee = model.function_called(model.node(node)).filter(|callee| !functions.contains(callee));
         open.extend(callee.into_iter().flat_map(|callee| model.nodes_in(model.function(callee).body())));
         functions.extend(callee);
     }

@@ -2,9 +2,8 @@
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::Callee;
 use onnx_schema::domain;
-
-use crate::cx::Callee;
 
 use crate::cx::NodeCx;
 

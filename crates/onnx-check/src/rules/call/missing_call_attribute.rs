@@ -4,9 +4,7 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
-use onnx_ir::Attribute;
-
-use crate::cx::Callee;
+use onnx_ir::{Attribute, Callee};
 
 use crate::cx::NodeCx;
 

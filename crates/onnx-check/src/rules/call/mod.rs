@@ -10,10 +10,10 @@ mod unknown_function;
 mod unknown_overload;
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Rule};
-use onnx_ir::{Graph, Node, NodeId};
+use onnx_ir::{Callee, Graph, Node, NodeId};
 
 use super::{Entry, entry};
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 use crate::places::Places;
 
 /// The function of a rule of this unit.

@@ -2,8 +2,7 @@
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
-
-use crate::cx::Callee;
+use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 

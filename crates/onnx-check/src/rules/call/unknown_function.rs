@@ -2,8 +2,9 @@
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::Callee;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 use crate::options::Part;
 
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +24,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         return;
     }
     // A function with another overload is looked for by another rule.
-    if !matches!(cx.callee, Callee::Custom) || !overload.is_empty() || !cx.functions.have_domain(domain) {
+    if !matches!(cx.callee, Callee::Undefined) || !overload.is_empty() || !cx.functions.have_domain(domain) {
         return;
     }
     let id = cx.id;

@@ -2,8 +2,7 @@
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
-
-use crate::cx::Callee;
+use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 use crate::options::Part;
@@ -23,7 +22,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let is_function = matches!(cx.callee, Callee::Function(_) | Callee::Unnamed | Callee::NotImported);
     // A function alone may call those of the model that it is meant for.
     let is_part = cx.part != Part::Model;
-    if overload.is_empty() || is_part || is_function || cx.model.callee(cx.id).is_some() {
+    if overload.is_empty() || is_part || is_function || cx.model.function_called(cx.node).is_some() {
         return;
     }
     let (id, plain) = (cx.id, cx.model.find_function(domain, op, onnx_types::Symbol::EMPTY));

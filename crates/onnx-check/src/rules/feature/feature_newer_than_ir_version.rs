@@ -52,7 +52,7 @@ pub(crate) fn raise(model: &mut Model, counts: impl Fn(Feature) -> bool) -> Vec<
     };
     let info = model.info_mut();
     let before = std::mem::replace(&mut info.ir_version, needed);
-    if before < run::FIRST_IR_WITH_IMPORTS && info.opset_imports.is_empty() {
+    if before < onnx_ir::FIRST_IR_WITH_IMPORTS && info.opset_imports.is_empty() {
         // What older versions imply has to be said from here on.
         info.opset_imports.push(OpsetImport::new(domain::ONNX, 1));
     }

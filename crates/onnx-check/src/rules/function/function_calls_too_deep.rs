@@ -20,7 +20,8 @@ const LIMIT: usize = 100;
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let id = cx.id;
-    let Some((_, length)) = cx.calls.longest.filter(|&(first, length)| first == id && length > LIMIT) else {
+    let Some((_, length)) = cx.calls.longest().filter(|&(first, length)| first == id && length > LIMIT)
+    else {
         return;
     };
     cx.report(&RULE, |places| {

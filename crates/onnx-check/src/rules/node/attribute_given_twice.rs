@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
-use onnx_ir::Attribute;
+use onnx_ir::{Attribute, Callee};
 use onnx_types::Symbol;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2311,

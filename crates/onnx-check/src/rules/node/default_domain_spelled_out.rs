@@ -1,9 +1,10 @@
 //! The rule `default-domain-spelled-out`: a node spells the default domain as `ai.onnx`.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::Callee;
 use onnx_schema::domain;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2302,

@@ -1,8 +1,9 @@
 //! The rule `deprecated-operator`: a node calls an operator that the imported operator set has withdrawn.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Callee;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2304,
@@ -16,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let id = cx.id;
-    if let Callee::Declared(schema) = cx.callee
+    if let Callee::Custom(schema) = cx.callee
         && schema.is_deprecated
     {
         cx.report(&RULE, |places| {
@@ -27,7 +28,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
                 .beyond_reference(true)
         });
     }
-    let Callee::Operator(schema) = cx.callee else { return };
+    let Callee::Standard(schema) = cx.callee else { return };
     if !schema.is_deprecated() {
         return;
     }

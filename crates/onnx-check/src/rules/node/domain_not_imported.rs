@@ -2,11 +2,11 @@
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
-use onnx_ir::{Model, OpsetImport};
+use onnx_ir::{Callee, FIRST_IR_WITH_IMPORTS, Model, OpsetImport};
 use onnx_schema::{domain, opset_for_ir_version};
 
-use crate::cx::{Callee, NodeCx};
-use crate::run::{FIRST_IR_WITH_IMPORTS, is_function_body};
+use crate::cx::NodeCx;
+use crate::run::is_function_body;
 use crate::{CheckOptions, check as check_all};
 
 pub(crate) static RULE: Rule = Rule {
@@ -27,7 +27,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         // In a function the reference does not take `ai.onnx` for the empty name.
         _ => {
             written.is_empty()
-                && imports.exact(written).is_none()
+                && imports.versions.exact(written).is_none()
                 && is_function_body(cx.model, cx.node.graph())
         }
     };
@@ -56,7 +56,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 
 /// Whether the model imports nothing at all, which is a defect of its own.
 fn is_said_by_model(cx: &NodeCx<'_, '_>) -> bool {
-    cx.imports.is_empty() && cx.imports.number == 0
+    cx.imports.versions.is_empty() && cx.imports.number == 0
 }
 
 /// Imports the ONNX operators where nodes use them and nothing imports them: a function as the model does, the model in

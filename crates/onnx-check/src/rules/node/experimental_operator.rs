@@ -1,8 +1,9 @@
 //! The rule `experimental-operator`: a node calls an operator that ONNX tried out once and dropped.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Callee;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2305,

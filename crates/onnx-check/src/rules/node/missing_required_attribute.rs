@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Callee;
 use onnx_schema::{AttrKind, DeclaredSchema, SchemaRef};
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2310,
@@ -18,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
-    if let Callee::Declared(schema) = cx.callee {
+    if let Callee::Custom(schema) = cx.callee {
         return check_declared(cx, schema);
     }
     let Some(schema) = cx.schema() else { return };

@@ -1,8 +1,9 @@
 //! The rule `operator-missing`: a node does not say which operator it calls.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_ir::Callee;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2306,

@@ -1,10 +1,11 @@
 //! The rule `unknown-operator`: a node calls an operator that its imported operator set does not have.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_ir::Callee;
 use onnx_schema::{Schema, domain, domains_of, latest_opset};
 use onnx_types::Symbol;
 
-use crate::cx::{Callee, NodeCx};
+use crate::cx::NodeCx;
 use crate::options::CustomOperators;
 use crate::places::Places;
 
@@ -34,7 +35,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             // The reference does not insist on the operators of the preview domains.
             found.beyond_reference(!matches!(domain, domain::ONNX | domain::ML | domain::TRAINING))
         }),
-        Callee::Custom if cx.options.custom_operators == CustomOperators::Refuse => {
+        Callee::Undefined if cx.options.custom_operators == CustomOperators::Refuse => {
             cx.report(&RULE, |places| {
                 let (op, domain) = (Quoted(places.str(op)), Quoted(places.str(domain)));
                 Diagnostic::new(
