@@ -99,8 +99,19 @@ pub(crate) struct InputArgs {
     /// Work with one thread; otherwise a large model is read and checked by two.
     #[arg(long, display_order = 91)]
     pub(crate) one_thread: bool,
+    /// The directory of the external data; without this, that of the model. A model from a stream has none.
+    #[arg(long, value_name = "DIR", display_order = 91, value_hint = ValueHint::DirPath)]
+    pub(crate) data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) bounds: LimitArgs,
+}
+
+/// How to write files.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// Replace existing files of other kinds; external data that the input reads is never replaced.
+    #[arg(long, display_order = 93)]
+    pub(crate) force: bool,
 }
 
 impl InputArgs {
@@ -303,6 +314,8 @@ pub(crate) struct InferArgs {
     pub(crate) explain: Option<String>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Reads `NAME=N`.
@@ -383,6 +396,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) checksum: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 const SMITH_EXAMPLES: &str = "\
@@ -416,6 +431,8 @@ pub(crate) struct SmithArgs {
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<Format>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 const PRINT_EXAMPLES: &str = "\
@@ -475,6 +492,8 @@ pub(crate) struct ParseArgs {
     pub(crate) weights_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) bounds: LimitArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 const FMT_EXAMPLES: &str = "\

@@ -1,20 +1,25 @@
 //! `onnx convert`: from one format to another, and weights out of the model or into it.
 
-use onnx_codec::{DataFile, ExternalizeOptions, InlineOptions, externalize, inline};
+use std::num::NonZeroU64;
+
+use onnx_codec::{DataFile, ExternalizeOptions, externalize};
+use onnx_ir::Model;
+use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, Outcome};
 use crate::format;
-use crate::input::{Loaded, display_name, is_stdin, load_to_copy};
+use crate::input::{Loaded, display_name, is_stream, load_to_copy};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{size, store};
+use crate::store::{self, Destination};
+use crate::{size, tensors};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let format = format::of_output(&args.output_file, args.to)?;
-    if is_stdin(&args.output_file) && args.external_data.is_some() {
-        return Err(Failure::new("external data need a file beside which they can stand")
+    if is_stream(&args.output_file) && args.external_data.is_some() {
+        return Err(Failure::new("external data needs a file beside which it can be")
             .help("give OUT a name, or leave `--external-data` away"));
     }
     store::refuse_terminal(&args.output_file, format)?;
@@ -22,29 +27,19 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(out));
+    let options = store::options(args.output, loaded.files()?);
     let files = move_weights(&mut loaded, args, out)?;
-    store::write(&loaded.model, &loaded.limits, &args.output_file, format, &files, progress, out)?;
+    let to = Destination { path: &args.output_file, format, limits: loaded.limits, options };
+    store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
 
 /// Moves weights as the user wishes, and returns the files to write beside the model.
 fn move_weights(loaded: &mut Loaded, args: &ConvertArgs, out: &Out) -> Result<Vec<DataFile>, Failure> {
     if !args.inline && args.external_data.is_none() {
-        store::warn_of_lost_weights(loaded, &args.output_file, out);
-        return Ok(Vec::new());
+        return store::keep_reachable(loaded, &args.output_file, out);
     }
-    if store::external_locations(loaded) > 0 {
-        let source = loaded.source()?;
-        let mut options = InlineOptions::default();
-        if loaded.is_mapped() {
-            // Mapped weights take no memory.
-            options.max_total_bytes = u64::MAX;
-        }
-        inline(&mut loaded.model, &options, &source).map_err(|error| Failure::new(error).help(WHERE))?;
-        for note in source.notes() {
-            out.warning(&note.to_string(), None);
-        }
-    }
+    store::embed(loaded, out)?;
     let Some(location) = &args.external_data else { return Ok(Vec::new()) };
     let moved = externalize(&mut loaded.model, &options(location, args)?, &NoData)?;
     for invalid in &moved.invalid {
@@ -57,10 +52,28 @@ fn move_weights(loaded: &mut Loaded, args: &ConvertArgs, out: &Out) -> Result<Ve
             Some("see `--threshold`"),
         );
     }
+    if let Some(count) = NonZeroU64::new(shape_operands(&loaded.model)) {
+        out.warning(
+            &format!(
+                "{} of integers below 1 kB moved: onnxruntime does not open models whose shape operands are external",
+                size::plural(count.get(), "small tensor")
+            ),
+            Some("leave `--threshold` at its default of 1024"),
+        );
+    }
     Ok(moved.files)
 }
 
-const WHERE: &str = "locations of external data are relative to the directory of the model";
+/// The number of small external tensors of integers: what operators read as sizes and axes when shapes are inferred.
+fn shape_operands(model: &Model) -> u64 {
+    let mut count = 0;
+    tensors::for_each(model, |_, tensor| {
+        let is_integers = matches!(tensor.elem(), ElemType::Int64 | ElemType::Int32);
+        let is_small = tensor.byte_len().is_some_and(|len| len < 1024);
+        count += u64::from(tensor.is_external() && is_integers && is_small && tensor.dims().len() <= 1);
+    });
+    count
+}
 
 fn options(location: &str, args: &ConvertArgs) -> Result<ExternalizeOptions, Failure> {
     let mut options = ExternalizeOptions::new(location);

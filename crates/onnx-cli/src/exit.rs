@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use bytes::Bytes;
-use onnx_codec::{EncodeError, ExternalizeError, FileError};
+use onnx_codec::{EncodeError, ExternalizeError, FileError, SaveError};
 use onnx_diag::Sink;
 use onnx_text::PrintError;
 
@@ -85,7 +85,26 @@ macro_rules! failure_from {
     )*};
 }
 
-failure_from!(FileError, EncodeError, ExternalizeError, PrintError, fmt::Error);
+failure_from!(EncodeError, ExternalizeError, PrintError, fmt::Error);
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let failure = Self::new(&error);
+        match error.refusal() {
+            Some(refusal) if refusal.yields_to_force() => failure.help("`--force` replaces it all the same"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        match error {
+            SaveError::File(error) => error.into(),
+            error => Self::new(error),
+        }
+    }
+}
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

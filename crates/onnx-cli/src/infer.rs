@@ -12,7 +12,7 @@ use crate::args::{InferArgs, Merge, Symbols};
 use crate::exit::{Failure, Outcome};
 use crate::format;
 use crate::info::types;
-use crate::input::{Loaded, display_name, is_stdin, load};
+use crate::input::{Loaded, display_name, is_stream, load};
 use crate::output::{Colours, DIM, KEY, Out, paint, shown};
 use crate::progress::Progress;
 use crate::size::plural;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let contradicts = inference.findings().has_errors();
     progress.aside(|| list(&loaded, &inference, args, out));
     let spoken = explanations(args, &loaded.model, &inference)?;
-    if output.is_some_and(|(path, _)| is_stdin(path)) {
+    if output.is_some_and(|(path, _)| is_stream(path)) {
         progress.aside(|| out.aside(&spoken));
     } else {
         progress.aside(|| out.text(&spoken))?;
@@ -70,8 +70,10 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.symbols == Symbols::Identifiers {
         name(&mut loaded.model);
     }
-    progress.aside(|| store::warn_of_lost_weights(&loaded, path, out));
-    store::write(&loaded.model, &loaded.limits, path, format, &[], progress, out)?;
+    let options = store::options(args.output, loaded.files()?);
+    let files = store::keep_reachable(&mut loaded, path, out)?;
+    let to = store::Destination { path, format, limits: loaded.limits, options };
+    store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
 

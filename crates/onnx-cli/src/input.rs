@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{MAX_STREAM_BYTES, read};
-use onnx_codec::{DecodeOptions, Decoded, FileSource, ReadMode, formats};
+use onnx_codec::file::{self, MAX_STREAM_BYTES, read};
+use onnx_codec::{DecodeOptions, Decoded, FileSource, InputFiles, ModelStamp, ReadMode, formats};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::Model;
@@ -23,8 +23,8 @@ use crate::part::{Part, Piece};
 pub(crate) struct Loaded {
     /// What the user called it.
     pub(crate) name: String,
-    /// The file, unless it is standard input.
-    pub(crate) path: Option<PathBuf>,
+    /// Where its external data is.
+    pub(crate) place: DataPlace,
     pub(crate) format: Format,
     /// The size of the input.
     pub(crate) bytes: u64,
@@ -40,14 +40,57 @@ pub(crate) struct Loaded {
     pub(crate) limits: Limits,
 }
 
+/// Where the external data of a model is.
+#[derive(Clone, Debug)]
+pub(crate) struct DataPlace {
+    /// The file of the model, as it was before it was read, unless it came from a stream.
+    model: Option<(PathBuf, ModelStamp)>,
+    /// The directory that the user specified.
+    directory: Option<PathBuf>,
+}
+
+impl DataPlace {
+    fn new(path: &Path) -> Self {
+        let model = (!is_stream(path)).then(|| (path.to_owned(), ModelStamp::of(path)));
+        Self { model, directory: None }
+    }
+
+    /// The directory, if there is one. A path without a directory is in the current one.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        let beside = || Some(self.model.as_ref()?.0.parent().unwrap_or(Path::new("")));
+        self.directory.as_deref().or_else(beside)
+    }
+}
+
 impl Loaded {
-    /// Where the external data of the model are: beside it, or in the current directory for standard input.
+    /// The external data of the model: in the directory that the user specified, or beside the model. A model from a stream
+    /// has none.
     pub(crate) fn source(&self) -> Result<FileSource, Failure> {
-        let source = match &self.path {
-            Some(path) => FileSource::for_model(path)?,
-            None => FileSource::in_directory("")?,
+        let source = match (&self.place.directory, &self.place.model) {
+            (Some(directory), _) => FileSource::in_directory(directory)?,
+            (None, Some((path, stamp))) => FileSource::for_model(path)?.with_stamp(stamp.clone()),
+            (None, None) => FileSource::nowhere(),
         };
         Ok(source.with_mode(self.mode).with_limits(&self.limits))
+    }
+
+    /// The files that an output must not replace. To be asked before the model is changed.
+    pub(crate) fn files(&self) -> Result<InputFiles, Failure> {
+        let mut files = InputFiles::default();
+        if let Some((path, _)) = &self.place.model {
+            let added = files.add(path, &self.model);
+            added.map_err(|error| Failure::new(format_args!("{}: {error}", self.name)))?;
+        }
+        if let Some(directory) = &self.place.directory {
+            files.add_data(directory, &self.model);
+        }
+        Ok(files)
+    }
+
+    /// The same with its external data where the user specified.
+    fn with_data_in(mut self, args: &InputArgs) -> Self {
+        self.place.directory.clone_from(&args.data_dir);
+        self
     }
 
     /// Says on standard error what reading the model found.
@@ -56,11 +99,6 @@ impl Loaded {
             let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&self.name) };
             out.findings(&self.findings, &options);
         }
-    }
-
-    /// Whether files are mapped, so that taking weights from them takes no memory.
-    pub(crate) fn is_mapped(&self) -> bool {
-        self.mode.is_mapped()
     }
 }
 
@@ -73,6 +111,11 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether an input or output is a stream: standard input or output, a pipe, a device or a descriptor.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    is_stdin(path) || file::is_stream(path)
+}
+
 /// Reads a model.
 pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
     load_as(path, args, Part::Model)
@@ -80,12 +123,14 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
 
 /// Reads a model that will be written elsewhere as a whole.
 pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))
+    let loaded = load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))?;
+    Ok(loaded.with_data_in(args))
 }
 
 /// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    load_part(path, format_of(path, args), args.mode(), part, &reading(args))
+    let loaded = load_part(path, format_of(path, args), args.mode(), part, &reading(args))?;
+    Ok(loaded.with_data_in(args))
 }
 
 /// How to read, whatever the format.
@@ -127,6 +172,8 @@ fn load_with(
         return Err(Failure::new(format_args!("{name}: ONNX text holds no such part alone"))
             .help("give it in its binary form"));
     }
+    // Before the model is read, so that it is noticed if another one takes its place.
+    let place = DataPlace::new(path);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
     let len = bytes.len() as u64;
     let text = (format == Format::Onnxtxt).then(|| bytes.clone());
@@ -139,8 +186,7 @@ fn load_with(
         }
         _ => decode_as(&bytes, format, part, options).map_err(|failure| failure.about(&name))?,
     };
-    let path = (!is_stdin(path)).then(|| path.to_owned());
-    Ok(Loaded { name, path, format, bytes: len, model, piece, findings, text, mode, limits: options.limits })
+    Ok(Loaded { name, place, format, bytes: len, model, piece, findings, text, mode, limits: options.limits })
 }
 
 /// Reads one of the forms of protobuf.

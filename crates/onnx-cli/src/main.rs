@@ -3,7 +3,7 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in files of their own),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a
-//! file), [`progress`] and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
+//! file), [`interrupt`] (signals), [`progress`] and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -17,6 +17,7 @@ mod format;
 mod infer;
 mod info;
 mod input;
+mod interrupt;
 mod limits;
 mod ops;
 mod output;

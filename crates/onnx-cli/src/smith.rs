@@ -1,5 +1,6 @@
 //! `onnx smith`: a valid model, made from a number.
 
+use onnx_codec::InputFiles;
 use onnx_schema::{SchemaId, domain, latest_opset, lookup_by_name, opset_versions, suggest_op};
 use onnx_smith::{Options, from_seed};
 use onnx_types::Limits;
@@ -32,7 +33,9 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let text = format!("no node of {} came about", schema.schema());
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
-    store::write(&made.model, &Limits::DEFAULT, &args.output_file, format, &[], progress, out)?;
+    let options = store::options(args.output, InputFiles::default());
+    let to = store::Destination { path: &args.output_file, format, limits: Limits::DEFAULT, options };
+    store::write(&made.model, &to, &[], progress, out)?;
     Ok(Outcome::Fine)
 }
 

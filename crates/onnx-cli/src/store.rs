@@ -1,67 +1,161 @@
-//! From a model to a file or standard output, in any format.
+//! From a model to a file or a stream, in any format.
 
-use std::io::{self, IsTerminal as _};
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::write_atomically;
+use onnx_codec::file::{create_folders, open_stream};
 use onnx_codec::formats::{self, Loss, Rendered};
-use onnx_codec::{DataFile, EncodeOptions, encode, save};
+use onnx_codec::{
+    DataFile, EncodeOptions, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline, save_as,
+};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::Limits;
-use onnx_types::tensor::Payload;
+use onnx_types::tensor::{DataErrorReason, DataSource, Payload};
 
+use crate::args::OutputArgs;
 use crate::exit::Failure;
 use crate::format::Format;
-use crate::input::{Loaded, is_stdin};
+use crate::input::{Loaded, is_stdin, is_stream};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{size, tensors};
+use crate::{interrupt, size, tensors};
+
+/// The most bytes that protobuf's readers take for a model.
+const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
+
+/// Where and how a model is written.
+pub(crate) struct Destination<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) format: Format,
+    pub(crate) limits: Limits,
+    pub(crate) options: WriteOptions,
+}
+
+/// How to write files, none of which an input reads.
+pub(crate) fn options(args: OutputArgs, inputs: InputFiles) -> WriteOptions {
+    WriteOptions { force: args.force, inputs, temporaries: interrupt::temporaries() }
+}
 
 /// Refuses to write binary to a terminal.
 pub(crate) fn refuse_terminal(path: &Path, format: Format) -> Result<(), Failure> {
-    if is_stdin(path) && format == Format::Onnx && io::stdout().is_terminal() {
+    let is_terminal = || match is_stdin(path) {
+        true => io::stdout().is_terminal(),
+        false => is_stream(path) && open_stream(path).is_ok_and(|file| file.is_terminal()),
+    };
+    if format == Format::Onnx && is_terminal() {
         return Err(Failure::new("this would write binary to the terminal")
             .help("redirect it, or choose a format of text: `--to textproto`"));
     }
     Ok(())
 }
 
-/// Writes a model and the files of its external data, whole or not at all; `-` is standard output.
+/// Writes a model and the files of its external data, whole or not at all.
 pub(crate) fn write(
     model: &Model,
-    limits: &Limits,
-    path: &Path,
-    format: Format,
+    to: &Destination<'_>,
     files: &[DataFile],
     progress: Progress,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    let to_stdout = is_stdin(path);
-    let text = match format {
-        Format::Onnx => {
-            let encoded = encode(model, &EncodeOptions::within(limits))?;
-            if to_stdout {
-                drop(progress);
-                out.bytes(encoded.iter().map(|piece| &piece[..]))?;
-            } else {
-                save(path, &encoded, files)?;
-            }
-            return Ok(());
-        }
-        Format::Onnxtxt => print_model(model, &PrintOptions::full())?.text,
-        Format::Textproto | Format::Json => {
-            let rendered = rendered(model, format, limits)?;
-            progress.aside(|| report_losses(&rendered.losses, format, out));
-            rendered.text
-        }
-    };
-    if to_stdout {
-        drop(progress);
-        out.bytes([text.as_bytes()])
-    } else {
-        save_text(path, &text, files)
+    let mut first = Some(contents(model, to)?);
+    if let Some(Contents::Binary(encoded)) = &first {
+        check_size(encoded, to, &progress, out)?;
     }
+    if let Some(Contents::Text(_, losses)) = &first {
+        progress.aside(|| report_losses(losses, to.format, out));
+    }
+    if is_stream(to.path) {
+        drop(progress);
+        return first.iter().try_for_each(|contents| stream(to.path, contents.pieces(), out));
+    }
+    let mut failure = None;
+    let saved = save_as(to.path, model, files, &to.options, &mut |model, file| {
+        // The first call is for the model itself.
+        let contents = match first.take() {
+            Some(contents) => Ok(contents),
+            None => contents(model, to),
+        };
+        contents.map_or_else(
+            |error| {
+                failure = Some(error);
+                Err(io::ErrorKind::Other.into())
+            },
+            |contents| contents.write(file),
+        )
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(saved?),
+    }
+}
+
+/// Writes to standard output or another stream.
+pub(crate) fn stream<'a>(
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if is_stdin(path) {
+        return out.bytes(pieces);
+    }
+    let mut stream = open_stream(path)?;
+    match pieces.into_iter().try_for_each(|piece| stream.write_all(piece)) {
+        // As for standard output: a reader that closes it does not want the rest.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| {
+            Failure::new(format_args!("cannot write `{}`: {error}", path.to_string_lossy().escape_debug()))
+        }),
+    }
+}
+
+/// A model in some format.
+enum Contents {
+    Binary(Segments),
+    Text(String, Vec<Loss>),
+}
+
+impl Contents {
+    fn pieces(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Binary(encoded) => encoded.iter().map(|piece| &piece[..]).collect(),
+            Self::Text(text, _) => vec![text.as_bytes()],
+        }
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.pieces().into_iter().try_for_each(|piece| out.write_all(piece))
+    }
+}
+
+fn contents(model: &Model, to: &Destination<'_>) -> Result<Contents, Failure> {
+    Ok(match to.format {
+        Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.limits))?),
+        Format::Onnxtxt => Contents::Text(print_model(model, &PrintOptions::full())?.text, Vec::new()),
+        Format::Textproto | Format::Json => {
+            let rendered = rendered(model, to.format, &to.limits)?;
+            Contents::Text(rendered.text, rendered.losses)
+        }
+    })
+}
+
+/// Reports a model that readers of protobuf cannot open, before it is written.
+fn check_size(encoded: &Segments, to: &Destination<'_>, progress: &Progress, out: &Out) -> Result<(), Failure> {
+    if encoded.len() <= MAX_MODEL_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "the model has {} bytes, and protobuf readers open at most {MAX_MODEL_BYTES}",
+        encoded.len()
+    );
+    if to.options.force {
+        progress.aside(|| out.warning(&message, None));
+        return Ok(());
+    }
+    Err(Failure::new(message).help(
+        "`onnx convert --external-data FILE` puts the weights beside it; `--force` writes it all the same",
+    ))
 }
 
 /// A model as JSON, or else as the text format of protobuf.
@@ -71,7 +165,7 @@ pub(crate) fn rendered(model: &Model, format: Format, limits: &Limits) -> Result
     to_text(encoded.into_bytes()).map_err(Failure::new)
 }
 
-/// Says on standard error what the text leaves out.
+/// Lists on standard error what the text leaves out.
 fn report_losses(losses: &[Loss], format: Format, out: &Out) {
     /// More of the same tells nothing new.
     const MOST: usize = 5;
@@ -92,41 +186,78 @@ pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
     count
 }
 
-/// Weights that are beside the input are not beside an output elsewhere.
-pub(crate) fn warn_of_lost_weights(loaded: &Loaded, output: &Path, out: &Out) {
-    let count = external_locations(loaded);
-    if count == 0 {
-        return;
+/// Gives all external tensors their elements.
+pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
+    if external_locations(loaded) == 0 {
+        return Ok(());
     }
-    let folder = |path: &Path| {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        parent.unwrap_or(Path::new(".")).canonicalize().ok()
-    };
-    let from = loaded.path.as_deref().and_then(folder);
-    let is_elsewhere = is_stdin(output) || from.is_none() || folder(output) != from;
-    if is_elsewhere {
-        let tensors = size::plural(count, "tensor");
-        let message =
-            format!("{tensors} of the output keep their elements in files that stay beside the input");
-        out.warning(&message, Some("copy those files too, or use `--inline` or `--external-data FILE`"));
+    let source = loaded.source()?;
+    let options = InlineOptions { max_total_bytes: loaded.limits.external_bytes };
+    inline(&mut loaded.model, &options, &source).map_err(|error| Failure::new(error).help(where_data_is(loaded)))?;
+    for note in source.notes() {
+        out.warning(&note.to_string(), None);
+    }
+    Ok(())
+}
+
+fn where_data_is(loaded: &Loaded) -> &'static str {
+    match loaded.place.directory() {
+        Some(_) => "locations of external data are relative to the directory of the model, or that of `--data-dir`",
+        None => "a model from a stream has no directory: `--data-dir DIR` specifies that of its external data",
     }
 }
 
-/// Writes a text and the files of its external data; the data first, so that the model never names what is not there.
-fn save_text(path: &Path, text: &str, files: &[DataFile]) -> Result<(), Failure> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    for file in files {
-        if path
-            .file_name()
-            .is_some_and(|name| Path::new(".").join(name) == Path::new(".").join(file.location()))
-        {
-            return Err(Failure::new(
-                "the external data would overwrite the model: choose another name for them",
-            ));
-        }
-        write_atomically(folder.join(file.location()), |out| {
-            file.pieces().iter().try_for_each(|piece| out.write_all(piece))
-        })?;
+/// Keeps external data reachable from the output: where the output is a stream it is embedded, and where the output is in
+/// another directory it is copied there. Gives the files to write.
+pub(crate) fn keep_reachable(loaded: &mut Loaded, output: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    if external_locations(loaded) == 0 {
+        return Ok(Vec::new());
     }
-    Ok(write_atomically(path, |out| out.write_all(text.as_bytes()))?)
+    if is_stream(output) {
+        embed(loaded, out)?;
+        return Ok(Vec::new());
+    }
+    let Some(directory) = loaded.place.directory() else {
+        return Err(Failure::new("the model has external data, but came from a stream, which has no directory")
+            .help(where_data_is(loaded)));
+    };
+    let folder = output.parent().unwrap_or(Path::new(""));
+    let resolved = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        path.canonicalize().ok()
+    };
+    let (from, to) = (resolved(directory), resolved(folder));
+    if to.is_none() || from == to {
+        // If the directory does not exist, writing fails.
+        return Ok(Vec::new());
+    }
+    copies(loaded, folder, out)
+}
+
+/// Copies of all files of external data, to be written under the same locations in another directory.
+fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    let mut locations = BTreeMap::new();
+    tensors::for_each(&loaded.model, |_, tensor| {
+        if let Payload::External(entries) = tensor.payload()
+            && let Ok(location) = entries.location()
+        {
+            locations.entry(onnx_codec::source::normalized(location)).or_insert_with(|| location.to_owned());
+        }
+    });
+    let source = loaded.source()?;
+    let mut files = Vec::new();
+    for (normalized, location) in locations {
+        match source.read(&location, 0, None) {
+            Ok(contents) => {
+                create_folders(folder, &normalized)?;
+                files.push(DataFile::new(normalized, contents));
+            }
+            Err(error) if error.reason == DataErrorReason::NotFound => {
+                let message = format!("{error}; the output refers to it all the same");
+                out.warning(&message, Some("put the file beside the output, under the same name"));
+            }
+            Err(error) => return Err(Failure::new(error).help(where_data_is(loaded))),
+        }
+    }
+    Ok(files)
 }

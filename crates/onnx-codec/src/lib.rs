@@ -22,10 +22,11 @@ pub use decode::{
 pub use encode::{EncodeOptions, encode, encode_function, encode_graph, encode_node, encode_operator_set};
 pub use error::{DecodeError, EncodeError};
 pub use externalize::{
-    DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, externalize, inline, save,
+    DataFile, ExternalizeError, ExternalizeOptions, Externalized, InlineOptions, SaveError, externalize,
+    inline, save, save_as,
 };
-pub use file::{FileError, ReadMode};
+pub use file::{FileError, InputFiles, ReadMode, WriteOptions};
 pub use onnx_proto::wire::Segments;
 pub use onnx_types::Limits;
 pub use sniff::{Content, sniff};
-pub use source::{Checksum, Containment, FileSource, SourceNote, verify_checksum};
+pub use source::{Checksum, Containment, FileSource, ModelStamp, SourceNote, verify_checksum};

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use onnx_codec::{
     DataFile, DecodeOptions, EncodeOptions, ExternalizeError, ExternalizeOptions, FileSource, InlineOptions,
-    ReadMode, decode, encode, externalize, inline, save,
+    ReadMode, WriteOptions, decode, encode, externalize, inline,
 };
 use onnx_ir::{AttrValue, Attribute, Constant, Model, NewNode, Position, SparseTensor, TrainingInfo};
-use onnx_proto::wire::Segments;
 use onnx_types::tensor::{
     DataSource, ExternalData, MemoryData, NoData, Payload, Tensor, TensorDims, Varints,
 };
@@ -322,8 +321,8 @@ fn digests_can_be_stated() {
     }
 }
 
-fn encoded(model: &Model) -> Segments {
-    encode(model, &EncodeOptions::default()).unwrap()
+fn save(path: &Path, model: &Model, files: &[DataFile]) -> Result<(), onnx_codec::SaveError> {
+    onnx_codec::save(path, model, files, &EncodeOptions::default(), &WriteOptions::default())
 }
 
 fn open(path: &Path) -> Model {
@@ -342,7 +341,7 @@ fn files_are_replaced_while_they_are_mapped() {
     let path = dir.path().join("model.onnx");
     let original = model_of(&[floats(50_000, 0.0), floats(300, 1.0), floats(300_000, 2.0)]);
     let expected = bytes_of(&original);
-    save(&path, &encoded(&original), &[]).unwrap();
+    save(&path, &original, &[]).unwrap();
     for round in 0..3 {
         // From inside the model to a file, and from that file to the same file laid out otherwise.
         let mut model = open(&path);
@@ -350,7 +349,7 @@ fn files_are_replaced_while_they_are_mapped() {
         options.keep_existing = false;
         options.alignment = 64 << round;
         let moved = externalize(&mut model, &options, &mapped(&path)).unwrap();
-        save(&path, &encoded(&model), &moved.files).unwrap();
+        save(&path, &model, &moved.files).unwrap();
         let mut model = open(&path);
         inline(&mut model, &InlineOptions::default(), &mapped(&path)).unwrap();
         assert!(bytes_of(&model) == expected, "round {round}");
@@ -358,7 +357,7 @@ fn files_are_replaced_while_they_are_mapped() {
     // Back into the model, over the very file that is mapped.
     let mut model = open(&path);
     inline(&mut model, &InlineOptions::default(), &mapped(&path)).unwrap();
-    save(&path, &encoded(&model), &[]).unwrap();
+    save(&path, &model, &[]).unwrap();
     assert!(fs::read(&path).unwrap() == expected);
     let names = fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(names, 2, "no temporary file stays");
@@ -380,7 +379,7 @@ fn saving_stays_inside_the_directory() {
     let save_as = |location: &str| {
         let mut model = model_of(&[floats(300, 0.0)]);
         let moved = externalize(&mut model, &ExternalizeOptions::new(location), &NoData).unwrap();
-        save(&path, &encoded(&model), &moved.files).map_err(|error| error.to_string())
+        save(&path, &model, &moved.files).map_err(|error| error.to_string())
     };
     for (location, message) in [
         ("link/w", ""),

@@ -58,8 +58,7 @@ pub struct Limits {
     pub findings_per_rule: usize,
     /// How many different files of external data one model may use. Default: 10,000.
     pub external_files: usize,
-    /// The greatest number of bytes of external data that are copied at once. Default: 16 GiB; mapped files have no such
-    /// bound, as they take no memory.
+    /// The greatest number of bytes of external data that are read for one model, whether copied or mapped. Default: 64 GiB.
     pub external_bytes: u64,
     /// The greatest length of a tensor of one repeated element once it is written out, in bytes. Default: 1 GiB.
     pub splat_bytes: u64,
@@ -86,7 +85,7 @@ impl Limits {
         findings: 1000,
         findings_per_rule: 100,
         external_files: 10_000,
-        external_bytes: 16 << 30,
+        external_bytes: 64 << 30,
         splat_bytes: 1 << 30,
     };
 
@@ -180,7 +179,7 @@ pub const LIMITS: [Limit; 20] = [
     limit!(findings, "findings", "memory and patience, against models in which everything is wrong"),
     limit!(findings_per_rule, "findings", "patience, against one defect a million times"),
     limit!(external_files, "files", "handles, against models that name files without end"),
-    limit!(external_bytes, "bytes", "memory, against files with holes that claim any size"),
+    limit!(external_bytes, "bytes", "time and memory, against files with holes that claim any size"),
     limit!(splat_bytes, "bytes", "memory, against tensors of one element that are written out"),
 ];
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use onnx_check::fix;
-use onnx_codec::{EncodeOptions, encode, save};
+use onnx_codec::{EncodeOptions, WriteOptions, save, save_as};
 use onnx_diag::Clean;
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
@@ -14,7 +14,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::format::Format;
-use crate::input::{Loaded, is_stdin, load_as};
+use crate::input::{Loaded, is_stream, load_as};
 use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
 use crate::part::Part;
 use crate::store::rendered;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Repairs the model in a file, unless this is only to show what would be done; gives what to tell about it.
 pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
-    if is_stdin(path) || args.part != Part::Model {
+    if is_stream(path) || args.part != Part::Model {
         return Err(Failure::new("only models in files can be repaired"));
     }
     let mut loaded = match load_as(path, &args.input, Part::Model) {
@@ -70,14 +70,15 @@ fn text(model: &Model) -> Result<String, Failure> {
 /// Replaces the file as a whole, so that there is a whole model at any time.
 fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let &Loaded { format, ref model, ref limits, .. } = loaded;
+    let options = WriteOptions { inputs: loaded.files()?, ..WriteOptions::default() };
     if format == Format::Onnx {
-        return Ok(save(path, &encode(model, &EncodeOptions::within(limits))?, &[])?);
+        return Ok(save(path, model, &[], &EncodeOptions::within(limits), &options)?);
     }
     let rendered = rendered(model, format, limits)?;
     if let Some(loss) = rendered.losses.first() {
         return Err(Failure::new(format_args!("{} would leave out {loss}", format.name())));
     }
-    Ok(onnx_codec::file::write_atomically(path, |out| out.write_all(rendered.text.as_bytes()))?)
+    Ok(save_as(path, model, &[], &options, &mut |_, file| file.write_all(rendered.text.as_bytes()))?)
 }
 
 /// Writes the lines that differ, with some around them.

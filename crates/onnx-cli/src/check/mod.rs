@@ -174,6 +174,10 @@ fn external(loaded: &Loaded, args: &CheckArgs) -> Result<Option<ExternalFiles>, 
     if !is_needed {
         return Ok(None);
     }
+    if loaded.place.directory().is_none() && !args.data {
+        // A model from a stream is checked without its data.
+        return Ok(None);
+    }
     let files = ExternalFiles::new(loaded.source()?);
     Ok(Some(if args.data { files.with_digests() } else { files }))
 }

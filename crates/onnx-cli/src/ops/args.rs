@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
+use crate::args::OutputArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   onnx ops list --domain ai.onnx.ml
@@ -126,4 +128,6 @@ pub(crate) struct ExportArgs {
     /// `.textproto` the document is text. `-` is standard output, which gets the document alone.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

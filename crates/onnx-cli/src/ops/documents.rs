@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use onnx_codec::file::{read, write_atomically};
+use onnx_codec::file::{Kind, read, write_file};
 use onnx_codec::operator_set::{declared, signatures_from_json, signatures_to_json};
-use onnx_codec::{DecodeOptions, EncodeOptions, ReadMode, decode_operator_set, encode_operator_set, formats};
+use onnx_codec::{
+    DecodeOptions, EncodeOptions, ReadMode, WriteOptions, decode_operator_set, encode_operator_set, formats,
+};
 use onnx_diag::Sink;
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, OpsetRegistry};
@@ -78,6 +80,7 @@ pub(crate) fn save(
     path: &Path,
     document: &OperatorSetDocument,
     signatures: Option<&OperatorSet>,
+    options: &WriteOptions,
 ) -> Result<Vec<PathBuf>, Failure> {
     let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
     let bytes = if is_text(path) {
@@ -85,12 +88,12 @@ pub(crate) fn save(
     } else {
         bytes
     };
-    write_atomically(path, |out| out.write_all(&bytes))?;
+    write_file(path, Kind::Message, options, |out| out.write_all(&bytes))?;
     let mut files = vec![path.to_owned()];
     if let Some(set) = signatures {
         let text = signatures_to_json(set).map_err(Failure::new)?;
         let companion = companion(path);
-        write_atomically(&companion, |out| out.write_all(text.as_bytes()))?;
+        write_file(&companion, Kind::Json, options, |out| out.write_all(text.as_bytes()))?;
         files.push(companion);
     }
     Ok(files)

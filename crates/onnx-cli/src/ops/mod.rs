@@ -8,15 +8,16 @@ mod list;
 mod show;
 
 use onnx_codec::operator_set::{document, document_of_functions};
-use onnx_codec::{EncodeOptions, encode_operator_set};
+use onnx_codec::{EncodeOptions, InputFiles, encode_operator_set};
 use onnx_schema::OpsetRegistry;
 
 use crate::args::InputArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{is_stdin, load};
+use crate::input::{is_stream, load};
 use crate::limits::LimitArgs;
 use crate::output::{Out, shown};
 use crate::size::plural;
+use crate::store;
 use args::{ExportArgs, OpsArgs, OpsCommand};
 
 pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -33,11 +34,13 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<Outcome, Failure> {
+    let mut inputs = InputFiles::default();
     let (document, signatures) = match &args.functions_of {
         Some(model) => {
             let input =
-                InputArgs { from: None, no_map: true, one_thread: true, bounds: LimitArgs::default() };
+                InputArgs { from: None, no_map: true, one_thread: true, data_dir: None, bounds: LimitArgs::default() };
             let loaded = load(model, &input)?;
+            inputs = loaded.files()?;
             let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))
                 .map_err(Failure::new)?;
             if document.operators.is_empty() {
@@ -54,12 +57,13 @@ fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<
             (document(&set).map_err(Failure::new)?, Some(set))
         }
     };
-    if is_stdin(&args.output_file) {
+    if is_stream(&args.output_file) {
         let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
-        out.bytes([bytes.as_ref()])?;
+        store::stream(&args.output_file, [bytes.as_ref()], out)?;
         return Ok(Outcome::Fine);
     }
-    let files = documents::save(&args.output_file, &document, signatures.as_ref())?;
+    let options = store::options(args.output, inputs);
+    let files = documents::save(&args.output_file, &document, signatures.as_ref(), &options)?;
     let names: Vec<String> = files.iter().map(|file| shown(&file.to_string_lossy())).collect();
     let count = plural(document.operators.len().try_into().unwrap_or(u64::MAX), "operator");
     out.text(&format!("{count} written to {}\n", names.join(" and ")))?;

@@ -9,6 +9,7 @@
 
 mod check;
 mod convert;
+mod files;
 mod help;
 mod infer;
 mod info;

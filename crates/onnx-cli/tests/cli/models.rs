@@ -117,6 +117,42 @@ pub(crate) fn external(location: &str) -> Vec<u8> {
     ))
 }
 
+/// `y = x + w + v`, where all elements of `w` and `v` are the same, and `w` has 2,000 bytes and `v` 400.
+pub(crate) fn filled(value: f32) -> Vec<u8> {
+    let bytes: String = value.to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect();
+    encode(&format!(
+        r#"ir_version: 8 producer_name: "test"
+        graph {{
+          node {{ input: "x" input: "w" output: "sum" op_type: "Add" }}
+          node {{ input: "sum" input: "v" output: "y" op_type: "Concat" attribute {{ name: "axis" i: 0 type: INT }} }}
+          name: "main"
+          initializer {{ dims: 500 data_type: 1 name: "w" raw_data: "{}" }}
+          initializer {{ dims: 100 data_type: 1 name: "v" raw_data: "{}" }}
+          input {{ name: "x" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: 500 }} }} }} }} }}
+          output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: 600 }} }} }} }} }}
+        }}
+        opset_import {{ version: 17 }}"#,
+        bytes.repeat(500),
+        bytes.repeat(100)
+    ))
+}
+
+/// A model whose weights are so many floats in `w.data`.
+#[cfg(target_os = "linux")]
+pub(crate) fn external_of(count: u64) -> Vec<u8> {
+    encode(&format!(
+        r#"ir_version: 8
+        graph {{
+          node {{ input: "w" output: "y" op_type: "Relu" }}
+          name: "main"
+          initializer {{ dims: {count} data_type: 1 name: "w" data_location: EXTERNAL
+            external_data {{ key: "location" value: "w.data" }} }}
+          output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: {count} }} }} }} }} }}
+        }}
+        opset_import {{ version: 17 }}"#
+    ))
+}
+
 /// A model with many operators and inputs.
 pub(crate) fn wide() -> Vec<u8> {
     let inputs: String = (0..100)

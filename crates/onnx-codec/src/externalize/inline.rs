@@ -9,13 +9,14 @@ use super::{ExternalizeError, forget_old_place};
 /// How to take external data into the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InlineOptions {
-    /// The most bytes of elements that may come into memory, or be mapped. Default: 64 GiB.
+    /// The most bytes of elements that may come into the model, copied or mapped. Default: that of
+    /// [`Limits::external_bytes`](onnx_types::Limits::external_bytes), 64 GiB.
     pub max_total_bytes: u64,
 }
 
 impl Default for InlineOptions {
     fn default() -> Self {
-        Self { max_total_bytes: 64 << 30 }
+        Self { max_total_bytes: onnx_types::Limits::DEFAULT.external_bytes }
     }
 }
 

@@ -15,6 +15,13 @@ pub struct DataFile {
 }
 
 impl DataFile {
+    /// A file with contents that are there already, such as a copy of a file of external data.
+    #[must_use]
+    pub fn new(location: impl Into<String>, contents: Bytes) -> Self {
+        let len = contents.len() as u64;
+        Self { location: location.into(), pieces: vec![contents], len }
+    }
+
     /// The path of the file relative to the model.
     #[must_use]
     pub fn location(&self) -> &str {

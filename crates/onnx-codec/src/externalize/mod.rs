@@ -39,7 +39,7 @@
 mod inline;
 mod layout;
 mod save;
-mod walk;
+pub(crate) mod walk;
 
 use std::collections::BTreeSet;
 
@@ -49,12 +49,12 @@ use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, ExternalData, Payload, Tensor, TensorError, TensorExtra};
 use sha1::{Digest, Sha1};
 
-use crate::source::hex;
+use crate::source::{hex, normalized as spelling};
 use crate::source::location::Location;
 pub use inline::{InlineOptions, inline};
 pub use layout::DataFile;
 use layout::{Layout, Sameness, Spot};
-pub use save::save;
+pub use save::{SaveError, save, save_as};
 use walk::{Place, for_each_tensor, replace_tensors};
 
 /// How to move weights into external data.
@@ -156,7 +156,7 @@ pub enum ExternalizeError {
         source: TensorError,
     },
     /// External data are larger than the caller allows.
-    #[error("external data have more than the {limit} bytes allowed (limit `max_total_bytes`)")]
+    #[error("external data have more than the {limit} bytes allowed: raise the limit `external_bytes`")]
     TooLarge {
         /// The most that is allowed.
         limit: u64,
@@ -294,14 +294,6 @@ fn sameness(tensor: &Tensor, payload: &Payload) -> Option<Sameness> {
 
 fn in_memory(bytes: &Bytes) -> Sameness {
     Sameness::Memory(bytes.as_ptr() as usize, bytes.len())
-}
-
-/// One spelling for all locations that name the same file.
-fn spelling(location: &str) -> String {
-    match Location::parse(location) {
-        Ok(place) => place.to_string(),
-        Err(_) => location.to_owned(),
-    }
 }
 
 /// The tensor with its elements at a spot of a file.

@@ -11,7 +11,7 @@ use onnx_types::tensor::Tensor;
 
 /// What holds a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
+pub(crate) enum Holder {
     /// An initializer.
     Initializer(GraphId, ValueId),
     /// The attribute of a node at a position.
@@ -22,7 +22,7 @@ pub(super) enum Holder {
 
 /// Which tensor of its holder it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// The dense tensor at a position of a list, or the only one.
     Dense(usize),
     /// The values of the sparse tensor at a position.
@@ -33,19 +33,19 @@ pub(super) enum Part {
 
 /// Where a tensor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) holder: Holder,
-    pub(super) part: Part,
+pub(crate) struct Place {
+    pub(crate) holder: Holder,
+    pub(crate) part: Part,
 }
 
 impl Place {
     /// Whether it is a dense initializer.
-    pub(super) fn is_dense_initializer(self) -> bool {
+    pub(crate) fn is_dense_initializer(self) -> bool {
         matches!((self.holder, self.part), (Holder::Initializer(..), Part::Dense(_)))
     }
 
     /// The place in words, for messages.
-    pub(super) fn describe(self, model: &Model) -> String {
+    pub(crate) fn describe(self, model: &Model) -> String {
         let text = |symbol: Symbol| model.str(symbol).escape_debug().to_string();
         let of_graph = |graph: GraphId| format!("graph `{}`", text(model.graph(graph).name()));
         let holder = match self.holder {
@@ -80,7 +80,7 @@ impl Place {
 /// Shows every tensor of the model to `visit`, in an order that depends on the model alone: initializers, sparse ones
 /// included, and attributes, in the main graph, training graphs, function bodies and all graphs nested in them, and
 /// attribute defaults of functions.
-pub(super) fn for_each_tensor<'m>(model: &'m Model, mut visit: impl FnMut(Place, &'m Tensor)) {
+pub(crate) fn for_each_tensor<'m>(model: &'m Model, mut visit: impl FnMut(Place, &'m Tensor)) {
     let mut graphs = vec![model.main_graph()];
     for training in &model.info().training {
         graphs.extend(training.initialization.into_iter().chain(training.algorithm));
@@ -152,7 +152,7 @@ fn visit_attribute<'m>(attribute: &'m Attribute, holder: Holder, visit: &mut imp
 
 /// Replaces tensors at places that [`for_each_tensor`] showed, in the order in which it showed them. The model must not
 /// have changed in between.
-pub(super) fn replace_tensors(
+pub(crate) fn replace_tensors(
     model: &mut Model,
     replacements: Vec<(Place, Tensor)>,
 ) -> Result<(), EditError> {

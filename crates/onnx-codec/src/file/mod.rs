@@ -1,22 +1,33 @@
 //! Reading and writing files.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! * Reading gives [`Bytes`] and is the caller's choice between a copy and a map ([`ReadMode`]); the same bytes come out.
-//! * [`write_atomically`] and [`write_segments`] leave either the old file or the whole new one, never a piece. The new
-//!   contents go into a temporary file of the same directory, reach the disk, and take the name by one rename; a failure
-//!   on the way removes the temporary file and touches nothing else.
-//! * Because of the rename, a model may be written over the file it is mapped from: the map keeps the old contents.
-//! * A new file gets the permissions of the one it replaces, or those that the process gives to new files.
+//! * Reading gives [`Bytes`] and is the caller's choice between a copy and a map ([`ReadMode`]); the bytes are the same.
+//! * A write leaves either the old file or the complete new one. The new contents go into a temporary file of the same
+//!   directory, reach the disk, and take the name in one step; a failure on the way removes the temporary file and changes
+//!   nothing else. Where the system has files without names (Linux), the temporary file is one, so that nothing remains
+//!   however the process ends; elsewhere [`Temporaries`] lists what to remove.
+//! * A temporary file can be read by its owner only. When it is complete it gets the permissions of the file that it
+//!   replaces, or those that the process gives to new files.
+//! * Because the name changes in one step, a model may be written over the file it is mapped from: the map keeps the old
+//!   contents.
 //! * Only regular files are replaced: a directory, pipe, socket or device under the name is an error. A symbolic link
 //!   stays, and the file it leads to is replaced, in that file's directory; a link that leads nowhere is an error.
+//! * [`write_file`] and [`save`](crate::save) replace no file that an input reads, and files of other kinds only where
+//!   [`WriteOptions::force`] is set. [`write_atomically`] and [`write_segments`] are for files that the caller owns: they
+//!   replace any regular file.
 //!
-//! The tests are in `tests/files.rs`, one for each sentence.
+//! The tests are in `tests/files.rs` and `tests/replacing.rs`.
 
 pub(crate) mod dir;
+pub(crate) mod protect;
+pub(crate) mod stage;
+pub(crate) mod target;
 
-mod stage;
+mod kind;
+mod stream;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +35,15 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use onnx_proto::wire::Segments;
 
-pub(crate) use stage::Staged;
+use crate::source::location::Location;
+use dir::Dir;
+pub use kind::Kind;
+pub use protect::{InputFiles, Refusal, WriteOptions};
+use protect::{Outputs, decide};
+use stage::Staged;
+pub use stage::{Stopped, Temporaries};
+pub use stream::{is_stream, open_stream};
+use target::Target;
 
 /// How the contents of a file come into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,6 +90,12 @@ impl FileError {
 
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         Self { operation: "write", path: path.to_owned(), source }
+    }
+
+    /// Why the file is not replaced, if that is the reason.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.source.get_ref()?.downcast_ref()
     }
 }
 
@@ -132,7 +157,7 @@ pub(crate) fn reserve(len: u64) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Writes a file that `contents` produces, all or nothing; see the [module](self).
+/// Writes a file that `contents` produces, all or nothing, over any regular file; see the [module](self).
 ///
 /// ```
 /// use std::io::Write;
@@ -151,27 +176,86 @@ pub fn write_atomically(
     path: impl AsRef<Path>,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    let path = path.as_ref();
-    let write = || {
-        let mut staged = Staged::for_path(path)?;
-        staged.write_with(contents)?;
-        staged.commit()
-    };
-    write().map_err(|error| FileError::write(path, error))
+    replace(path.as_ref(), None, &WriteOptions::default(), |staged| staged.write_with(contents))
 }
 
-/// Writes a file from the pieces of an encoded message, all or nothing, without copying them together; see the
-/// [module](self).
+/// Writes a file from the pieces of an encoded message, all or nothing, without copying them together, over any regular
+/// file; see the [module](self).
 ///
 /// # Errors
 ///
 /// When the system fails, or the path names something that is no regular file. The old file is as it was.
 pub fn write_segments(path: impl AsRef<Path>, segments: &Segments) -> Result<(), FileError> {
-    let path = path.as_ref();
+    replace(path.as_ref(), None, &WriteOptions::default(), |staged| staged.write_pieces(segments.iter()))
+}
+
+/// Writes a file that `contents` produces, all or nothing, if it may be replaced; see the [module](self).
+///
+/// # Errors
+///
+/// As [`write_atomically`], and when an input reads the existing file or it is of another kind
+/// ([`FileError::refusal`]).
+pub fn write_file(
+    path: impl AsRef<Path>,
+    kind: Kind,
+    options: &WriteOptions,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    replace(path.as_ref(), Some(kind), options, |staged| staged.write_with(contents))
+}
+
+/// Makes the directories that the file of some external data needs, in the directory of its model. None may be a symbolic
+/// link.
+///
+/// # Errors
+///
+/// When the system fails, or the location is not one that [`FileSource`](crate::FileSource) would read.
+pub fn create_folders(root: impl AsRef<Path>, location: &str) -> Result<(), FileError> {
+    let root = root.as_ref();
+    let create = || {
+        let location = Location::parse(location).map_err(target::invalid)?;
+        let mut dir = Dir::open(root)?;
+        for folder in location.split().0 {
+            match dir.create_dir(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => dir = dir.open_dir(&[*folder])?,
+            }
+        }
+        Ok(())
+    };
+    create().map_err(|error| FileError::write(&root.join(location), error))
+}
+
+/// Replaces one file, if it may be replaced by one of this kind.
+fn replace(
+    path: &Path,
+    kind: Option<Kind>,
+    options: &WriteOptions,
+    contents: impl FnOnce(&mut Staged) -> io::Result<()>,
+) -> Result<(), FileError> {
     let write = || {
-        let mut staged = Staged::for_path(path)?;
-        staged.write_pieces(segments.iter())?;
-        staged.commit()
+        let target = Target::for_path(path)?;
+        let allowed = || match kind {
+            Some(kind) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                let kept = BTreeMap::new();
+                let outputs = Outputs { main: &target, kind, folder, data: &[], kept: &kept };
+                decide(&outputs, options).map(|replaced| replaced.main).map_err(|(_, error)| error)
+            }
+            None => target.entry(),
+        };
+        allowed()?;
+        let mut staged = Staged::new(&target.dir, &options.temporaries)?;
+        contents(&mut staged)?;
+        staged.sync()?;
+        let lock = target.dir.lock()?;
+        let replaced = allowed()?;
+        let permissions = target.permissions(replaced.as_ref())?;
+        let mut held = options.temporaries.hold()?;
+        staged.place(&mut held, &target.name, permissions)?;
+        drop(held);
+        drop(lock);
+        target.dir.sync()
     };
     write().map_err(|error| FileError::write(path, error))
 }

@@ -1,15 +1,15 @@
-//! A file under a temporary name that takes its real name when it is complete.
+//! Contents on their way to a file: complete and on disk before they take its name.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, IoSlice, Write};
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::dir::{Dir, Entry};
+use super::dir::Dir;
 
 /// The most pieces one vectored write takes; the limit of Linux.
 const MAX_PIECES: usize = 1024;
@@ -18,49 +18,126 @@ const BUFFER: usize = 128 * 1024;
 /// How many names for a temporary file are tried. Names are random, so that a second try is hardly ever needed.
 const TRIES: u32 = 16;
 
-/// Contents on their way to a file. Unless [committed](Self::commit) they are removed.
+/// The temporary files that writers have at the moment, for a program that removes them when it is told to end.
+///
+/// Clones share one list. Where the system has files without names, a temporary file is in the list only while it takes
+/// its final name.
+///
+/// ```
+/// use onnx_codec::file::{Kind, Temporaries, WriteOptions, write_file};
+///
+/// let temporaries = Temporaries::default();
+/// let options = WriteOptions { temporaries: temporaries.clone(), ..WriteOptions::default() };
+/// // A thread that waits for a signal ends the process while it holds this.
+/// let stopped = temporaries.stop();
+/// # drop(stopped);
+/// let folder = tempfile::tempdir()?;
+/// assert!(write_file(folder.path().join("x"), Kind::Model, &options, |_| Ok(())).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Temporaries(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    stopped: bool,
+    files: Vec<(Arc<Dir>, OsString)>,
+}
+
+/// The state after [`Temporaries::stop`]: while it is held, no writer goes on.
+#[derive(Debug)]
+pub struct Stopped<'a>(#[expect(dead_code, reason = "it keeps writers waiting")] MutexGuard<'a, State>);
+
+impl Temporaries {
+    /// Waits for a replacement that is under way, removes all temporary files, and makes every later write fail.
+    #[must_use = "writers go on, and fail, as soon as this is dropped"]
+    pub fn stop(&self) -> Stopped<'_> {
+        let mut state = self.lock();
+        state.stopped = true;
+        for (dir, name) in std::mem::take(&mut state.files) {
+            // What cannot be removed stays; the process is about to end.
+            let _ = dir.remove(&name);
+        }
+        Stopped(state)
+    }
+
+    /// The right to have named temporary files and to replace files. It is held for the few calls that this takes.
+    pub(crate) fn hold(&self) -> io::Result<Held<'_>> {
+        let state = self.lock();
+        match state.stopped {
+            true => Err(io::Error::other("writing was stopped")),
+            false => Ok(Held(state)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Temporaries::hold`].
+#[derive(Debug)]
+pub(crate) struct Held<'a>(MutexGuard<'a, State>);
+
+impl Held<'_> {
+    fn add(&mut self, dir: &Arc<Dir>, name: &OsStr) {
+        self.0.files.push((Arc::clone(dir), name.to_owned()));
+    }
+
+    fn forget(&mut self, name: &OsStr) {
+        self.0.files.retain(|(_, known)| known != name);
+    }
+
+    /// Makes something under a temporary name, and gives it its final one, replacing what is there.
+    pub(crate) fn through_temporary(
+        &mut self,
+        dir: &Arc<Dir>,
+        name: &OsStr,
+        make: impl Fn(&OsStr) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let temporary = unused_name(|name| make(name))?.1;
+        self.add(dir, &temporary);
+        let renamed = dir.rename(&temporary, name);
+        if renamed.is_err() {
+            // The first failure is the one to report.
+            let _ = dir.remove(&temporary);
+        }
+        self.forget(&temporary);
+        renamed
+    }
+}
+
+/// Contents on their way to a file. Unless they are [placed](Self::place) they are removed.
 #[derive(Debug)]
 pub(crate) struct Staged {
-    dir: Dir,
+    dir: Arc<Dir>,
     file: File,
-    temporary: OsString,
-    target: OsString,
-    committed: bool,
+    /// The temporary name, where there are no files without names, until the file has its final one.
+    temporary: Option<OsString>,
+    temporaries: Temporaries,
 }
 
 impl Staged {
-    /// For the file that a user names by its path; a symbolic link is followed.
-    pub(crate) fn for_path(path: &Path) -> io::Result<Self> {
-        let path = match Entry::of(path)? {
-            Entry::Link => resolve(path)?,
-            _ => path.to_owned(),
-        };
-        let names_file = !path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        let name =
-            path.file_name().filter(|_| names_file).ok_or_else(|| invalid("the path names no file"))?;
-        let dir = Dir::open(path.parent().unwrap_or(Path::new("")))?;
-        Self::in_dir(dir, name)
+    /// An empty file in a directory, which only the user can read.
+    pub(crate) fn new(dir: &Arc<Dir>, temporaries: &Temporaries) -> io::Result<Self> {
+        Self::new_held(dir, temporaries, &mut temporaries.hold()?)
     }
 
-    /// For the file `name` in a directory. A symbolic link is an error: it might lead anywhere.
-    pub(crate) fn in_dir(dir: Dir, name: &OsStr) -> io::Result<Self> {
-        let permissions = match dir.entry(name)? {
-            Entry::Missing => None,
-            Entry::File(permissions) => Some(permissions),
-            Entry::Link => return Err(invalid("it is a symbolic link; remove it or choose another name")),
-            Entry::Other(what) => return Err(invalid(&format!("it is {what}, not a regular file"))),
+    /// The same for who has the right to write already.
+    pub(crate) fn new_held(
+        dir: &Arc<Dir>,
+        temporaries: &Temporaries,
+        held: &mut Held<'_>,
+    ) -> io::Result<Self> {
+        let (file, temporary) = match dir.create_unnamed()? {
+            Some(file) => (file, None),
+            None => {
+                let (file, name) = unused_name(|name| dir.create_new(name))?;
+                held.add(dir, &name);
+                (file, Some(name))
+            }
         };
-        let (file, temporary) = create(&dir)?;
-        let staged = Self { dir, file, temporary, target: name.to_owned(), committed: false };
-        if let Some(permissions) = permissions {
-            staged.file.set_permissions(permissions)?;
-        }
-        Ok(staged)
-    }
-
-    /// Whether both will take the same name in the same directory.
-    pub(crate) fn has_same_target(&self, other: &Self) -> bool {
-        self.target == other.target && self.dir.path() == other.dir.path()
+        Ok(Self { dir: Arc::clone(dir), file, temporary, temporaries: temporaries.clone() })
     }
 
     /// Writes what a function produces.
@@ -90,42 +167,70 @@ impl Staged {
         self.file.sync_all()
     }
 
-    /// Gives the file its name, once its contents are on disk.
-    pub(crate) fn commit(mut self) -> io::Result<()> {
-        self.sync()?;
-        self.dir.rename(&self.temporary, &self.target)?;
-        self.committed = true;
-        self.dir.sync()
+    /// Gives the file a name, replacing what is there. Its contents must be on disk.
+    pub(crate) fn place(
+        &mut self,
+        held: &mut Held<'_>,
+        name: &OsStr,
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
+        if let Some(permissions) = permissions {
+            self.file.set_permissions(permissions)?;
+        }
+        if let Some(temporary) = &self.temporary {
+            self.dir.rename(temporary, name)?;
+            held.forget(temporary);
+            self.temporary = None;
+            return Ok(());
+        }
+        match self.dir.link_unnamed(&self.file, name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                held.through_temporary(&self.dir, name, |temporary| {
+                    self.dir.link_unnamed(&self.file, temporary)
+                })
+            }
+            other => other,
+        }
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        if !self.committed {
-            // Nothing can be done about a failure here; the error that led here is what the caller hears of.
-            let _ = self.dir.remove(&self.temporary);
+        if let Some(temporary) = &self.temporary {
+            // Nothing can be done about a failure here; the error that led here is what the caller learns.
+            let _ = self.dir.remove(temporary);
+            // Whoever has the list at the moment may be this thread. An entry of a file that is gone does no harm.
+            if let Ok(mut state) = self.temporaries.0.try_lock() {
+                state.files.retain(|(_, known)| known != temporary);
+            }
         }
     }
 }
 
-/// What a symbolic link leads to.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    path.canonicalize().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => invalid("it is a symbolic link that leads nowhere; remove it first"),
-        _ => error,
-    })
+/// A name that cannot be foreseen.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
-/// A new file under a name that nobody can foresee.
-fn create(dir: &Dir) -> io::Result<(File, OsString)> {
-    let seed = RandomState::new();
+/// A name for a temporary file.
+pub(crate) fn temporary_name() -> OsString {
+    format!(".onnx-{:016x}.tmp", random()).into()
+}
+
+/// A name beside `name` that no file should have, with the same extension: `w.data` becomes `w-0123456789abcdef.data`.
+pub(crate) fn fresh_name(name: &str) -> String {
+    let dot = name.rfind('.').filter(|&dot| dot > 0).unwrap_or(name.len());
+    let (stem, extension) = name.split_at(dot);
+    format!("{stem}-{:016x}{extension}", random())
+}
+
+/// Makes something under a temporary name that is not taken.
+fn unused_name<T>(make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(T, OsString)> {
     let mut tries = 0;
     loop {
-        let mut hasher = seed.build_hasher();
-        hasher.write_u32(tries);
-        let name = OsString::from(format!(".onnx-{:016x}.tmp", hasher.finish()));
-        tries = tries.saturating_add(1);
-        match dir.create_new(&name) {
+        let name = temporary_name();
+        tries = u32::saturating_add(tries, 1);
+        match make(&name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => {}
             other => return Ok((other?, name)),
         }
@@ -143,8 +248,4 @@ fn write_all_vectored(file: &mut File, mut pieces: &mut [IoSlice<'_>]) -> io::Re
         }
     }
     Ok(())
-}
-
-fn invalid(message: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, message)
 }

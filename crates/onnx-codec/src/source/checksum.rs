@@ -38,7 +38,7 @@ pub enum Checksum {
 ///
 /// # Errors
 ///
-/// When the entries are faulty, or the file cannot be read.
+/// When the entries are faulty, or the file cannot be read or is larger than the source admits.
 pub fn verify_checksum(place: &ExternalData, source: &dyn DataSource) -> Result<Checksum, DataError> {
     let entry_error = |fault: onnx_types::tensor::ExternalFault| {
         let location = place.location().unwrap_or_default();
@@ -56,6 +56,7 @@ pub fn verify_checksum(place: &ExternalData, source: &dyn DataSource) -> Result<
 
 fn sha1_hex(location: &str, source: &dyn DataSource) -> Result<String, DataError> {
     let len = source.len(location)?;
+    source.admit(location, len)?;
     let mut digest = Sha1::new();
     let mut offset = 0;
     while offset < len {

@@ -18,6 +18,9 @@
 //! * Size and contents come from the same handle. When a handle must be given up because there are too many, the file
 //!   is opened again by the same rules, and one that was replaced or changed meanwhile is an error.
 //! * Ranges are compared with the size of the file before memory is reserved; no number overflows.
+//! * All ranges that one source gives, mapped or copied, have at most [`Limits::external_bytes`] together.
+//! * Where the model is known, a file that is opened after the model was replaced is an error: it may belong to the new
+//!   model. [`save`](crate::save) replaces a model before the data that both have under the same name.
 //!
 //! The tests are in `tests/external.rs`; each names the case it covers. Where the standard library is all there is (not
 //! on Unix), paths are compared after resolving them, which a process that exchanges files at the right moment can evade.
@@ -40,14 +43,14 @@ mod handle;
 pub(crate) mod location;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use onnx_types::Limits;
 use onnx_types::tensor::{DataError, DataErrorReason, DataSource, checked_range};
 
-use crate::file::dir::Dir;
+use crate::file::dir::{Dir, FileEntry, FileId};
 use crate::file::{FileError, ReadMode};
 pub(crate) use checksum::hex;
 pub use checksum::{Checksum, verify_checksum};
@@ -62,12 +65,41 @@ const MAX_OPEN: usize = 128;
 /// The files of a directory as external data of a model; see the [module](self).
 #[derive(Debug)]
 pub struct FileSource {
-    roots: Roots,
+    /// Nothing for a model that came from a stream.
+    roots: Option<Roots>,
+    model: Option<ModelStamp>,
     containment: Containment,
     mode: ReadMode,
     max_files: usize,
     max_read: u64,
     files: Mutex<Files>,
+}
+
+/// Which model is under a path at some moment, to notice later that it was replaced. It is taken before the model is read.
+#[derive(Clone, Debug)]
+pub struct ModelStamp {
+    path: PathBuf,
+    state: Option<State>,
+}
+
+type State = (FileId, u64, Option<std::time::SystemTime>);
+
+impl ModelStamp {
+    /// The model that is under a path now. If there is none, nothing is noticed later.
+    #[must_use]
+    pub fn of(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_owned();
+        Self { state: Self::state(&path), path }
+    }
+
+    fn state(path: &Path) -> Option<State> {
+        let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+        FileEntry::following(path).map(|entry| (entry.id, entry.len, modified))
+    }
+
+    fn is_replaced(&self) -> bool {
+        self.state.is_some() && self.state != Self::state(&self.path)
+    }
 }
 
 /// What is known of the files that were opened.
@@ -77,6 +109,8 @@ struct Files {
     /// The locations whose handles are open, the oldest first.
     open: VecDeque<String>,
     notes: Vec<SourceNote>,
+    /// The bytes of all ranges that were given.
+    read: u64,
 }
 
 #[derive(Debug)]
@@ -122,7 +156,8 @@ impl std::fmt::Display for SourceNote {
 }
 
 impl FileSource {
-    /// The external data of the model file at a path. The model itself need not exist; where it is a symbolic link, the
+    /// The external data of the model file at a path, which is best opened before the model is read (see
+    /// [`with_stamp`](Self::with_stamp)). The model itself need not exist; where it is a symbolic link, the
     /// directory of the file it leads to counts as a second root for [`Containment::Contained`].
     ///
     /// # Errors
@@ -130,11 +165,19 @@ impl FileSource {
     /// When the directory of the path cannot be opened.
     pub fn for_model(model: impl AsRef<Path>) -> Result<Self, FileError> {
         let model = model.as_ref();
-        let mut source = Self::in_directory(model.parent().unwrap_or(Path::new("")))?;
+        let stamp = ModelStamp::of(model);
+        let directory = model.parent().unwrap_or(Path::new(""));
+        let mut roots = roots(directory)?;
         if let Some(real) = model.canonicalize().ok().as_deref().and_then(Path::parent) {
-            source.roots.add(Dir::open(real).map_err(|error| FileError::read(real, error))?);
+            roots.add(Dir::open(real).map_err(|error| FileError::read(real, error))?);
         }
-        Ok(source)
+        Ok(Self { model: Some(stamp), ..Self::new(Some(roots)) })
+    }
+
+    /// The external data of a model that came from a stream: there is no directory to look for files, so all are refused.
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self::new(None)
     }
 
     /// The external data of a model that stands, or would stand, in a directory; an empty path means the current one.
@@ -143,16 +186,26 @@ impl FileSource {
     ///
     /// When the directory cannot be opened.
     pub fn in_directory(directory: impl AsRef<Path>) -> Result<Self, FileError> {
-        let directory = directory.as_ref();
-        let root = Dir::open(directory).map_err(|error| FileError::read(directory, error))?;
-        Ok(Self {
-            roots: Roots::new(root),
+        Ok(Self::new(Some(roots(directory.as_ref())?)))
+    }
+
+    fn new(roots: Option<Roots>) -> Self {
+        Self {
+            roots,
+            model: None,
             containment: Containment::default(),
             mode: ReadMode::default(),
             max_files: Limits::DEFAULT.external_files,
             max_read: Limits::DEFAULT.external_bytes,
             files: Mutex::default(),
-        })
+        }
+    }
+
+    /// The same for a model that was read after this stamp was taken.
+    #[must_use]
+    pub fn with_stamp(mut self, stamp: ModelStamp) -> Self {
+        self.model = Some(stamp);
+        self
     }
 
     /// The same with another policy for links.
@@ -169,7 +222,8 @@ impl FileSource {
         self
     }
 
-    /// The same within other limits: [`Limits::external_files`] different files, [`Limits::external_bytes`] copied at once.
+    /// The same within other limits: [`Limits::external_files`] different files, [`Limits::external_bytes`] in all ranges
+    /// together.
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         (self.max_files, self.max_read) = (limits.external_files, limits.external_bytes);
@@ -209,7 +263,14 @@ impl FileSource {
         key: String,
         expected: Option<&Identity>,
     ) -> Result<(Contents, u64), DataErrorReason> {
-        let handle = Handle::new(self.roots.open(place.components(), self.containment)?)?;
+        let Some(roots) = &self.roots else {
+            return Err(refused("the model came from a stream, which has no directory; specify the directory of the data"));
+        };
+        let handle = Handle::new(roots.open(place.components(), self.containment)?)?;
+        // Asked after the file was opened: a writer replaces the model before the data.
+        if self.model.as_ref().is_some_and(ModelStamp::is_replaced) {
+            return Err(refused("the model was replaced since it was read; open it again"));
+        }
         let identity = handle.identity.clone();
         if expected.is_some_and(|expected| *expected != identity) {
             return Err(refused(
@@ -248,27 +309,44 @@ impl FileSource {
         let (contents, file_len) = self.contents(location)?;
         let range =
             checked_range(offset, length, file_len).ok_or(DataErrorReason::OutOfRange { file_len })?;
+        let len = range.end.saturating_sub(range.start);
+        self.charge(len)?;
         match contents {
             Contents::Mapped(bytes) => {
                 let ends = (usize::try_from(range.start), usize::try_from(range.end));
                 let (Ok(start), Ok(end)) = ends else { return Err(DataErrorReason::OutOfRange { file_len }) };
                 Ok(bytes.slice(start..end))
             }
-            Contents::Open(handle) => {
-                let len = range.end.saturating_sub(range.start);
-                if len > self.max_read {
-                    let message = format!(
-                        "{len} bytes are more than the {} allowed: raise the limit `external_bytes`, or map the file instead",
-                        self.max_read
-                    );
-                    return Err(refused(&message));
-                }
-                handle.read(range.start, len)
-            }
+            Contents::Open(handle) => handle.read(range.start, len),
             // `contents` opens closed files.
             Contents::Closed => Err(DataErrorReason::NotFound),
         }
     }
+
+    /// Counts bytes that are about to be given.
+    fn charge(&self, len: u64) -> Result<(), DataErrorReason> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.read = self.total(&files, len)?;
+        Ok(())
+    }
+
+    /// The bytes given after so many more, if they may be.
+    fn total(&self, files: &Files, len: u64) -> Result<u64, DataErrorReason> {
+        let total = files.read.saturating_add(len);
+        if total <= self.max_read {
+            return Ok(total);
+        }
+        let message = format!(
+            "{total} bytes of external data are more than the {} allowed: raise the limit `external_bytes`",
+            self.max_read
+        );
+        Err(refused(&message))
+    }
+}
+
+fn roots(directory: &Path) -> Result<Roots, FileError> {
+    let root = Dir::open(directory).map_err(|error| FileError::read(directory, error))?;
+    Ok(Roots::new(root))
 }
 
 impl Files {
@@ -299,6 +377,21 @@ impl DataSource for FileSource {
             Ok((_, len)) => Ok(len),
             Err(reason) => Err(DataError::of_file(location, reason)),
         }
+    }
+
+    fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let admitted = self.total(&files, length);
+        admitted.map(drop).map_err(|reason| DataError::of_file(location, reason))
+    }
+}
+
+/// One spelling for all locations of the same file: without empty components and `.`. What is refused stays as it is.
+#[must_use]
+pub fn normalized(location: &str) -> String {
+    match Location::parse(location) {
+        Ok(place) => place.to_string(),
+        Err(_) => location.to_owned(),
     }
 }
 

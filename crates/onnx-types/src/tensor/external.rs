@@ -238,6 +238,17 @@ pub trait DataSource: Send + Sync {
     ///
     /// When the source has no such file or refuses the location.
     fn len(&self, location: &str) -> Result<u64, DataError>;
+
+    /// Whether so many bytes of a file may be read, for callers that read many pieces: they ask before the first. Sources
+    /// without a limit admit everything.
+    ///
+    /// # Errors
+    ///
+    /// When the limit of the source would be exceeded.
+    fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
+        let _ = (location, length);
+        Ok(())
+    }
 }
 
 /// External data that cannot be read: where, and why.

@@ -3,22 +3,66 @@
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::{Dir, is_special, may_be_link};
+pub(crate) use unix::{Dir, Lock, is_special, may_be_link};
 
 #[cfg(not(unix))]
 mod portable;
 #[cfg(not(unix))]
-pub(crate) use portable::{Dir, is_special, may_be_link};
+pub(crate) use portable::{Dir, Lock, is_special, may_be_link};
 
+use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
-/// What stands in a directory under a name.
+/// The identity of a file: its device and inode, so that hard links and symbolic links to one file are recognized.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg(unix)]
+pub(crate) struct FileId(u64, u64);
+
+/// The identity of a file: its path without symbolic links, as the standard library gives no number for it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg(not(unix))]
+pub(crate) struct FileId(std::path::PathBuf);
+
+/// A regular file in a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct FileEntry {
+    pub(crate) id: FileId,
+    pub(crate) permissions: std::fs::Permissions,
+    /// The number of names (hard links).
+    pub(crate) names: u64,
+    pub(crate) len: u64,
+}
+
+impl FileEntry {
+    /// The regular file that a path names, through symbolic links; nothing if there is none.
+    pub(crate) fn following(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        Self::new(&metadata, path).ok()
+    }
+
+    #[cfg(unix)]
+    #[expect(clippy::unnecessary_wraps, reason = "other systems must resolve the path")]
+    fn new(metadata: &Metadata, _: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let id = FileId(metadata.dev(), metadata.ino());
+        Ok(Self { id, permissions: metadata.permissions(), names: metadata.nlink(), len: metadata.len() })
+    }
+
+    #[cfg(not(unix))]
+    fn new(metadata: &Metadata, path: &Path) -> io::Result<Self> {
+        let id = FileId(path.canonicalize()?);
+        Ok(Self { id, permissions: metadata.permissions(), names: 1, len: metadata.len() })
+    }
+}
+
+/// What a directory has under a name.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Nothing.
     Missing,
-    /// A regular file with these permissions.
-    File(std::fs::Permissions),
+    /// A regular file.
+    File(FileEntry),
     /// A symbolic link.
     Link,
     /// Something that cannot be replaced by a file, such as a directory or a device.
@@ -27,12 +71,12 @@ pub(crate) enum Entry {
 
 impl Entry {
     /// What a path names, without following a link.
-    pub(crate) fn of(path: &Path) -> std::io::Result<Self> {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_symlink() => Ok(Self::Link),
-            Ok(metadata) if metadata.is_file() => Ok(Self::File(metadata.permissions())),
+            Ok(metadata) if metadata.is_file() => FileEntry::new(&metadata, path).map(Self::File),
             Ok(metadata) => Ok(Self::Other(kind_name(metadata.file_type()))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Missing),
             Err(error) => Err(error),
         }
     }

@@ -7,7 +7,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Entry;
+use super::{Entry, FileId};
+
+/// The exclusive right to replace files in a directory, which nothing enforces here.
+#[derive(Debug)]
+pub(crate) struct Lock;
 
 /// A directory, by its resolved path.
 #[derive(Debug)]
@@ -43,12 +47,56 @@ impl Dir {
         Self::open(&self.beneath(components)?)
     }
 
+    /// What tells this directory from others.
+    pub(crate) fn id(&self) -> io::Result<FileId> {
+        Ok(FileId(self.path.clone()))
+    }
+
+    /// Waits until no other writer has the directory. Directories cannot be locked here, so writers do not wait.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems must do something")]
+    pub(crate) fn lock(&self) -> io::Result<Lock> {
+        Ok(Lock)
+    }
+
+    /// Makes a file without a name, which is not possible here.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems can do it")]
+    pub(crate) fn create_unnamed(&self) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    /// Gives a name that must not exist yet to a file without one.
+    #[expect(clippy::unused_self, reason = "other systems can do it")]
+    pub(crate) fn link_unnamed(&self, _: &File, _: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Gives a file a second name, which must not exist yet.
+    pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        std::fs::hard_link(self.path.join(from), self.path.join(to))
+    }
+
+    /// Opens a file of this directory to look at its contents, not following a link.
+    pub(crate) fn open_entry(&self, name: &OsStr) -> io::Result<File> {
+        File::open(self.path.join(name))
+    }
+
+    /// The permissions of a new file, if the system has such that must be set.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems must do something")]
+    pub(crate) fn permissions_of_new_files(&self) -> io::Result<Option<std::fs::Permissions>> {
+        Ok(None)
+    }
+
     /// Makes a file that must not exist yet, for writing.
     pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
     }
 
-    /// What stands under a name.
+    /// Makes a directory in this one.
+    pub(crate) fn create_dir(&self, name: &OsStr) -> io::Result<()> {
+        std::fs::create_dir(self.path.join(name))
+    }
+
+    /// What the directory has under a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         Entry::of(&self.path.join(name))
     }

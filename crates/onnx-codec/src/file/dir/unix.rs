@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::Entry;
+use super::{Entry, FileEntry, FileId};
 
 /// Reading without waiting for a writer of a pipe, and without making a terminal the process's own.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
@@ -20,6 +20,10 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 const SEARCH: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const SEARCH: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The exclusive right to replace files in a directory, among processes that ask for it.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "closing it gives the lock back")] Option<OwnedFd>);
 
 /// An open directory. It stays the same one when its name comes to mean another.
 #[derive(Debug)]
@@ -64,13 +68,107 @@ impl Dir {
         Ok(Self { handle, path })
     }
 
-    /// Makes a file that must not exist yet, for writing.
-    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?.into())
+    /// What tells this directory from others.
+    pub(crate) fn id(&self) -> io::Result<FileId> {
+        Ok(identity(&rustix::fs::fstat(&self.handle)?))
     }
 
-    /// What stands under a name.
+    /// Waits until no other writer has the directory, and keeps others out until the lock is dropped or the process ends.
+    /// A directory that cannot be listed, or whose file system has no locks, is not locked.
+    pub(crate) fn lock(&self) -> io::Result<Lock> {
+        use rustix::fs::FlockOperation;
+        let handle = match self.open_to_list() {
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(Lock(None)),
+            other => other?,
+        };
+        loop {
+            match rustix::fs::flock(&handle, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Lock(Some(handle))),
+                Err(Errno::INTR) => {}
+                Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF | Errno::NOSYS) => {
+                    return Ok(Lock(None));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes a file that must not exist yet, for writing, which only the user can read.
+    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
+        self.create(name, Mode::from_raw_mode(0o600))
+    }
+
+    fn create(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.handle, name, flags, mode)?.into())
+    }
+
+    /// Makes a file without a name, which disappears with its handle; nothing where the system cannot do that.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn create_unnamed(&self) -> io::Result<Option<File>> {
+        // Naming it later goes through the table of descriptors.
+        if !Path::new("/proc/self/fd").exists() {
+            return Ok(None);
+        }
+        self.unnamed(Mode::from_raw_mode(0o600))
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
+        let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.handle, ".", flags, mode) {
+            Ok(file) => Ok(Some(file.into())),
+            // The kernel or the file system has no such files.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a file without a name, which this system cannot do.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems can do it")]
+    pub(crate) fn create_unnamed(&self) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    /// Gives a name that must not exist yet to a file without one.
+    pub(crate) fn link_unnamed(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        use std::os::fd::AsRawFd;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(rustix::fs::linkat(CWD, path, &self.handle, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Gives a file a second name, which must not exist yet.
+    pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::linkat(&self.handle, from, &self.handle, to, AtFlags::empty())?)
+    }
+
+    /// Opens a file of this directory to look at its contents, not following a link.
+    pub(crate) fn open_entry(&self, name: &OsStr) -> io::Result<File> {
+        Ok(rustix::fs::openat(&self.handle, name, READ | OFlags::NOFOLLOW, Mode::empty())?.into())
+    }
+
+    /// The permissions that the process gives to a new file of this directory. They are read from a file made for that,
+    /// as asking for the mask of the process changes it for a moment, and directories may have defaults of their own.
+    pub(crate) fn permissions_of_new_files(&self) -> io::Result<Option<Permissions>> {
+        let mode = Mode::from_raw_mode(0o666);
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(file) = self.unnamed(mode)? {
+            return Ok(Some(permissions(rustix::fs::fstat(&file)?.st_mode)));
+        }
+        let name = super::super::stage::temporary_name();
+        let file = self.create(&name, mode)?;
+        let found = rustix::fs::fstat(&file);
+        self.remove(&name)?;
+        Ok(Some(permissions(found?.st_mode)))
+    }
+
+    /// Makes a directory in this one.
+    pub(crate) fn create_dir(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// What the directory has under a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         use rustix::fs::FileType;
         let stat = match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -78,7 +176,12 @@ impl Dir {
             other => other?,
         };
         Ok(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Entry::File(permissions(stat.st_mode)),
+            FileType::RegularFile => Entry::File(FileEntry {
+                id: identity(&stat),
+                permissions: permissions(stat.st_mode),
+                names: number(stat.st_nlink),
+                len: number(stat.st_size),
+            }),
             FileType::Symlink => Entry::Link,
             FileType::Directory => Entry::Other("a directory"),
             FileType::Fifo => Entry::Other("a named pipe"),
@@ -100,8 +203,7 @@ impl Dir {
     /// Waits until renames in this directory are on disk. A directory that cannot be listed cannot be waited for, and
     /// neither can one of a file system that does not know the request.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = match rustix::fs::openat(&self.handle, ".", flags, Mode::empty()) {
+        let handle = match self.open_to_list() {
             Err(Errno::ACCESS | Errno::PERM) => return Ok(()),
             other => other?,
         };
@@ -109,6 +211,12 @@ impl Dir {
             Err(Errno::INVAL) => Ok(()),
             other => Ok(other?),
         }
+    }
+
+    /// A handle that can do more than [`SEARCH`].
+    fn open_to_list(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.handle, ".", flags, Mode::empty())
     }
 
     /// Opens what `components` name under this directory, with no symbolic link on the way or at its end.
@@ -142,6 +250,15 @@ impl Dir {
         }
         Ok(rustix::fs::openat(handle.as_ref().unwrap_or(&self.handle), *last, flags, Mode::empty())?)
     }
+}
+
+/// A number of a file's record, whose type differs between systems.
+fn number<N: TryInto<u64>>(number: N) -> u64 {
+    number.try_into().unwrap_or(0)
+}
+
+fn identity(stat: &rustix::fs::Stat) -> FileId {
+    FileId(number(stat.st_dev), number(stat.st_ino))
 }
 
 #[allow(clippy::useless_conversion, reason = "some systems have 16 bits")]

@@ -1,0 +1,399 @@
+//! Files that are written: what is never lost, and what remains when the process is ended.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use onnx_codec::{
+    DecodeOptions, EncodeOptions, FileSource, InlineOptions, ReadMode, decode, encode, inline,
+};
+
+use crate::models;
+use crate::run::{Folder, command, onnx, onnx_with};
+
+/// A model with its weights, as a reader of the file gets it.
+fn whole(path: &Path) -> Vec<u8> {
+    let source = FileSource::for_model(path).unwrap();
+    let bytes = onnx_codec::file::read(path, ReadMode::Memory).unwrap();
+    let mut model = decode(bytes, &DecodeOptions::default()).unwrap().model;
+    inline(&mut model, &InlineOptions::default(), &source).unwrap_or_else(|error| panic!("{error}"));
+    encode(&model, &EncodeOptions::default()).unwrap().to_vec()
+}
+
+/// A folder with `a.onnx`, and `b.onnx` whose weights are in `b.data`.
+fn split() -> Folder {
+    let folder = Folder::with("a.onnx", models::filled(1.0));
+    onnx(&folder, "convert a.onnx b.onnx --external-data b.data --threshold 1").exits(0);
+    folder
+}
+
+#[test]
+fn weights_that_a_model_uses_are_not_overwritten() {
+    let folder = split();
+    std::fs::hard_link(folder.path().join("b.onnx"), folder.path().join("hard.onnx")).unwrap();
+    let (model, data, names) = (folder.get("b.onnx"), folder.get("b.data"), folder.list());
+    for args in [
+        "convert b.onnx c.onnx --external-data b.data --align 4096",
+        "convert b.onnx c.onnx --external-data b.data --threshold 1500",
+        "convert b.onnx c.onnx --external-data b.onnx --threshold 1",
+        "convert b.onnx c.json --external-data b.data",
+        "convert b.onnx b.data --to onnx",
+        "convert b.onnx b.data --to onnx --inline",
+        "convert b.onnx b.data --to json",
+        "infer b.onnx -o b.data --to onnx",
+        "infer b.onnx -o b.data --to onnxtxt",
+        // The same file under another name is not the model that is replaced.
+        "convert b.onnx hard.onnx --external-data b.data --align 4096",
+    ] {
+        for force in ["", " --force"] {
+            let run = onnx(&folder, &format!("{args}{force}")).exits(2).says("external data");
+            assert!(!run.err.contains("--force"), "{args}: {}", run.err);
+            assert!(folder.get("b.onnx") == model && folder.get("b.data") == data, "{args}");
+            assert_eq!(folder.list(), names, "{args}");
+        }
+    }
+    std::fs::remove_file(folder.path().join("hard.onnx")).unwrap();
+    onnx(&folder, "convert b.onnx b.onnx --external-data b.data --align 4096").exits(0);
+    assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
+    assert_eq!(folder.list(), ["a.onnx", "b.data", "b.onnx"]);
+}
+
+#[test]
+fn other_files_are_replaced_when_forced() {
+    let folder = split();
+    folder.put("notes.txt", "precious");
+    folder.put("empty.onnx", "");
+    for args in [
+        "convert a.onnx c.onnx --external-data notes.txt",
+        "convert a.onnx c.onnx --external-data b.data",
+        "convert a.onnx notes.txt --to onnx",
+        "convert a.onnx notes.txt --to json",
+        "infer a.onnx -o notes.txt --to onnx",
+        "smith -o notes.txt --to onnx",
+        "ops export --opset 21 -o notes.txt",
+    ] {
+        onnx(&folder, args).exits(2).says("exists and is not").says("`--force` replaces it all the same");
+        assert_eq!(folder.get("notes.txt"), b"precious", "{args}");
+        assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0), "{args}");
+    }
+    onnx_with(&folder, "parse - -o notes.txt", b"<ir_version: 8> g () => () { }").exits(2).says("--force");
+    onnx_with(&folder, "parse - --as node -o notes.txt", b"y = Relu (x)").exits(2).says("--force");
+    onnx(&folder, "convert a.onnx c.onnx --external-data notes.txt --threshold 1 --force").exits(0);
+    assert!(whole(&folder.path().join("c.onnx")) == models::filled(1.0));
+    // Models in any form replace models in any form.
+    for name in ["d.onnx", "d.json", "d.textproto", "d.onnxtxt"] {
+        for to in ["onnx", "json", "textproto", "onnxtxt"] {
+            onnx(&folder, &format!("convert a.onnx {name} --to {to}")).exits(0);
+        }
+    }
+    onnx(&folder, "convert a.onnx empty.onnx").exits(0);
+}
+
+#[test]
+fn weights_go_with_the_output() {
+    let folder = split();
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    let expected = models::filled(1.0);
+    onnx(&folder, "convert b.onnx other/c.onnx").exits(0);
+    assert!(whole(&folder.path().join("other/c.onnx")) == expected);
+    assert!(folder.get("other/c.onnx") == folder.get("b.onnx"), "locations stay");
+    onnx(&folder, "infer b.onnx -o other/i.onnx").exits(2).says("other/b.data").says("--force");
+    onnx(&folder, "infer b.onnx -o other/c.onnx").exits(0);
+    onnx(&folder, "check --data other/c.onnx").exits(0);
+    // Into a stream they are embedded.
+    assert!(onnx(&folder, "convert b.onnx -").exits(0).bytes == expected);
+    // A directory below that of the model.
+    folder.put("m/sub/w.data", [0; 2000]);
+    folder.put("m/m.onnx", models::external("./sub/w.data"));
+    onnx(&folder, "convert m/m.onnx other/m.onnx").exits(0);
+    assert_eq!(folder.get("other/sub/w.data"), [0; 2000]);
+    onnx(&folder, "check --data other/m.onnx").exits(0);
+}
+
+#[test]
+fn a_stream_has_no_directory() {
+    let folder = split();
+    let external = folder.get("b.onnx");
+    onnx_with(&folder, "convert - c.onnx", &external).exits(2).says("--data-dir");
+    onnx_with(&folder, "convert - - --inline", &external).exits(2).says("--data-dir");
+    onnx_with(&folder, "infer -", &external).exits(0);
+    onnx_with(&folder, "check -", &external).exits(0);
+    onnx_with(&folder, "check - --data", &external).exits(1).says("stream");
+    let embedded = onnx_with(&folder, "convert - - --inline --data-dir .", &external).exits(0);
+    assert!(embedded.bytes == models::filled(1.0));
+    onnx_with(&folder, "check - --data --data-dir .", &external).exits(0);
+    onnx_with(&folder, "convert - c.onnx --data-dir .", &external).exits(0);
+    assert!(whole(&folder.path().join("c.onnx")) == models::filled(1.0));
+    // Its data is protected all the same.
+    onnx_with(&folder, "convert - d.onnx --external-data b.data --data-dir .", &external).exits(2);
+}
+
+/// Runs a script with the command as `$0` and standard input.
+#[cfg(target_os = "linux")]
+fn shell(folder: &Folder, script: &str, stdin: &[u8]) -> std::process::Output {
+    use std::io::Write as _;
+    let mut child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_onnx")])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn descriptors_and_pipes_are_streams() {
+    let folder = split();
+    let model = models::filled(1.0);
+    for (script, place) in [
+        (r#""$0" convert /dev/stdin /dev/stdout"#, ""),
+        (r#""$0" convert /dev/fd/0 /dev/fd/1"#, ""),
+        (r#""$0" convert /proc/self/fd/0 /proc/self/fd/1 | cat"#, ""),
+        (r#""$0" convert - /dev/fd/3 3> out"#, "out"),
+        (r#"printf x > out; "$0" convert - /dev/fd/3 3>> out; tail -c +2 out"#, ""),
+        (r#"mkfifo pipe; cat pipe > out & "$0" convert - pipe --to onnx; wait; rm pipe"#, "out"),
+        (r#"mkfifo pipe; cat > pipe & "$0" convert pipe out.onnx --from onnx; rm pipe"#, "out.onnx"),
+        (r#""$0" infer a.onnx -o /dev/null --to onnx; "$0" convert - /dev/null --to onnx; cat a.onnx"#, ""),
+        (r#"ln -s /dev/stdout link; "$0" convert - link --to onnx"#, ""),
+    ] {
+        let run = shell(&folder, script, &model);
+        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{script}");
+        let found = if place.is_empty() { run.stdout } else { folder.get(place) };
+        assert!(found == model, "{script}: {} bytes", found.len());
+    }
+    // The directory of the descriptor is not that of the model, and neither is the current one.
+    let external = folder.get("b.onnx");
+    for script in [
+        r#"cat | "$0" convert /dev/stdin c.onnx --inline"#,
+        r#""$0" convert /dev/stdin c.onnx --inline < b.onnx"#,
+        r#""$0" convert /proc/self/fd/0 c.onnx < b.onnx"#,
+    ] {
+        let run = shell(&folder, script, &external);
+        let err = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.code() == Some(2) && err.contains("--data-dir"), "{script}: {err}");
+    }
+    let run = shell(&folder, r#""$0" convert /dev/stdin - --inline --data-dir . < b.onnx"#, &[]);
+    assert!(run.stdout == model);
+}
+
+/// Starts the command with the model on standard input, which it has not read yet.
+fn start(folder: &Folder, args: &str) -> Child {
+    command(args.split(' '))
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// The number of rounds of two writers: a few, or as many as one likes.
+fn rounds() -> usize {
+    std::env::var("ONNX_WRITER_PAIRS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
+}
+
+/// Two processes that write the same model and data file at the same time: the result is what one of them wrote.
+#[test]
+fn of_two_writers_one_wins() {
+    let folder = Folder::with("a.onnx", models::filled(1.0));
+    folder.put("b.onnx", models::filled(2.0));
+    let expected = [models::filled(1.0), models::filled(2.0)];
+    let mut wins = [0, 0];
+    for round in 0..rounds() {
+        if round % 2 == 0 {
+            for name in folder.list().into_iter().filter(|name| name.starts_with("race")) {
+                std::fs::remove_file(folder.path().join(name)).unwrap();
+            }
+        }
+        let children = [
+            start(&folder, "convert a.onnx race.onnx --external-data race.data --threshold 1"),
+            start(&folder, "convert b.onnx race.onnx --external-data race.data --threshold 1 --align 65536"),
+        ];
+        for mut child in children {
+            assert_eq!(child.wait().unwrap().code(), Some(0), "round {round}");
+        }
+        let found = whole(&folder.path().join("race.onnx"));
+        let winner = expected.iter().position(|model| *model == found);
+        wins[winner.unwrap_or_else(|| panic!("round {round}: a mixed pair"))] += 1;
+        assert_eq!(folder.list(), ["a.onnx", "b.onnx", "race.data", "race.onnx"], "round {round}");
+    }
+    assert_eq!(wins[0] + wins[1], rounds());
+}
+
+#[cfg(target_os = "linux")]
+mod ended {
+    use std::io::Write as _;
+    use std::time::Duration;
+
+    use nix::sys::ptrace::{self, Options};
+    use nix::sys::signal::{Signal, kill};
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::Pid;
+
+    use super::*;
+
+    /// How a run under the tracer went.
+    struct Traced {
+        /// The number of system calls that were begun since the model was given.
+        calls: usize,
+        /// Before which of them the first file of the folder was open for writing.
+        first: Option<usize>,
+    }
+
+    /// Runs the command, gives it the model, and kills it before it begins system call number `last`.
+    fn traced(folder: &Folder, args: &str, model: &[u8], last: usize) -> Traced {
+        let mut child = start(folder, args);
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        wait_until_it_reads(pid);
+        ptrace::seize(pid, Options::PTRACE_O_TRACESYSGOOD).unwrap();
+        ptrace::interrupt(pid).unwrap();
+        waitpid(pid, None).unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(model).unwrap();
+        drop(stdin);
+        let (mut calls, mut first, mut inside) = (0, None, true);
+        loop {
+            if ptrace::syscall(pid, None).is_err() {
+                break;
+            }
+            match waitpid(pid, None).unwrap() {
+                WaitStatus::PtraceSyscall(_) => inside = !inside,
+                WaitStatus::Exited(..) | WaitStatus::Signaled(..) => break,
+                _ => continue,
+            }
+            if !inside {
+                continue;
+            }
+            calls += 1;
+            if first.is_none() && writes_in(folder, pid) {
+                first = Some(calls);
+            }
+            if calls == last {
+                kill(pid, Signal::SIGKILL).unwrap();
+                waitpid(pid, None).unwrap();
+                break;
+            }
+        }
+        let _ = child.wait();
+        Traced { calls, first }
+    }
+
+    /// Waits until a process sleeps in its first read of standard input.
+    fn wait_until_it_reads(pid: Pid) {
+        let mut quiet = 0;
+        while quiet < 3 {
+            std::thread::sleep(Duration::from_millis(1));
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+            let call = std::fs::read_to_string(format!("/proc/{pid}/wchan")).unwrap_or_default();
+            quiet = if state == Some('S') && call.contains("pipe") { quiet + 1 } else { 0 };
+        }
+    }
+
+    fn writes_in(folder: &Folder, pid: Pid) -> bool {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let mut links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+        let path = folder.path().canonicalize().unwrap();
+        links.any(|link| link.starts_with(&path) && !link.is_dir())
+    }
+
+    const SAVE: &str = "convert - out.onnx --external-data w.data --threshold 1 --align 4096 --one-thread";
+
+    /// Kills a save at every system call, and gives how many runs that were.
+    fn kill_everywhere(args: &str, old: Option<&[u8]>, new: &[u8]) -> usize {
+        let folder = || match old {
+            Some(old) => {
+                let folder = Folder::with("old.onnx", old);
+                onnx(&folder, "convert old.onnx out.onnx --external-data w.data --threshold 1").exits(0);
+                folder
+            }
+            None => Folder::new(),
+        };
+        let run = traced(&folder(), args, new, usize::MAX);
+        let first = run.first.expect("a file was opened for writing");
+        let (mut olds, mut news, mut left) = (0, 0, 0);
+        for last in first - 1..=run.calls {
+            let folder = folder();
+            traced(&folder, args, new, last);
+            let path = folder.path().join("out.onnx");
+            if path.exists() {
+                let found = whole(&path);
+                assert!(found == new || Some(found.as_slice()) == old, "call {last}: neither pair");
+                *if found == new { &mut news } else { &mut olds } += 1;
+            } else {
+                assert!(old.is_none(), "call {last}: no model");
+                olds += 1;
+            }
+            let names = ["old.onnx", "out.onnx", "w.data"];
+            let others = folder.list().into_iter().filter(|name| !names.contains(&name.as_str()));
+            left += usize::from(others.count() > 0);
+            // Whatever is left, the next save succeeds.
+            onnx_with(&folder, args, new).exits(0);
+            assert!(whole(&path) == new, "call {last}");
+        }
+        assert!(olds > 0 && news > 0, "{olds} {news}");
+        // A name that is left is one that was about to be replaced or removed.
+        assert!(left < 30, "{left}");
+        olds + news
+    }
+
+    /// A process that is killed leaves the old pair or the new one. Elsewhere there is no tracer of this kind.
+    #[test]
+    fn a_save_may_be_killed_at_every_system_call() {
+        let (old, new) = (models::filled(1.0), models::filled(2.0));
+        assert!(kill_everywhere(SAVE, Some(&old), &new) > 40);
+        assert!(kill_everywhere(SAVE, None, &new) > 20);
+        assert!(kill_everywhere("convert - out.onnx --inline --one-thread", Some(&old), &new) > 10);
+    }
+
+    /// Starts a conversion that writes much, and waits until it writes.
+    fn writing(folder: &Folder, through: Option<&str>) -> Child {
+        let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
+        data.set_len(400_000_000).unwrap();
+        folder.put("in.onnx", models::external_of(100_000_000));
+        let args = ["convert", "in.onnx", "out.onnx", "--inline"];
+        let mut command = match through {
+            Some(script) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", script, env!("CARGO_BIN_EXE_onnx")]).args(args);
+                shell
+            }
+            None => command(args),
+        };
+        let child =
+            command.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        let of_output = |link: std::path::PathBuf| {
+            let name = link.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with('#') || name.starts_with(".onnx-")
+        };
+        loop {
+            let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+            let mut links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+            if links.any(of_output) {
+                return child;
+            }
+        }
+    }
+
+    #[test]
+    fn an_interrupted_write_leaves_nothing() {
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
+            use std::os::unix::process::ExitStatusExt as _;
+            let folder = Folder::new();
+            let mut child = writing(&folder, None);
+            kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(signal as i32));
+            assert_eq!(folder.list(), ["in.onnx", "w.data"], "{signal}");
+        }
+        // As under `nohup`.
+        let folder = Folder::new();
+        let mut child = writing(&folder, Some(r#"trap "" HUP; exec "$0" "$@""#));
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGHUP).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(folder.list(), ["in.onnx", "out.onnx", "w.data"]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Whether an existing file is of the kind of the one that would replace it, judged by its first bytes.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::dir::FileEntry;
+use super::target::Target;
+
+/// What a file holds, so that a writer replaces files of the same kind only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A model, in its binary form, as JSON, protobuf text or ONNX text.
+    Model,
+    /// Any other message of protobuf, such as a graph or an operator set, in its binary form or as protobuf text.
+    Message,
+    /// A JSON object.
+    Json,
+}
+
+/// How many bytes decide about a text.
+const HEAD: u64 = 4096;
+/// How many fields of a message are looked at.
+const MOST_FIELDS: usize = 64;
+
+/// The fields of `ModelProto`: number, wire type, and name in protobuf text.
+const MODEL_FIELDS: [(u64, u64, &str); 12] = [
+    (1, 0, "ir_version"),
+    (2, 2, "producer_name"),
+    (3, 2, "producer_version"),
+    (4, 2, "domain"),
+    (5, 0, "model_version"),
+    (6, 2, "doc_string"),
+    (7, 2, "graph"),
+    (8, 2, "opset_import"),
+    (14, 2, "metadata_props"),
+    (20, 2, "training_info"),
+    (25, 2, "functions"),
+    (26, 2, "configuration"),
+];
+
+impl Kind {
+    /// What such a file is, with its article.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "a model",
+            Self::Message => "a protobuf message",
+            Self::Json => "a JSON object",
+        }
+    }
+
+    /// Whether the file of this name is of this kind. An empty file is of every kind.
+    pub(crate) fn matches(self, target: &Target, entry: &FileEntry) -> io::Result<bool> {
+        if entry.len == 0 {
+            return Ok(true);
+        }
+        let mut file = match target.dir.open_entry(&target.name) {
+            // What cannot be read cannot be judged.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+            other => other?,
+        };
+        let mut head = Vec::new();
+        (&mut file).take(HEAD).read_to_end(&mut head)?;
+        let text = beginning(&head);
+        Ok(match self {
+            Self::Model => is_model_text(text) || is_message(&mut file, entry.len, true)?,
+            Self::Message => starts_with_field(text) || is_message(&mut file, entry.len, false)?,
+            Self::Json => text.starts_with(b"{"),
+        })
+    }
+}
+
+/// The text behind blanks and lines of comment.
+fn beginning(mut text: &[u8]) -> &[u8] {
+    loop {
+        text = text.trim_ascii_start();
+        if !text.starts_with(b"#") && !text.starts_with(b"//") {
+            return text;
+        }
+        let end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+        text = text.get(end..).unwrap_or_default();
+    }
+}
+
+/// The letters, digits and underscores at the beginning of a text, and the rest.
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
+    text.split_at_checked(end.unwrap_or(text.len())).unwrap_or((text, &[]))
+}
+
+/// A field of protobuf text: a name with `:` or `{` behind it.
+fn starts_with_field(text: &[u8]) -> bool {
+    let (name, rest) = word(text);
+    !name.is_empty() && matches!(rest.trim_ascii_start().first(), Some(b':' | b'{' | b'<'))
+}
+
+fn is_model_text(text: &[u8]) -> bool {
+    let is_field = |name: &[u8]| MODEL_FIELDS.iter().any(|(_, _, field)| is_name(name, field));
+    if let Some(rest) = text.strip_prefix(b"<") {
+        // ONNX text: `<ir_version: 10, …>`.
+        return is_field(word(rest.trim_ascii_start()).0);
+    }
+    if let Some(rest) = text.strip_prefix(b"{") {
+        let rest = rest.trim_ascii_start();
+        return match rest.strip_prefix(b"\"") {
+            Some(name) => is_field(word(name).0),
+            None => rest.starts_with(b"}"),
+        };
+    }
+    starts_with_field(text) && is_field(word(text).0)
+}
+
+/// Whether a key is the name of a field, as protobuf text has it or as JSON does: `ir_version`, `irVersion`.
+fn is_name(key: &[u8], field: &str) -> bool {
+    key.iter().filter(|byte| **byte != b'_').map(u8::to_ascii_lowercase).eq(field
+        .bytes()
+        .filter(|byte| *byte != b'_'))
+}
+
+/// Whether the beginning of a file is fields of protobuf that fit into it; of a model, if so wanted.
+fn is_message(file: &mut File, len: u64, of_model: bool) -> io::Result<bool> {
+    let mut at = 0;
+    for _ in 0..MOST_FIELDS {
+        if at == len {
+            break;
+        }
+        file.seek(SeekFrom::Start(at))?;
+        let mut header = Vec::new();
+        file.by_ref().take(20).read_to_end(&mut header)?;
+        let Some((number, wire, end)) = field(&header) else { return Ok(false) };
+        let known = MODEL_FIELDS.iter().any(|&(field, kind, _)| (field, kind) == (number, wire));
+        if of_model && at == 0 && !known {
+            return Ok(false);
+        }
+        match at.checked_add(end).filter(|end| *end <= len) {
+            Some(end) => at = end,
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Number, wire type and length of the field that begins here, its header included.
+fn field(bytes: &[u8]) -> Option<(u64, u64, u64)> {
+    let (key, behind_key) = varint(bytes)?;
+    let (number, wire) = (key >> 3, key & 7);
+    if number == 0 || number >= 1 << 29 {
+        return None;
+    }
+    let rest = bytes.get(behind_key..)?;
+    let body = match wire {
+        0 => varint(rest)?.1 as u64,
+        1 => 8,
+        2 => {
+            let (len, header) = varint(rest)?;
+            len.checked_add(header as u64)?
+        }
+        5 => 4,
+        _ => return None,
+    };
+    Some((number, wire, body.checked_add(behind_key as u64)?))
+}
+
+/// A varint and how many bytes it has.
+fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let len = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?.checked_add(1)?;
+    let value = bytes.iter().take(len).rev().fold(0_u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
+    Some((value, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is(kind: Kind, contents: &[u8]) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, contents).unwrap();
+        let target = Target::for_path(&path).unwrap();
+        let entry = target.entry().unwrap().unwrap();
+        kind.matches(&target, &entry).unwrap()
+    }
+
+    #[test]
+    fn models_are_recognized_in_every_form() {
+        let binary = b"\x08\x0a\x3a\x02\x12\x00\x42\x02\x10\x15";
+        for model in [
+            b"".as_slice(),
+            binary,
+            b"\x3a\x00",
+            b"ir_version: 8\n",
+            b"# proto-file: x\ngraph {}",
+            b"{\"irVersion\": \"8\"}",
+            b"{ \"ir_version\": 8 }",
+            b"{}",
+            b"<ir_version: 10, opset_import: [\"\": 18]>\n",
+            b"// note\n<opset_import: []>",
+        ] {
+            assert!(is(Kind::Model, model), "{}", model.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn other_files_are_not_models() {
+        let mut cut = b"\x08\x0a\x3a\x7f".to_vec();
+        cut.extend([0; 100]);
+        for other in [
+            b"precious".as_slice(),
+            b"notes: buy milk",
+            b"{\"name\": \"package\"}",
+            &[0; 2000],
+            &[0, 0, 128, 63, 0, 0, 0, 64],
+            b"\x89PNG\r\n\x1a\n",
+            b"PK\x03\x04",
+            b"<html>",
+            &cut,
+        ] {
+            assert!(!is(Kind::Model, other), "{}", other.escape_ascii());
+        }
+        assert!(is(Kind::Message, b"\x0a\x01x") && !is(Kind::Message, b"precious"));
+        assert!(is(Kind::Json, b" {}") && !is(Kind::Json, b"[]"));
+    }
+}

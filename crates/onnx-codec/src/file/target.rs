@@ -1,0 +1,94 @@
+//! The name that a file will get.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::Permissions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::dir::{Dir, Entry, FileEntry, FileId, kind_name};
+
+/// A name in an open directory: where a file is, or will be.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) dir: Arc<Dir>,
+    pub(crate) name: OsString,
+    id: FileId,
+}
+
+impl Target {
+    /// The file that a user names by its path; a symbolic link is followed.
+    pub(crate) fn for_path(path: &Path) -> io::Result<Self> {
+        let path = match Entry::of(path)? {
+            Entry::Link => resolve(path)?,
+            _ => path.to_owned(),
+        };
+        let names_file = !path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let name =
+            path.file_name().filter(|_| names_file).ok_or_else(|| invalid("the path names no file"))?;
+        Self::in_dir(Arc::new(Dir::open(path.parent().unwrap_or(Path::new("")))?), name)
+    }
+
+    pub(crate) fn in_dir(dir: Arc<Dir>, name: &OsStr) -> io::Result<Self> {
+        let id = dir.id()?;
+        Ok(Self { dir, name: name.to_owned(), id })
+    }
+
+    /// The identity of the directory.
+    pub(crate) fn dir_id(&self) -> &FileId {
+        &self.id
+    }
+
+    /// The file that has the name now.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a regular file. A symbolic link is an error, too: it might lead anywhere.
+    pub(crate) fn entry(&self) -> io::Result<Option<FileEntry>> {
+        match self.dir.entry(&self.name)? {
+            Entry::Missing => Ok(None),
+            Entry::File(file) => Ok(Some(file)),
+            Entry::Link => Err(invalid("it is a symbolic link; remove it or choose another name")),
+            Entry::Other(what) => Err(invalid(&format!("it is {what}, not a regular file"))),
+        }
+    }
+
+    /// Whether both are the same name in the same directory.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let folds_case = cfg!(any(windows, target_os = "macos"));
+        let same_name =
+            self.name == other.name || (folds_case && self.name.eq_ignore_ascii_case(&other.name));
+        same_name && self.id == other.id
+    }
+
+    /// The permissions for a file that replaces this one.
+    pub(crate) fn permissions(&self, replaced: Option<&FileEntry>) -> io::Result<Option<Permissions>> {
+        match replaced {
+            Some(file) => Ok(Some(file.permissions.clone())),
+            None => self.dir.permissions_of_new_files(),
+        }
+    }
+}
+
+/// The file that a symbolic link leads to.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let what = kind_name(metadata.file_type());
+            return Err(invalid(&format!("it leads to {what}, not a regular file")));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(invalid("it is a symbolic link that leads nowhere; remove it first"));
+        }
+        other => other?,
+    };
+    path.canonicalize().map_err(|error| match error.kind() {
+        // The table of descriptors shows files that have no name any more.
+        io::ErrorKind::NotFound => invalid("it leads to a file without a name, which cannot be replaced"),
+        _ => error,
+    })
+}
+
+pub(crate) fn invalid(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}

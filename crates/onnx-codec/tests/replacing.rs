@@ -1,0 +1,257 @@
+//! Which files a write may replace, and that a model and its data are replaced together.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use onnx_codec::file::{Kind, Refusal, Temporaries, write_file};
+use onnx_codec::{
+    DecodeOptions, EncodeOptions, ExternalizeOptions, FileSource, InlineOptions, InputFiles, ReadMode,
+    SaveError, WriteOptions, decode, encode, externalize, inline, save,
+};
+use onnx_ir::Model;
+use onnx_types::tensor::{NoData, Tensor};
+
+/// A model with two tensors whose elements are all `value`.
+fn model_of(value: f32, counts: &[usize]) -> Model {
+    let mut model = Model::new();
+    model.info_mut().ir_version = 10;
+    for (index, &count) in counts.iter().enumerate() {
+        let name = model.intern(&format!("w{index}"));
+        model.add_initializer(model.main_graph(), name, Tensor::vector(&vec![value; count]));
+    }
+    model
+}
+
+fn bytes_of(model: &Model) -> Vec<u8> {
+    encode(model, &EncodeOptions::default()).unwrap().to_vec()
+}
+
+fn open(path: &Path) -> Model {
+    let bytes = onnx_codec::file::read(path, ReadMode::Map).unwrap();
+    decode(bytes, &DecodeOptions::default()).unwrap().model
+}
+
+/// The model with its weights, as a reader of the file gets it.
+fn whole(path: &Path) -> Vec<u8> {
+    let source = FileSource::for_model(path).unwrap();
+    let mut model = open(path);
+    inline(&mut model, &InlineOptions::default(), &source).unwrap();
+    bytes_of(&model)
+}
+
+/// Writes a model whose weights are in the file `data`.
+fn split(
+    path: &Path,
+    model: &Model,
+    data: &str,
+    align: u32,
+    options: &WriteOptions,
+) -> Result<(), SaveError> {
+    let mut model = model.clone();
+    let mut layout = ExternalizeOptions::new(data);
+    (layout.alignment, layout.large_alignment, layout.threshold_bytes) = (align, align, 1);
+    let moved = externalize(&mut model, &layout, &NoData).unwrap();
+    save(path, &model, &moved.files, &EncodeOptions::default(), options)
+}
+
+fn refusal(result: Result<(), SaveError>) -> Refusal {
+    match result.unwrap_err() {
+        SaveError::File(error) => error.refusal().unwrap_or_else(|| panic!("{error}")).clone(),
+        error => panic!("{error}"),
+    }
+}
+
+fn reading(paths: &[&Path]) -> WriteOptions {
+    let mut inputs = InputFiles::default();
+    paths.iter().for_each(|path| inputs.add(path, &open(path)).unwrap());
+    WriteOptions { inputs, ..WriteOptions::default() }
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn data_of_the_input_is_kept_for_it() {
+    let folder = Folder::new();
+    let (input, output) = (folder.at("in.onnx"), folder.at("out.onnx"));
+    let model = model_of(1.0, &[300, 100]);
+    split(&input, &model, "w.data", 64, &WriteOptions::default()).unwrap();
+    let before = whole(&input);
+    fs::hard_link(folder.at("w.data"), folder.at("hard.data")).unwrap();
+    fs::hard_link(&input, folder.at("hard.onnx")).unwrap();
+    for force in [false, true] {
+        let options = WriteOptions { force, ..reading(&[&input]) };
+        for data in ["w.data", "hard.data"] {
+            assert_eq!(refusal(split(&output, &model, data, 4096, &options)), Refusal::ReadByInput, "{data}");
+        }
+        for data in ["in.onnx", "hard.onnx"] {
+            assert_eq!(refusal(split(&output, &model, data, 64, &options)), Refusal::IsInput, "{data}");
+        }
+        // As the model, too, and through links.
+        symlink("w.data", folder.at("link.onnx")).unwrap();
+        for name in ["w.data", "hard.data", "link.onnx"] {
+            let saved = save(folder.at(name), &model, &[], &EncodeOptions::default(), &options);
+            assert_eq!(refusal(saved), Refusal::ReadByInput, "{name}");
+        }
+        fs::remove_file(folder.at("link.onnx")).unwrap();
+        // Another name of the input model is not the input model: the data stays with the name that is not replaced.
+        let saved = split(&folder.at("hard.onnx"), &model, "w.data", 4096, &options);
+        assert_eq!(refusal(saved), Refusal::ReadByInput);
+        let written = write_file(folder.at("w.data"), Kind::Message, &options, |_| Ok(()));
+        assert_eq!(written.unwrap_err().refusal(), Some(&Refusal::ReadByInput));
+    }
+    assert_eq!(folder.names(), ["hard.data", "hard.onnx", "in.onnx", "w.data"]);
+    assert!(whole(&input) == before);
+    split(&output, &model, "other.data", 4096, &reading(&[&input])).unwrap();
+    assert!(whole(&input) == before && whole(&output) == before);
+}
+
+#[test]
+fn a_model_is_replaced_with_its_data() {
+    let folder = Folder::new();
+    let path = folder.at("m.onnx");
+    let model = model_of(1.0, &[300, 100]);
+    split(&path, &model, "w.data", 64, &WriteOptions::default()).unwrap();
+    fs::set_permissions(folder.at("w.data"), fs::Permissions::from_mode(0o640)).unwrap();
+    for (align, options) in [(4096, reading(&[&path])), (64, WriteOptions::default())] {
+        split(&path, &model, "w.data", align, &options).unwrap();
+        assert!(whole(&path) == bytes_of(&model));
+        assert_eq!(folder.names(), ["m.onnx", "w.data"]);
+    }
+    assert_eq!(fs::metadata(folder.at("w.data")).unwrap().mode() & 0o777, 0o640);
+    // Under its other name the model would read the new data by the old offsets.
+    fs::hard_link(&path, folder.at("other.onnx")).unwrap();
+    let options = reading(&[&path]);
+    let refused = refusal(split(&path, &model, "w.data", 4096, &options));
+    assert_eq!(refused, Refusal::OtherNames { names: 2 });
+    assert!(refused.yields_to_force());
+}
+
+/// What the library can know without an input: the model that is written must not lose its own data.
+#[test]
+fn data_of_the_model_itself_is_kept() {
+    let folder = Folder::new();
+    let path = folder.at("m.onnx");
+    let model = model_of(1.0, &[300, 100]);
+    split(&path, &model, "w.pb", 64, &WriteOptions::default()).unwrap();
+    let before = whole(&path);
+    let model = open(&path);
+    for force in [false, true] {
+        let options = WriteOptions { force, ..WriteOptions::default() };
+        for alias in ["w.pb", "alias.pb", "link.pb"] {
+            match alias {
+                "alias.pb" => fs::hard_link(folder.at("w.pb"), folder.at(alias)).unwrap(),
+                "link.pb" => symlink("w.pb", folder.at(alias)).unwrap(),
+                _ => {}
+            }
+            let saved = save(folder.at(alias), &model, &[], &EncodeOptions::default(), &options);
+            assert_eq!(refusal(saved), Refusal::ReadByOutput, "{alias}");
+            if alias != "w.pb" {
+                fs::remove_file(folder.at(alias)).unwrap();
+            }
+        }
+    }
+    assert!(whole(&path) == before);
+    // Not its own data any more.
+    let other = model_of(2.0, &[300]);
+    assert_eq!(
+        refusal(save(folder.at("w.pb"), &other, &[], &EncodeOptions::default(), &WriteOptions::default())),
+        Refusal::OtherKind { kind: Kind::Model }
+    );
+}
+
+#[test]
+fn files_of_other_kinds_need_force() {
+    let folder = Folder::new();
+    let (path, notes) = (folder.at("m.onnx"), folder.at("notes.txt"));
+    let model = model_of(1.0, &[300]);
+    let force = WriteOptions { force: true, ..WriteOptions::default() };
+    fs::write(&notes, "precious").unwrap();
+    let written = save(&notes, &model, &[], &EncodeOptions::default(), &WriteOptions::default());
+    assert_eq!(refusal(written), Refusal::OtherKind { kind: Kind::Model });
+    let written = split(&path, &model, "notes.txt", 64, &WriteOptions::default());
+    assert_eq!(refusal(written), Refusal::OtherData);
+    assert_eq!(fs::read(&notes).unwrap(), b"precious");
+    assert_eq!(folder.names(), ["notes.txt"]);
+    split(&path, &model, "notes.txt", 64, &force).unwrap();
+    assert!(whole(&path) == bytes_of(&model));
+    // The data of another model is a file of another kind, too.
+    let other = folder.at("other.onnx");
+    let written = split(&other, &model, "notes.txt", 4096, &WriteOptions::default());
+    assert_eq!(refusal(written), Refusal::OtherData);
+    // A model over a model, and anything over an empty file.
+    save(&path, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
+    fs::write(&notes, "").unwrap();
+    save(&notes, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
+    fs::write(folder.at("empty.data"), "").unwrap();
+    split(&path, &model, "empty.data", 64, &WriteOptions::default()).unwrap();
+}
+
+#[test]
+fn one_file_is_not_written_twice() {
+    let folder = Folder::new();
+    let model = model_of(1.0, &[300]);
+    for data in ["m.onnx", "./m.onnx"] {
+        let written = split(&folder.at("m.onnx"), &model, data, 64, &WriteOptions::default());
+        assert_eq!(refusal(written), Refusal::WrittenTwice);
+    }
+    assert!(folder.names().is_empty());
+}
+
+/// A reader that opens the data after the model was replaced would otherwise combine two of them.
+#[test]
+fn a_reader_notices_that_the_model_was_replaced() {
+    use onnx_types::tensor::DataSource;
+    let folder = Folder::new();
+    let path = folder.at("m.onnx");
+    split(&path, &model_of(1.0, &[300, 100]), "w.data", 64, &WriteOptions::default()).unwrap();
+    let source = FileSource::for_model(&path).unwrap();
+    let mut old = open(&path);
+    split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &WriteOptions::default()).unwrap();
+    let error = inline(&mut old, &InlineOptions::default(), &source).unwrap_err().to_string();
+    assert!(error.contains("the model was replaced"), "{error}");
+    assert!(FileSource::for_model(&path).unwrap().len("w.data").is_ok());
+}
+
+#[test]
+fn temporary_files_are_private_and_go_away() {
+    let folder = Folder::new();
+    let path = folder.at("m.onnx");
+    let temporaries = Temporaries::default();
+    let options = WriteOptions { temporaries: temporaries.clone(), ..WriteOptions::default() };
+    write_file(&path, Kind::Model, &options, |out| {
+        out.write_all(&[8; 1 << 20])?;
+        // Where there are files without names, there is none to see.
+        for name in folder.names() {
+            assert_eq!(fs::metadata(folder.at(&name)).unwrap().mode() & 0o777, 0o600, "{name}");
+        }
+        Ok(())
+    })
+    .unwrap();
+    fs::write(folder.at("plain"), "").unwrap();
+    let mode = |name: &str| fs::metadata(folder.at(name)).unwrap().mode() & 0o777;
+    assert_eq!(mode("m.onnx"), mode("plain"));
+    let stopped = temporaries.stop();
+    drop(stopped);
+    assert!(write_file(folder.at("late"), Kind::Model, &options, |_| Ok(())).is_err());
+    assert_eq!(folder.names(), ["m.onnx", "plain"]);
+}
