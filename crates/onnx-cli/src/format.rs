@@ -127,7 +127,8 @@ pub(crate) fn of_output(path: &Path, wanted: Option<Format>) -> Result<Format, F
     if path.as_os_str() == "-" {
         return Ok(Format::Onnx);
     }
-    Format::of(path).ok_or_else(|| {
+    let of_stream = || onnx_codec::file::is_stream(path).then_some(Format::Onnx);
+    Format::of(path).or_else(of_stream).ok_or_else(|| {
         Failure::new(format_args!("the extension of `{}` stands for no format", path.display()))
             .help("use .onnx, .onnxtxt, .textproto or .json, or say the format with `--to`")
     })

@@ -12,7 +12,8 @@ pub(crate) fn temporaries() -> Temporaries {
     let ignored = ignored();
     let signals = [SIGHUP, SIGINT, SIGTERM];
     // A signal that whoever started the process wants ignored, as `nohup` does, stays ignored.
-    let wanted = signals.into_iter().filter(|signal| ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 0));
+    let wanted =
+        signals.into_iter().filter(|signal| ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 0));
     // If signals cannot be waited for, they end the process at once, and a temporary file may stay behind.
     let Ok(mut waiting) = signal_hook::iterator::Signals::new(wanted) else { return temporaries };
     let list = temporaries.clone();

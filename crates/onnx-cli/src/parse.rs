@@ -33,7 +33,8 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let encoding = EncodeOptions::within(&limits);
     if is_stream(&args.output_file) {
         let encoded = loaded.piece.encode(&loaded.model, &encoding)?;
-        return store::stream(&args.output_file, encoded.iter().map(|piece| &piece[..]), out).map(|()| Outcome::Fine);
+        return store::stream(&args.output_file, encoded.iter().map(|piece| &piece[..]), out)
+            .map(|()| Outcome::Fine);
     }
     let mut inputs = loaded.files()?;
     if let (Some(path), Some(original)) = (&args.weights_from, &original) {

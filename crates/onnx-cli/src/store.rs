@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::{create_folders, open_stream};
+use onnx_codec::file::{self, create_folders, open_stream};
 use onnx_codec::formats::{self, Loss, Rendered};
 use onnx_codec::{
     DataFile, EncodeOptions, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline, save_as,
@@ -42,7 +42,7 @@ pub(crate) fn options(args: OutputArgs, inputs: InputFiles) -> WriteOptions {
 pub(crate) fn refuse_terminal(path: &Path, format: Format) -> Result<(), Failure> {
     let is_terminal = || match is_stdin(path) {
         true => io::stdout().is_terminal(),
-        false => is_stream(path) && open_stream(path).is_ok_and(|file| file.is_terminal()),
+        false => file::is_terminal(path),
     };
     if format == Format::Onnx && is_terminal() {
         return Err(Failure::new("this would write binary to the terminal")
@@ -141,14 +141,17 @@ fn contents(model: &Model, to: &Destination<'_>) -> Result<Contents, Failure> {
 }
 
 /// Reports a model that readers of protobuf cannot open, before it is written.
-fn check_size(encoded: &Segments, to: &Destination<'_>, progress: &Progress, out: &Out) -> Result<(), Failure> {
+fn check_size(
+    encoded: &Segments,
+    to: &Destination<'_>,
+    progress: &Progress,
+    out: &Out,
+) -> Result<(), Failure> {
     if encoded.len() <= MAX_MODEL_BYTES {
         return Ok(());
     }
-    let message = format!(
-        "the model has {} bytes, and protobuf readers open at most {MAX_MODEL_BYTES}",
-        encoded.len()
-    );
+    let message =
+        format!("the model has {} bytes, and protobuf readers open at most {MAX_MODEL_BYTES}", encoded.len());
     if to.options.force {
         progress.aside(|| out.warning(&message, None));
         return Ok(());
@@ -193,7 +196,8 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
     }
     let source = loaded.source()?;
     let options = InlineOptions { max_total_bytes: loaded.limits.external_bytes };
-    inline(&mut loaded.model, &options, &source).map_err(|error| Failure::new(error).help(where_data_is(loaded)))?;
+    inline(&mut loaded.model, &options, &source)
+        .map_err(|error| Failure::new(error).help(where_data_is(loaded)))?;
     for note in source.notes() {
         out.warning(&note.to_string(), None);
     }
@@ -202,14 +206,22 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
 
 fn where_data_is(loaded: &Loaded) -> &'static str {
     match loaded.place.directory() {
-        Some(_) => "locations of external data are relative to the directory of the model, or that of `--data-dir`",
-        None => "a model from a stream has no directory: `--data-dir DIR` specifies that of its external data",
+        Some(_) => {
+            "locations of external data are relative to the directory of the model, or that of `--data-dir`"
+        }
+        None => {
+            "a model from a stream has no directory: `--data-dir DIR` specifies that of its external data"
+        }
     }
 }
 
 /// Keeps external data reachable from the output: where the output is a stream it is embedded, and where the output is in
 /// another directory it is copied there. Gives the files to write.
-pub(crate) fn keep_reachable(loaded: &mut Loaded, output: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
+pub(crate) fn keep_reachable(
+    loaded: &mut Loaded,
+    output: &Path,
+    out: &Out,
+) -> Result<Vec<DataFile>, Failure> {
     if external_locations(loaded) == 0 {
         return Ok(Vec::new());
     }
@@ -218,8 +230,10 @@ pub(crate) fn keep_reachable(loaded: &mut Loaded, output: &Path, out: &Out) -> R
         return Ok(Vec::new());
     }
     let Some(directory) = loaded.place.directory() else {
-        return Err(Failure::new("the model has external data, but came from a stream, which has no directory")
-            .help(where_data_is(loaded)));
+        return Err(Failure::new(
+            "the model has external data, but came from a stream, which has no directory",
+        )
+        .help(where_data_is(loaded)));
     };
     let folder = output.parent().unwrap_or(Path::new(""));
     let resolved = |path: &Path| {

@@ -83,7 +83,8 @@ impl Folder {
 
     fn names(&self) -> Vec<String> {
         let names = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

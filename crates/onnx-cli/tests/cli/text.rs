@@ -32,6 +32,11 @@ fn models_come_back() {
             onnx(&folder, &format!("convert {between} back.onnx")).exits(0);
             assert!(folder.get("back.onnx") == model);
         }
+        if model == models::external("w") {
+            // A stream would have to hold the weights.
+            onnx(&folder, "convert in.onnx - --to onnxtxt").exits(2).says("no such file");
+            continue;
+        }
         let out = onnx(&folder, "convert in.onnx - --to onnxtxt").exits(0);
         let out = onnx_with(&folder, "convert - - --from onnxtxt", &out.bytes).exits(0);
         assert!(out.bytes == model);

@@ -49,8 +49,8 @@ use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, ExternalData, Payload, Tensor, TensorError, TensorExtra};
 use sha1::{Digest, Sha1};
 
-use crate::source::{hex, normalized as spelling};
 use crate::source::location::Location;
+use crate::source::{hex, normalized as spelling};
 pub use inline::{InlineOptions, inline};
 pub use layout::DataFile;
 use layout::{Layout, Sameness, Spot};

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use onnx_ir::Model;
 use onnx_types::tensor::Payload;
 
-use super::walk::{for_each_tensor, replace_tensors};
 use super::DataFile;
+use super::walk::{for_each_tensor, replace_tensors};
 use crate::file::dir::{Dir, Lock};
 use crate::file::protect::{Denied, Outputs, Replaced, data_files, decide};
 use crate::file::stage::{Held, Staged, fresh_name};
@@ -232,7 +232,8 @@ impl Pair<'_> {
         }
         self.rename_data(&mut held, &names, options)?;
         self.sync_data()?;
-        place_main(&self.outputs, &self.replaced, &mut self.last, &mut held).map_err(|error| (None, error))?;
+        place_main(&self.outputs, &self.replaced, &mut self.last, &mut held)
+            .map_err(|error| (None, error))?;
         self.remove(&names);
         Ok(())
     }
@@ -245,8 +246,7 @@ impl Pair<'_> {
         let targets = self.outputs.data.iter().zip(&self.replaced.data);
         for (index, ((target, replaced), staged)) in targets.zip(&mut self.data).enumerate() {
             let permissions = target.permissions(replaced.as_ref());
-            let placed =
-                permissions.and_then(|permissions| staged.place(held, &name(target), permissions));
+            let placed = permissions.and_then(|permissions| staged.place(held, &name(target), permissions));
             placed.map_err(|error| (Some(index), error))?;
         }
         Ok(())
@@ -260,9 +260,8 @@ impl Pair<'_> {
         options: &WriteOptions,
     ) -> Result<(), Denied> {
         for (index, (target, name)) in self.outputs.data.iter().zip(names).enumerate() {
-            let linked = held.through_temporary(&target.dir, &target.name, |temporary| {
-                target.dir.link(name, temporary)
-            });
+            let linked = held
+                .through_temporary(&target.dir, &target.name, |temporary| target.dir.link(name, temporary));
             if linked.is_ok() {
                 continue;
             }

@@ -111,9 +111,10 @@ fn is_model_text(text: &[u8]) -> bool {
 
 /// Whether a key is the name of a field, as protobuf text has it or as JSON does: `ir_version`, `irVersion`.
 fn is_name(key: &[u8], field: &str) -> bool {
-    key.iter().filter(|byte| **byte != b'_').map(u8::to_ascii_lowercase).eq(field
-        .bytes()
-        .filter(|byte| *byte != b'_'))
+    key.iter()
+        .filter(|byte| **byte != b'_')
+        .map(u8::to_ascii_lowercase)
+        .eq(field.bytes().filter(|byte| *byte != b'_'))
 }
 
 /// Whether the beginning of a file is fields of protobuf that fit into it; of a model, if so wanted.

@@ -41,6 +41,26 @@ pub fn open_stream(path: impl AsRef<Path>) -> Result<File, FileError> {
     open().map_err(|error| FileError::write(path, error))
 }
 
+/// Whether a path names a terminal. Nothing but devices is opened to find out: a pipe would notice.
+#[must_use]
+pub fn is_terminal(path: impl AsRef<Path>) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Mode, OFlags};
+        use std::io::IsTerminal;
+        use std::os::unix::fs::FileTypeExt;
+        let path = path.as_ref();
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_char_device())
+            && rustix::fs::open(path, flags, Mode::empty()).is_ok_and(|file| file.is_terminal())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Whether a path leads into the table of descriptors.
 #[cfg(unix)]
 fn is_descriptor(path: &Path) -> bool {

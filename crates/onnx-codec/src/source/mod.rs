@@ -264,7 +264,9 @@ impl FileSource {
         expected: Option<&Identity>,
     ) -> Result<(Contents, u64), DataErrorReason> {
         let Some(roots) = &self.roots else {
-            return Err(refused("the model came from a stream, which has no directory; specify the directory of the data"));
+            return Err(refused(
+                "the model came from a stream, which has no directory; specify the directory of the data",
+            ));
         };
         let handle = Handle::new(roots.open(place.components(), self.containment)?)?;
         // Asked after the file was opened: a writer replaces the model before the data.
