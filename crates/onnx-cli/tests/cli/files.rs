@@ -153,7 +153,7 @@ fn descriptors_and_pipes_are_streams() {
         (r#""$0" convert - /dev/fd/3 3> out"#, "out"),
         (r#"printf x > out; "$0" convert - /dev/fd/3 3>> out; tail -c +2 out"#, ""),
         (r#"mkfifo pipe; cat pipe > out & "$0" convert - pipe --to onnx; wait; rm pipe"#, "out"),
-        (r#"mkfifo pipe; cat > pipe & "$0" convert pipe out.onnx --from onnx; rm pipe"#, "out.onnx"),
+        (r#"mkfifo pipe; cat a.onnx > pipe & "$0" convert pipe out.onnx --from onnx; rm pipe"#, "out.onnx"),
         (r#""$0" infer a.onnx -o /dev/null; "$0" convert - /dev/null; cat a.onnx"#, ""),
         (r#"ln -s /dev/stdout link; "$0" convert - link --to onnx"#, ""),
     ] {
@@ -332,6 +332,8 @@ mod ended {
             let force = if old.is_none() { " --force" } else { "" };
             onnx_with(&folder, &format!("{args}{force}"), new).exits(0);
             assert!(whole(&path) == new, "call {last}");
+            let of_data = |name: &String| name.starts_with("w-");
+            assert!(old.is_none() || !folder.list().iter().any(of_data), "call {last}: {:?}", folder.list());
         }
         assert!(olds > 0 && news > 0, "{olds} {news}");
         // A name that is left is one that was about to be replaced or removed.

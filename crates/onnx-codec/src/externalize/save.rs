@@ -235,6 +235,11 @@ impl Pair<'_> {
         place_main(&self.outputs, &self.replaced, &mut self.last, &mut held)
             .map_err(|error| (None, error))?;
         self.remove(&names);
+        for (index, name) in &self.replaced.stale {
+            if let Some(target) = self.outputs.data.get(*index) {
+                let _ = target.dir.remove(name);
+            }
+        }
         Ok(())
     }
 

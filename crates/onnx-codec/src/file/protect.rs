@@ -1,15 +1,16 @@
 //! Which files a write may replace. One function decides for all writers, before anything is changed.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
 use onnx_ir::Model;
 
-use super::dir::{Dir, FileEntry, FileId};
+use super::dir::{Dir, Entry, FileEntry, FileId};
 use super::kind::Kind;
-use super::stage::Temporaries;
+use super::stage::{Temporaries, is_fresh_name};
 use super::target::Target;
 use crate::externalize::walk::for_each_tensor;
 use crate::{DecodeOptions, decode};
@@ -173,6 +174,8 @@ pub(crate) struct Replaced {
     /// Whether the model to be replaced reads a file that is written, or may do so. A reader that has one of the two in
     /// its old and the other in its new state would then get wrong weights.
     pub(crate) is_pair: bool,
+    /// Names that a save which did not come to its end gave to data, beside the name that this data file will have.
+    pub(crate) stale: Vec<(usize, OsString)>,
 }
 
 /// A file that must not be replaced: its place in the list of data files, or none for the main one.
@@ -185,7 +188,7 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
         may_replace_main(outputs, entry, options).map_err(|error| (None, error))?;
     }
     let old = Old::of(outputs, main.as_ref());
-    let mut data = Vec::new();
+    let (mut data, mut stale) = (Vec::new(), Vec::new());
     let mut is_pair = false;
     for (index, target) in outputs.data.iter().enumerate() {
         let denied = |error| (Some(index), error);
@@ -195,13 +198,16 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
         }
         let entry = target.entry().map_err(denied)?;
         if let Some(entry) = &entry {
-            let decision = may_replace_data(outputs, entry, main.as_ref(), &old, options);
+            let unfinished = old.unfinished(target);
+            let belongs = entry.len == 0 || old.data.contains_key(&entry.id) || unfinished.is_some();
+            let decision = may_replace_data(outputs, entry, main.as_ref(), belongs, options);
             decision.map_err(|refusal| denied(refusal.into()))?;
+            stale.extend(unfinished.map(|name| (index, name)));
         }
         is_pair |= entry.is_some();
         data.push(entry);
     }
-    Ok(Replaced { is_pair: is_pair || old.missing, main, data })
+    Ok(Replaced { is_pair: is_pair || old.missing, main, data, stale })
 }
 
 fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOptions) -> io::Result<()> {
@@ -226,13 +232,12 @@ fn may_replace_data(
     outputs: &Outputs<'_>,
     entry: &FileEntry,
     main: Option<&FileEntry>,
-    old: &Old,
+    mut belongs: bool,
     options: &WriteOptions,
 ) -> Result<(), Refusal> {
     if outputs.kept.contains_key(&entry.id) {
         return Err(Refusal::ReadByOutput);
     }
-    let mut belongs = entry.len == 0 || old.data.contains_key(&entry.id);
     for input in &options.inputs.0 {
         if input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id) {
             return Err(Refusal::IsInput);
@@ -273,6 +278,18 @@ struct Old {
 }
 
 impl Old {
+    /// The name under which the model reads the data that was about to take the name of `target`, if a save did not come
+    /// to its end.
+    fn unfinished(&self, target: &Target) -> Option<OsString> {
+        let names =
+            self.data.iter().filter_map(|(id, location)| Some((id, Path::new(location).file_name()?)));
+        let mut unfinished = names.filter(|(id, name)| {
+            let is_here = |entry| matches!(entry, Ok(Entry::File(file)) if file.id == **id);
+            is_fresh_name(name, &target.name) && is_here(target.dir.entry(name))
+        });
+        unfinished.next().map(|(_, name)| name.to_owned())
+    }
+
     /// Reads the model that is replaced, if that matters. What is not a binary model is not known to have data.
     fn of(outputs: &Outputs<'_>, main: Option<&FileEntry>) -> Self {
         let Some(entry) = main.filter(|entry| entry.len > 0 && !outputs.data.is_empty()) else {

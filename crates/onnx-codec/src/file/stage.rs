@@ -224,6 +224,15 @@ pub(crate) fn fresh_name(name: &str) -> String {
     format!("{stem}-{:016x}{extension}", random())
 }
 
+/// Whether a name is one that [`fresh_name`] gives for another one.
+pub(crate) fn is_fresh_name(name: &OsStr, of: &OsStr) -> bool {
+    let (Some(name), Some(of)) = (name.to_str(), of.to_str()) else { return false };
+    let dot = of.rfind('.').filter(|&dot| dot > 0).unwrap_or(of.len());
+    let (stem, extension) = of.split_at(dot);
+    let digits = name.strip_prefix(stem).and_then(|rest| rest.strip_suffix(extension)?.strip_prefix('-'));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Makes something under a temporary name that is not taken.
 fn unused_name<T>(make: impl Fn(&OsStr) -> io::Result<T>) -> io::Result<(T, OsString)> {
     let mut tries = 0;
@@ -248,4 +257,21 @@ fn write_all_vectored(file: &mut File, mut pieces: &mut [IoSlice<'_>]) -> io::Re
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_names_are_recognized() {
+        for name in ["w.data", "w", ".data", "a.b.c"] {
+            let fresh = fresh_name(name);
+            assert!(is_fresh_name(OsStr::new(&fresh), OsStr::new(name)), "{fresh}");
+            assert_ne!(fresh, fresh_name(name));
+        }
+        for other in ["w.data", "w-1.data", "w-0123456789abcdeg.data", "w-0123456789abcdef.bin"] {
+            assert!(!is_fresh_name(OsStr::new(other), OsStr::new("w.data")), "{other}");
+        }
+    }
 }
