@@ -328,12 +328,17 @@ mod ended {
             let names = ["old.onnx", "out.onnx", "w.data"];
             let others = folder.list().into_iter().filter(|name| !names.contains(&name.as_str()));
             left += usize::from(others.count() > 0);
+            // The name by which the model reads the data for the time being, if it was killed then.
+            let interim = folder.list().into_iter().find(|name| {
+                let model = || std::fs::read(&path).unwrap_or_default();
+                name.starts_with("w-") && model().windows(name.len()).any(|part| part == name.as_bytes())
+            });
             // Whatever is left, the next save succeeds; but data without its model might belong to another one.
             let force = if old.is_none() { " --force" } else { "" };
             onnx_with(&folder, &format!("{args}{force}"), new).exits(0);
             assert!(whole(&path) == new, "call {last}");
-            let of_data = |name: &String| name.starts_with("w-");
-            assert!(old.is_none() || !folder.list().iter().any(of_data), "call {last}: {:?}", folder.list());
+            let names = folder.list();
+            assert!(interim.is_none_or(|name| !names.contains(&name)), "call {last}: {names:?}");
         }
         assert!(olds > 0 && news > 0, "{olds} {news}");
         // A name that is left is one that was about to be replaced or removed.
@@ -371,13 +376,15 @@ mod ended {
             let name = link.file_name().unwrap_or_default().to_string_lossy().into_owned();
             name.starts_with('#') || name.starts_with(".onnx-")
         };
-        loop {
+        let is_writing = || {
             let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
             let mut links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
-            if links.any(of_output) {
-                return child;
-            }
+            links.any(of_output)
+        };
+        while !is_writing() {
+            std::thread::yield_now();
         }
+        child
     }
 
     #[test]
