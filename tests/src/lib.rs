@@ -1,5 +1,6 @@
 //! Tests of the workspace as a whole, and the generators of their models.
 
+pub mod attack;
 pub mod conformance;
 pub mod documents;
 pub mod filetests;

@@ -1,0 +1,186 @@
+//! Deviations of the runtime from the specification: what it computes or accepts otherwise, and why that is its fault.
+//!
+//! An entry explains a mismatch only where its condition holds; everything else is a failure. The specification decides:
+//! each entry names what it says.
+
+use std::collections::BTreeMap;
+
+use onnx_ir::{Model, NodeId};
+use onnx_types::Dim;
+
+use super::observation::Seen;
+
+/// A deviation of the runtime.
+pub struct Deviation {
+    /// A short name.
+    pub name: &'static str,
+    /// What the runtime does, and what the specification says instead.
+    pub reason: &'static str,
+    /// Whether a mismatch of a result is explained.
+    explains: fn(&Mismatch<'_>) -> bool,
+    /// Whether it is explained that the runtime runs a node which inference reports as contradictory.
+    accepts: fn(&Node<'_>) -> bool,
+}
+
+/// A result that differs from what is claimed.
+pub struct Mismatch<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The node that gives the result.
+    pub node: Option<NodeId>,
+    /// All values of the run.
+    pub run: &'a BTreeMap<String, Seen>,
+    /// The claimed sizes.
+    pub claimed: Option<&'a [Dim]>,
+    /// What was observed.
+    pub seen: &'a Seen,
+}
+
+/// A node of a run.
+pub struct Node<'a> {
+    model: &'a Model,
+    node: NodeId,
+    run: &'a BTreeMap<String, Seen>,
+}
+
+impl Node<'_> {
+    fn op(&self) -> &str {
+        self.model.str(self.model.node(self.node).op())
+    }
+
+    fn input(&self, index: usize) -> Option<&Seen> {
+        let value = self.model.node(self.node).input(index)?;
+        self.run.get(self.model.str(self.model.value(value).name()))
+    }
+
+    fn dims(&self, index: usize) -> Option<Vec<i64>> {
+        let value = self.model.node(self.node).input(index)?;
+        let constant = || self.model.constant_tensor(value).map(|tensor| tensor.dims().to_vec());
+        self.input(index).and_then(Seen::dims).map(<[i64]>::to_vec).or_else(constant)
+    }
+
+    fn ints(&self, index: usize) -> Vec<i64> {
+        let of_run = || match self.input(index)? {
+            Seen::Tensor { elements: Some(elements), .. } => {
+                elements.iter().map(serde_json::Value::as_i64).collect::<Option<Vec<i64>>>()
+            }
+            _ => None,
+        };
+        let of_constant = || {
+            let value = self.model.node(self.node).input(index)?;
+            self.model.constant_tensor(value)?.get_i64s(&onnx_types::tensor::NoData, 64).ok()
+        };
+        of_run().or_else(of_constant).unwrap_or_default()
+    }
+
+    fn attribute_ints(&self, name: &str) -> Vec<i64> {
+        let name = self.model.names().get(name);
+        name.and_then(|name| self.model.node(self.node).ints(name)).unwrap_or_default().to_vec()
+    }
+
+    fn text(&self, name: &str) -> String {
+        let name = self.model.names().get(name);
+        let attribute = name.and_then(|name| self.model.node(self.node).attribute(name));
+        match attribute.map(onnx_ir::Attribute::value) {
+            Some(onnx_ir::AttrValue::String(text)) => String::from_utf8_lossy(text).into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn is_empty(&self, index: usize) -> bool {
+        self.dims(index).is_some_and(|dims| dims.contains(&0))
+    }
+}
+
+fn at<'a>(mismatch: &'a Mismatch<'a>) -> Option<Node<'a>> {
+    Some(Node { model: mismatch.model, node: mismatch.node?, run: mismatch.run })
+}
+
+const NEVER: fn(&Node<'_>) -> bool = |_| false;
+
+/// The known deviations.
+pub const DEVIATIONS: &[Deviation] = &[
+    Deviation {
+        name: "Slice backwards to a large end",
+        reason: "With a negative step, an end of at least INT32_MAX is taken for \"beyond the first element\". The \
+                 specification clamps it to the last index, which leaves nothing.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| {
+                node.op() == "Slice"
+                    && node.ints(4).iter().any(|&step| step < 0)
+                    && node.ints(2).iter().any(|&end| end >= i64::from(i32::MAX))
+            })
+        },
+        accepts: NEVER,
+    },
+    Deviation {
+        name: "Reduce of nothing with negative axes",
+        reason: "For an operand without elements, negative axes are not normalized: the axis is kept or the rank is wrong. \
+                 The specification makes no exception for empty operands.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| {
+                node.op().starts_with("Reduce")
+                    && node.is_empty(0)
+                    && node.ints(1).iter().chain(&node.attribute_ints("axes")).any(|&axis| axis < 0)
+            })
+        },
+        accepts: NEVER,
+    },
+    Deviation {
+        name: "NonZero of a scalar",
+        reason: "The result has one row. The specification gives as many rows as the operand has dimensions: none.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| {
+                node.op() == "NonZero" && node.dims(0).is_some_and(|dims| dims.is_empty())
+            })
+        },
+        accepts: NEVER,
+    },
+    Deviation {
+        name: "pool with SAME padding and dilations",
+        reason: "The padding is computed as if there were no dilations, so that the result is too small. The specification \
+                 pads so that the result has ceil(size / stride) elements.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| {
+                node.op().ends_with("Pool")
+                    && node.text("auto_pad").starts_with("SAME")
+                    && node.attribute_ints("dilations").iter().any(|&dilation| dilation > 1)
+            })
+        },
+        accepts: NEVER,
+    },
+    Deviation {
+        name: "MatMul without inner elements",
+        reason: "Where the inner size is 0, the batch dimensions are not broadcast, and operands that do not fit are \
+                 accepted. The specification refers to numpy.matmul, which broadcasts them.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| node.op() == "MatMul" && (node.is_empty(0) || node.is_empty(1)))
+        },
+        accepts: |node| node.op() == "MatMul" && (node.is_empty(0) || node.is_empty(1)),
+    },
+    Deviation {
+        name: "Tile or Expand of nothing",
+        reason: "Operands that do not fit are accepted where there are no elements.",
+        explains: |_| false,
+        accepts: |node| matches!(node.op(), "Tile" | "Expand") && node.is_empty(0),
+    },
+];
+
+impl Deviation {
+    /// The deviation that explains a mismatch.
+    #[must_use]
+    pub fn explaining(mismatch: &Mismatch<'_>) -> Option<&'static Self> {
+        DEVIATIONS.iter().find(|deviation| (deviation.explains)(mismatch))
+    }
+
+    /// The deviation that explains why the runtime accepts a node.
+    #[must_use]
+    pub fn accepting(
+        model: &Model,
+        node: Option<NodeId>,
+        run: &BTreeMap<String, Seen>,
+    ) -> Option<&'static Self> {
+        let node = Node { model, node: node?, run };
+        DEVIATIONS.iter().find(|deviation| (deviation.accepts)(&node))
+    }
+}

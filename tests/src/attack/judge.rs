@@ -1,0 +1,480 @@
+//! Compares what inference claims of a model with what was observed when it ran.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_shape_infer::{Elem, Inference, Options, Relation, Strength, Ty, contrib, infer};
+use onnx_types::{Dim, Symbol, Type, TypeKind};
+use serde_json::Value as Json;
+
+use super::deviations::{Deviation, Mismatch};
+use super::generate::world::{BINDINGS, Sizes, main_values};
+use super::observation::{Observation, Seen};
+
+/// Something that is claimed and was observed otherwise.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// `wrong`, `false contradiction` or `fact`.
+    pub kind: &'static str,
+    /// The operator of the first node where it shows.
+    pub op: String,
+    /// `symbolic`, or `concrete` for inference with the sizes set.
+    pub mode: &'static str,
+    /// The value or the rule.
+    pub at: String,
+    /// What was claimed and what was observed.
+    pub detail: String,
+}
+
+impl Failure {
+    /// What failures of one class have in common.
+    #[must_use]
+    pub fn class(&self) -> String {
+        format!("{}:{}:{}", self.kind, self.op, self.mode)
+    }
+}
+
+/// What was found for one model.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Counts by name.
+    pub counts: BTreeMap<String, u64>,
+    /// What nothing excuses.
+    pub failures: Vec<Failure>,
+    /// Mismatches in runs that violate a guard, by operator.
+    pub guarded: BTreeMap<String, u64>,
+    /// Mismatches that a documented deviation of the runtime explains, by its name.
+    pub deviations: BTreeMap<&'static str, u64>,
+    /// Values that are unknown although sizes determine them, by the operator where that begins.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Verdict {
+    fn count(&mut self, name: &str, number: u64) {
+        *self.counts.entry(name.to_owned()).or_default() += number;
+    }
+}
+
+/// Claims about one value for one choice of sizes.
+enum Claim {
+    Right,
+    Open,
+    Wrong(String),
+}
+
+/// One inference, evaluated with one binding.
+struct Look<'a> {
+    model: &'a Model,
+    inference: &'a Inference,
+    sizes: HashMap<Symbol, i64>,
+    is_symbolic: bool,
+}
+
+impl Look<'_> {
+    fn eval(&self, dim: Dim) -> Option<i64> {
+        if dim.is_unknown() {
+            return None;
+        }
+        let all = match dim {
+            Dim::Var(symbol) => vec![symbol],
+            Dim::Expr(_) => self.model.exprs().symbols(dim),
+            _ => Vec::new(),
+        };
+        if all.iter().any(|symbol| !self.sizes.contains_key(symbol)) {
+            return None;
+        }
+        // An expression that means nothing for these sizes is a wrong claim, not an open one.
+        Some(self.model.exprs().eval(dim, &|symbol| self.sizes.get(&symbol).copied()).unwrap_or(i64::MIN))
+    }
+
+    fn fails(&self, relation: Relation) -> bool {
+        let both = |a, b| self.eval(a).zip(self.eval(b));
+        match relation {
+            Relation::Equal(a, b) => both(a, b).is_some_and(|(a, b)| a != b),
+            Relation::AtMost(a, b) => both(a, b).is_some_and(|(a, b)| a > b),
+            // Zero divides zero alone.
+            Relation::Divides(a, b) => {
+                both(a, b).is_some_and(|(a, b)| if a == 0 { b != 0 } else { b.checked_rem(a) != Some(0) })
+            }
+            Relation::Broadcasts(a, b) => both(a, b).is_some_and(|(a, b)| a != b && a != 1 && b != 1),
+            #[allow(unreachable_patterns, reason = "new relations excuse nothing")]
+            _ => false,
+        }
+    }
+
+    fn violated(&self, strength: Strength) -> Option<String> {
+        let facts = self.inference.facts().all().iter();
+        let mut of = facts.filter(|fact| {
+            fact.strength == strength && (strength == Strength::Assumed || !fact.is_conditional)
+        });
+        of.find(|fact| self.fails(fact.relation)).map(|fact| {
+            let node = fact.node.map_or("", |node| self.model.str(self.model.node(node).name()));
+            format!("{:?} at {node}", fact.relation)
+        })
+    }
+
+    fn shown(&self, dims: &[Dim]) -> String {
+        let text = |&dim: &Dim| {
+            let text = self.model.exprs().display(dim, self.model.names()).to_string();
+            if matches!(dim, Dim::Known(_)) { text } else { format!("{text}={:?}", self.eval(dim)) }
+        };
+        format!("[{}]", dims.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+
+    fn tensor(&self, elem: Option<&str>, dims: Option<&[Dim]>, seen: &Seen) -> Claim {
+        let Seen::Tensor { elem: seen_elem, dims: sizes, .. } = seen else {
+            return Claim::Wrong(format!("claimed a tensor, observed {}", seen.text()));
+        };
+        let wrong = |dims: &[Dim]| {
+            let claimed = format!("{}{}", elem.unwrap_or("?"), self.shown(dims));
+            Claim::Wrong(format!("claimed {claimed}, observed {}", seen.text()))
+        };
+        if elem.is_some_and(|elem| elem != seen_elem) {
+            return wrong(dims.unwrap_or_default());
+        }
+        let Some(dims) = dims else { return Claim::Open };
+        if dims.len() != sizes.len() {
+            return wrong(dims);
+        }
+        let mut is_open = elem.is_none();
+        for (&dim, &size) in dims.iter().zip(sizes) {
+            match self.eval(dim) {
+                None => is_open = true,
+                Some(claimed) if claimed != size => return wrong(dims),
+                Some(_) => {}
+            }
+        }
+        if is_open { Claim::Open } else { Claim::Right }
+    }
+
+    fn claim(&self, value: ValueId, seen: &Seen) -> Claim {
+        match self.inference.ty(value) {
+            Ty::Unknown => Claim::Open,
+            Ty::Tensor(..) => {
+                let elem = self.inference.elem(value).map(|elem| elem.name());
+                self.tensor(elem, self.inference.shape(value), seen)
+            }
+            Ty::Other(ty) => self.other(&ty, seen),
+        }
+    }
+
+    fn other(&self, ty: &Type, seen: &Seen) -> Claim {
+        match (&ty.kind, seen) {
+            (TypeKind::Sequence(Some(inner)), Seen::Sequence(items)) => {
+                let elem = (inner.elem().name() != "undefined").then(|| inner.elem().name());
+                let dims = inner.shape().map(|shape| shape.dims());
+                let claims = items.iter().map(|item| self.tensor(elem, dims, item));
+                claims.fold(Claim::Right, |all, claim| match (all, claim) {
+                    (Claim::Wrong(text), _) | (_, Claim::Wrong(text)) => Claim::Wrong(text),
+                    // Items differ, so a sequence cannot say the sizes of each.
+                    (_, _) => Claim::Right,
+                })
+            }
+            (TypeKind::Optional(Some(_)), _) | (TypeKind::Sequence(None), _) => Claim::Open,
+            _ => Claim::Wrong(format!("claimed another kind of value, observed {}", seen.text())),
+        }
+    }
+
+    /// The number of claims about elements, and the first that is wrong; whether all elements are claimed.
+    fn elements(&self, value: ValueId, seen: &Seen) -> (u64, Option<String>, bool) {
+        let Seen::Tensor { elements: Some(elements), elem, .. } = seen else { return (0, None, true) };
+        let Some(content) = self.inference.content(value) else { return (0, None, elements.is_empty()) };
+        if content.len() != elements.len() {
+            return (
+                0,
+                Some(format!("claimed {} elements, observed {}", content.len(), elements.len())),
+                true,
+            );
+        }
+        let (mut count, mut is_complete) = (0, true);
+        for (claim, seen) in content.iter().zip(elements) {
+            let is_right = match *claim {
+                Elem::Unknown => None,
+                Elem::Int(dim) => self.eval(dim).map(|number| is_number(seen, number)),
+                Elem::Dyadic(dim, shift) => self.eval(dim).map(|number| {
+                    let shift = i32::try_from(shift).unwrap_or(i32::MAX);
+                    seen.as_f64().is_some_and(|seen| close(seen, number as f64 / 2_f64.powi(shift), elem))
+                }),
+                Elem::Quotient(dim, by) => self.eval(dim).map(|number| {
+                    let exact = number as f64 / by as f64;
+                    seen.as_f64()
+                        .is_some_and(|seen| seen.floor() == exact.floor() && seen.ceil() == exact.ceil())
+                }),
+                Elem::Float(number) => Some(seen.as_f64().is_none_or(|seen| close(seen, number, elem))),
+                #[allow(unreachable_patterns, reason = "new kinds of elements are not compared")]
+                _ => None,
+            };
+            count += u64::from(is_right.is_some());
+            is_complete &= is_right.is_some();
+            if is_right == Some(false) {
+                let shown = match claim {
+                    Elem::Int(dim) => self.shown(&[*dim]),
+                    other => format!("{other:?}"),
+                };
+                return (count, Some(format!("claimed element {shown}, observed {seen}")), is_complete);
+            }
+        }
+        (count, None, is_complete)
+    }
+}
+
+fn is_number(seen: &Json, number: i64) -> bool {
+    seen.as_i64().map_or_else(|| seen.as_f64() == Some(number as f64), |seen| seen == number)
+}
+
+fn close(a: f64, b: f64, elem: &str) -> bool {
+    let tolerance = if matches!(elem, "float16" | "bfloat16") { 1e-2 } else { 1e-6 };
+    (a - b).abs() <= tolerance * b.abs().max(1.0)
+}
+
+/// Removes nodes and all that depend on them.
+pub fn prune(model: &mut Model, removed: impl Fn(&str) -> bool) {
+    let graph = model.main_graph();
+    let nodes: Vec<NodeId> = model.nodes(graph).collect();
+    let mut gone: HashSet<ValueId> = HashSet::new();
+    let mut erased = Vec::new();
+    for node in nodes {
+        let uses = operands(model, node).into_iter().any(|value| gone.contains(&value));
+        if uses || removed(model.str(model.node(node).name())) {
+            gone.extend(model.node(node).outputs().iter().flatten());
+            erased.push(node);
+        }
+    }
+    let outputs = model.graph(graph).outputs().len();
+    for index in (0..outputs).rev() {
+        let value = model.graph(graph).outputs()[index].value();
+        if gone.contains(&value) {
+            model.remove_graph_output(graph, index);
+        }
+    }
+    for node in erased.into_iter().rev() {
+        // Nothing uses it any more.
+        let _ = model.erase_node(node);
+    }
+}
+
+/// What a node uses, its nested graphs included.
+pub fn operands(model: &Model, node: NodeId) -> Vec<ValueId> {
+    let nested = model.node(node).nested_graphs().flat_map(|graph| model.captures(graph));
+    model.node(node).inputs().flatten().chain(nested).collect()
+}
+
+/// Compares a model, which is the one that ran, with its runs.
+pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
+    let mut verdict = Verdict::default();
+    let registry = contrib::registry();
+    let mut model = model.clone();
+    verdict.count("models", 1);
+    verdict.count("nodes", model.nodes(model.main_graph()).count() as u64);
+    let runs = seen.runs.iter().filter(|run| run.values.is_some()).count() as u64;
+    verdict.count("runs", runs);
+    verdict.count("runs that failed", seen.runs.len() as u64 - runs);
+    let inference = infer(&mut model, &Options::default().with_registry(&registry));
+    let mut open: HashSet<ValueId> = HashSet::new();
+    let mut incomplete: HashSet<ValueId> = HashSet::new();
+    for binding in 0..BINDINGS {
+        let bound: Vec<(Symbol, i64)> =
+            sizes.iter().map(|(name, sizes)| (model.intern(name), sizes[binding])).collect();
+        let sizes: HashMap<Symbol, i64> = bound.iter().copied().collect();
+        let look = Look { model: &model, inference: &inference, sizes: sizes.clone(), is_symbolic: true };
+        compare(&look, binding, seen, &mut verdict, &mut open, &mut incomplete);
+        let mut copy = model.clone();
+        let options = Options::default().with_registry(&registry).with_sizes(&bound);
+        let concrete = infer(&mut copy, &options);
+        let look = Look { model: &copy, inference: &concrete, sizes, is_symbolic: false };
+        compare(&look, binding, seen, &mut verdict, &mut open, &mut incomplete);
+    }
+    unknown(&model, seen, &open, &incomplete, &mut verdict);
+    verdict
+}
+
+/// Compares one inference with the runs of one binding.
+fn compare(
+    look: &Look<'_>,
+    binding: usize,
+    seen: &Observation,
+    verdict: &mut Verdict,
+    open: &mut HashSet<ValueId>,
+    incomplete: &mut HashSet<ValueId>,
+) {
+    let runs: Vec<_> =
+        seen.runs.iter().filter(|run| run.binding == binding).filter_map(|run| run.values.as_ref()).collect();
+    if runs.is_empty() {
+        return;
+    }
+    let mode = if look.is_symbolic { "symbolic" } else { "concrete" };
+    let guard = look.violated(Strength::Assumed);
+    if look.inference.findings().has_errors() {
+        contradiction(look, mode, &runs, guard.is_some(), verdict);
+    }
+    if let Some(fact) = look.violated(Strength::Proved) {
+        let failure = Failure { kind: "fact", op: "-".to_owned(), mode, at: fact.clone(), detail: fact };
+        if guard.is_some() {
+            *verdict.guarded.entry("fact".to_owned()).or_default() += 1;
+        } else {
+            verdict.failures.push(failure);
+        }
+    }
+    let values = main_values(look.model);
+    for run in runs {
+        // What depends on a wrong value is not compared.
+        let mut spoilt: HashSet<ValueId> = HashSet::new();
+        for &value in &values {
+            let name = look.model.str(look.model.value(value).name());
+            let Some(observed) = run.get(name) else { continue };
+            let producer = look.model.value(value).producer();
+            let used = producer.map(|node| operands(look.model, node)).unwrap_or_default();
+            if used.iter().any(|operand| spoilt.contains(operand)) {
+                spoilt.insert(value);
+                continue;
+            }
+            verdict.count("values compared", 1);
+            let wrong = match look.claim(value, observed) {
+                Claim::Wrong(text) => Some(text),
+                claim => {
+                    if look.is_symbolic && matches!(claim, Claim::Open) {
+                        open.insert(value);
+                    }
+                    let (count, wrong, is_complete) = look.elements(value, observed);
+                    verdict.count("elements compared", count);
+                    if look.is_symbolic && !is_complete {
+                        incomplete.insert(value);
+                    }
+                    wrong
+                }
+            };
+            let Some(detail) = wrong else { continue };
+            spoilt.insert(value);
+            let mismatch = Mismatch {
+                model: look.model,
+                node: producer,
+                run,
+                claimed: look.inference.shape(value),
+                seen: observed,
+            };
+            report(look, mode, value, detail, &mismatch, guard.as_deref(), verdict);
+        }
+    }
+}
+
+/// Puts a mismatch where it belongs.
+fn report(
+    look: &Look<'_>,
+    mode: &'static str,
+    value: ValueId,
+    detail: String,
+    mismatch: &Mismatch<'_>,
+    guard: Option<&str>,
+    verdict: &mut Verdict,
+) {
+    let node = look.model.value(value).producer();
+    let op = node.map_or("input", |node| look.model.str(look.model.node(node).op())).to_owned();
+    if let Some(deviation) = Deviation::explaining(mismatch) {
+        *verdict.deviations.entry(deviation.name).or_default() += 1;
+        return;
+    }
+    if guard.is_some() {
+        *verdict.guarded.entry(op).or_default() += 1;
+        return;
+    }
+    let at = look.model.str(look.model.value(value).name()).to_owned();
+    let detail = format!("{at}: {detail}");
+    verdict.failures.push(Failure { kind: "wrong", op, mode, at, detail });
+}
+
+fn contradiction(
+    look: &Look<'_>,
+    mode: &'static str,
+    runs: &[&BTreeMap<String, Seen>],
+    is_guarded: bool,
+    verdict: &mut Verdict,
+) {
+    let errors = look.inference.findings().diagnostics().iter();
+    for found in errors.filter(|found| found.severity == onnx_diag::Severity::Error) {
+        let locus = format!("{:?}", found.locus);
+        let names = look.model.nodes(look.model.main_graph());
+        let node = names.into_iter().find(|&node| {
+            let name = look.model.str(look.model.node(node).name());
+            !name.is_empty() && locus.contains(&format!("\"{name}\""))
+        });
+        let op = node.map_or("?", |node| look.model.str(look.model.node(node).op())).to_owned();
+        if let Some(run) = runs.first()
+            && let Some(deviation) = Deviation::accepting(look.model, node, run)
+        {
+            *verdict.deviations.entry(deviation.name).or_default() += 1;
+            continue;
+        }
+        if is_guarded {
+            *verdict.guarded.entry(format!("contradiction at {op}")).or_default() += 1;
+            continue;
+        }
+        let detail = format!("{}: {}", found.rule.code, found.message);
+        let at = node.map_or("", |node| look.model.str(look.model.node(node).name())).to_owned();
+        verdict.failures.push(Failure { kind: "false contradiction", op, mode, at, detail });
+    }
+}
+
+/// Counts the values that sizes determine, and those of them that are unknown.
+fn unknown(
+    model: &Model,
+    seen: &Observation,
+    open: &HashSet<ValueId>,
+    incomplete: &HashSet<ValueId>,
+    verdict: &mut Verdict,
+) {
+    let mut origins: HashMap<ValueId, String> = HashMap::new();
+    for value in main_values(model) {
+        let Some(node) = model.value(value).producer() else { continue };
+        let name = model.str(model.value(value).name());
+        let Some(determined) = determined(seen, name) else { continue };
+        if determined.sizes {
+            verdict.count("values that sizes determine", 1);
+        }
+        let is_open = open.contains(&value) && determined.sizes;
+        let is_incomplete = incomplete.contains(&value) && determined.elements;
+        if !is_open && !is_incomplete {
+            continue;
+        }
+        let before = operands(model, node).into_iter().find_map(|operand| origins.get(&operand).cloned());
+        let what = if is_open { "" } else { " (elements)" };
+        let rank = if is_open && determined.rank_varies { " (rank)" } else { "" };
+        let op = format!("{}{what}{rank}", model.str(model.node(node).op()));
+        let origin = before.unwrap_or(op);
+        if is_open {
+            verdict.count("values that sizes determine, unknown", 1);
+            if determined.rank_varies {
+                verdict.count("values that sizes determine, unknown, of a rank that varies", 1);
+            }
+            *verdict.unknown.entry(origin.clone()).or_default() += 1;
+        }
+        origins.insert(value, origin);
+    }
+}
+
+struct Determined {
+    sizes: bool,
+    elements: bool,
+    rank_varies: bool,
+}
+
+/// Whether all runs of each binding give the same sizes, and the same elements. At least one binding has several runs.
+fn determined(seen: &Observation, name: &str) -> Option<Determined> {
+    let mut found = Determined { sizes: true, elements: true, rank_varies: false };
+    let mut is_repeated = false;
+    let mut rank = None;
+    for binding in 0..BINDINGS {
+        let runs = seen.runs.iter().filter(|run| run.binding == binding);
+        let values: Vec<&Seen> = runs.filter_map(|run| run.values.as_ref()?.get(name)).collect();
+        is_repeated |= values.len() > 1;
+        let Some(first) = values.first() else { continue };
+        let Seen::Tensor { dims, elements, .. } = first else { return None };
+        found.rank_varies |= rank.is_some_and(|rank| rank != dims.len());
+        rank = Some(dims.len());
+        for value in &values {
+            found.sizes &= value.dims() == Some(dims);
+            found.elements &=
+                matches!(value, Seen::Tensor { elements: other, .. } if other == elements && other.is_some());
+        }
+    }
+    is_repeated.then_some(found)
+}
