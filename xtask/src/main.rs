@@ -3,6 +3,7 @@
 //! Each task is one module with one `run` function that receives the arguments after the task's name.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its terminal")]
 
+mod attack;
 mod bench;
 mod ci;
 mod codegen;
@@ -22,6 +23,7 @@ pub(crate) type TaskResult = Result<(), String>;
 const HELP: &str = "\
 cargo xtask <task>
 
+  attack        independent stress tests: `attack infer` holds inference of random models against onnxruntime
   ci            everything that CI runs: format, clippy, tidy, codegen --check, tests, doc tests, conformance
   codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
   conformance   compare with the reference, whose answers it asks for; --offline compares with committed ones
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let task = args.next().unwrap_or_default();
     let rest: Vec<String> = args.collect();
     let result = match task.as_str() {
+        "attack" => attack::run(&rest),
         "bench" => bench::run(&rest),
         "ci" => ci::run(&rest),
         "codegen" => codegen::run(&rest),

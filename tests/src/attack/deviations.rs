@@ -127,6 +127,12 @@ pub const DEVIATIONS: &[Deviation] = &[
         accepts: NEVER,
     },
     Deviation {
+        name: "Reduce of a scalar along any axis",
+        reason: "Axes are not checked where the operand is a scalar. The specification allows axes from -r to r - 1: none.",
+        explains: |_| false,
+        accepts: |node| node.op().starts_with("Reduce") && node.dims(0).is_some_and(|dims| dims.is_empty()),
+    },
+    Deviation {
         name: "NonZero of a scalar",
         reason: "The result has one row. The specification gives as many rows as the operand has dimensions: none.",
         explains: |mismatch| {
@@ -157,6 +163,14 @@ pub const DEVIATIONS: &[Deviation] = &[
             at(mismatch).is_some_and(|node| node.op() == "MatMul" && (node.is_empty(0) || node.is_empty(1)))
         },
         accepts: |node| node.op() == "MatMul" && (node.is_empty(0) || node.is_empty(1)),
+    },
+    Deviation {
+        name: "SplitToSequence with sizes and keepdims = 0",
+        reason: "The split axis of parts of size 1 is removed. The specification ignores `keepdims` where `split` is given.",
+        explains: |mismatch| {
+            at(mismatch).is_some_and(|node| node.op() == "SplitToSequence" && node.dims(1).is_some())
+        },
+        accepts: NEVER,
     },
     Deviation {
         name: "Tile or Expand of nothing",

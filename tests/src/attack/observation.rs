@@ -11,6 +11,10 @@ pub struct Observation {
     pub removed: BTreeMap<String, String>,
     /// Why nothing ran.
     pub load: Option<String>,
+    /// Whether the runtime ended.
+    pub is_crash: bool,
+    /// The answer as it came.
+    pub source: Json,
     /// The runs, for each binding with several sets of data.
     pub runs: Vec<Run>,
 }
@@ -91,6 +95,8 @@ impl Observation {
         let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
         Self {
             removed: removed.map(|(name, reason)| (name.clone(), text(reason))).collect(),
+            source: json.clone(),
+            is_crash: json.get("crash").is_some(),
             load: json.get("load").and_then(Json::as_str).map(str::to_owned),
             runs: runs.filter_map(run).collect(),
         }

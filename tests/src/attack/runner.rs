@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use onnx_codec::{EncodeOptions, encode};
@@ -21,6 +22,8 @@ use crate::conformance::reference::{Answer, Reference};
 
 /// Sets of data for each binding.
 const DATA: usize = 3;
+/// So many candidates are run to make one model small.
+const MOST: usize = 300;
 /// The most elements of an input.
 const LARGEST: i64 = 100_000;
 
@@ -35,6 +38,8 @@ pub struct Options {
     pub shrunk: usize,
     /// Where reports are written.
     pub folder: PathBuf,
+    /// Where the models without failures are recorded with what was observed, one line of JSON for each.
+    pub record: Option<PathBuf>,
     /// Every so many models a line is printed; never if 0.
     pub progress: u64,
 }
@@ -117,12 +122,7 @@ impl Runner {
         let seen = match self.observe(&model, &case.sizes, &case.inputs, true) {
             Ok(seen) => seen,
             Err(error) => {
-                let name = if error.starts_with("the process ended") {
-                    "models that crash the runtime"
-                } else {
-                    "models that cannot be asked"
-                };
-                count(summary, name);
+                count(summary, &format!("models that cannot be asked: {error}"));
                 return Ok(());
             }
         };
@@ -132,7 +132,10 @@ impl Runner {
             entry.0 += 1;
         }
         if let Some(reason) = &seen.load {
-            count(summary, "models that do not run");
+            count(
+                summary,
+                if seen.is_crash { "models that crash the runtime" } else { "models that do not run" },
+            );
             let entry = summary
                 .refused
                 .entry("(model)".to_owned())
@@ -142,6 +145,9 @@ impl Runner {
         }
         prune(&mut model, |name| seen.removed.contains_key(name));
         let verdict = judge(&model, &case.sizes, &seen);
+        if verdict.failures.is_empty() {
+            self.record(case, &model, &seen)?;
+        }
         self.take(case, &model, verdict, summary)
     }
 
@@ -179,6 +185,18 @@ impl Runner {
         Ok(())
     }
 
+    /// Records a model for [`replay`].
+    fn record(&self, case: &Case, model: &Model, seen: &Observation) -> Result<(), String> {
+        let Some(path) = &self.options.record else { return Ok(()) };
+        let text = print_model(model, &PrintOptions::default()).map_err(|error| error.to_string())?.text;
+        let mut answer = seen.source.clone();
+        answer["removed"] = json!({});
+        let line = json!({ "seed": case.seed, "sizes": case.sizes, "model": text, "answer": answer });
+        let file = fs::OpenOptions::new().create(true).append(true).open(path);
+        let mut file = file.map_err(|error| format!("`{}`: {error}", path.display()))?;
+        writeln!(file, "{line}").map_err(|error| error.to_string())
+    }
+
     /// Makes a model as small as it fails.
     fn reduce(&self, case: &Case, model: &Model, class: &str, found: &mut Found) {
         let fails = |model: &Model| -> Option<Failure> {
@@ -186,7 +204,11 @@ impl Runner {
             let verdict = judge(model, &case.sizes, &seen);
             verdict.failures.into_iter().find(|failure| failure.class() == class)
         };
-        let small = shrink(model, |model| fails(model).is_some());
+        let mut left = MOST;
+        let small = shrink(model, |model| {
+            left = left.saturating_sub(1);
+            left > 0 && fails(model).is_some()
+        });
         let Some(failure) = fails(&small) else { return };
         found.reference = self.by_reference(&small, case, &failure);
         found.failure = failure;
@@ -270,6 +292,22 @@ impl Runner {
             serde_json::to_string_pretty(&summary.json(&self.options)).map_err(|error| error.to_string())?;
         fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))
     }
+}
+
+/// Compares inference with a recorded line.
+///
+/// # Errors
+///
+/// When the line is none.
+pub fn replay(line: &str) -> Result<Verdict, String> {
+    let line: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let model = parsed(line["model"].as_str().unwrap_or_default())?;
+    let mut sizes = Sizes::new();
+    for entry in line["sizes"].as_array().into_iter().flatten() {
+        let name = entry[0].as_str().ok_or("a variable has no name")?;
+        sizes.push((name.to_owned(), std::array::from_fn(|binding| entry[1][binding].as_i64().unwrap_or(0))));
+    }
+    Ok(judge(&model, &sizes, &Observation::parse(&line["answer"])))
 }
 
 fn add<K: Ord>(all: &mut BTreeMap<K, u64>, more: BTreeMap<K, u64>) {

@@ -14,6 +14,7 @@ cargo xtask attack infer [--count N] [--seed S] [--shrink N] [--folder PATH]
   --seed S       the seed of the first model; the others follow
   --shrink N     reduce so many failures of each class to small models; 2 by default
   --folder PATH  where reports and reproducers are written; target/attack by default
+  --record FILE  append the models without failures to a file, with what was observed, for the replay in CI
   --print        print the model of the seed, and run nothing
 ";
 
@@ -37,8 +38,14 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
     if kind != "infer" {
         return Err(format!("there is no attack `{kind}`\n\n{HELP}"));
     }
-    let mut options =
-        Options { count: 1000, seed: 0, shrunk: 2, folder: PathBuf::from("target/attack"), progress: 500 };
+    let mut options = Options {
+        count: 1000,
+        seed: 0,
+        shrunk: 2,
+        folder: PathBuf::from("target/attack"),
+        progress: 500,
+        record: None,
+    };
     let mut is_printed = false;
     let mut rest = rest.iter();
     while let Some(name) = rest.next() {
@@ -52,6 +59,7 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
             "--count" => options.count = number()?,
             "--seed" => options.seed = number()?,
             "--shrink" => options.shrunk = usize::try_from(number()?).unwrap_or(usize::MAX),
+            "--record" => options.record = Some(PathBuf::from(value)),
             "--folder" => options.folder = PathBuf::from(value),
             _ => return Err(format!("there is no argument `{name}`\n\n{HELP}")),
         }

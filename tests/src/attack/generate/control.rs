@@ -348,7 +348,7 @@ impl World {
         self.begin();
         let out = self.steps(&element, &[]);
         let body = self.end();
-        let body = format!("body = b (float[] {item}) => ({out}) {{ {body} }}");
+        let body = format!("body = b (float[] {item}) => (float[] {out}) {{ {body} }}");
         let mapped = self.op("SequenceMap", &[&sequence], &body);
         self.read(&mapped, 2)
     }

@@ -109,8 +109,16 @@ fn inputs(world: &mut World) {
     }
     let tensors = 2 + world.rng.below(3);
     for index in 0..tensors {
-        let rank = world.rng.of(&[1, 2, 2, 3, 3, 3, 4, 4, 4, 5]);
-        let dims = (0..rank).map(|axis| dim(world, axis)).collect();
+        let dims = loop {
+            let rank = world.rng.of(&[1, 2, 2, 3, 3, 3, 4, 4, 4, 5]);
+            let dims: Vec<String> = (0..rank).map(|axis| dim(world, axis)).collect();
+            let sizes = (0..BINDINGS).map(|binding| dims_of(&dims, &world.sizes, binding));
+            let is_small =
+                |dims: Option<Vec<i64>>| dims.is_some_and(|dims| dims.iter().product::<i64>() <= 1500);
+            if sizes.into_iter().all(is_small) {
+                break dims;
+            }
+        };
         let elem = if index > 0 && world.rng.percent(20) { "int64" } else { "float" };
         let range = if elem == "float" { (-1, 2) } else { (0, 2) };
         world.inputs.push(Input { name: format!("x{index}"), elem, range, default: None, dims });
@@ -152,16 +160,13 @@ fn dim(world: &mut World, axis: usize) -> String {
     }
 }
 
-/// The sizes of an input with a binding.
-#[must_use]
-pub fn dims_of(input: &Input, sizes: &world::Sizes, binding: usize) -> Option<Vec<i64>> {
+/// Sizes of an input with a binding.
+fn dims_of(dims: &[String], sizes: &world::Sizes, binding: usize) -> Option<Vec<i64>> {
     let number = |text: &str| -> Option<i64> {
         let text = text.trim();
-        if let Ok(number) = text.parse() {
-            return Some(number);
-        }
-        sizes.iter().find(|(name, _)| name == text).map(|(_, sizes)| sizes[binding.min(BINDINGS - 1)])
+        let bound = || sizes.iter().find(|(name, _)| name == text).map(|(_, sizes)| sizes[binding]);
+        text.parse().ok().or_else(bound)
     };
     let term = |text: &str| text.split('*').map(number).product::<Option<i64>>();
-    input.dims.iter().map(|dim| dim.split('+').map(term).sum::<Option<i64>>()).collect()
+    dims.iter().map(|dim| dim.split('+').map(term).sum::<Option<i64>>()).collect()
 }

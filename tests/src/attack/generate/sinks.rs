@@ -49,7 +49,7 @@ impl World {
         let mut parts: Vec<String> = Vec::new();
         let mut free = self.rng.percent(70);
         let is_merged = rank > 1 && self.rng.percent(40);
-        for axis in 0..rank - usize::from(is_merged) {
+        for (axis, &size) in dims.iter().enumerate().take(rank - usize::from(is_merged)) {
             let index = i64::try_from(axis).ok()?;
             let part = match self.rng.below(6) {
                 0 if free => {
@@ -57,7 +57,7 @@ impl World {
                     self.ints(&[-1])
                 }
                 1 => self.ints(&[0]),
-                2 => self.ints(&[dims[axis]]),
+                2 => self.ints(&[size]),
                 3 => {
                     let one = self.ints(&[1]);
                     let size = self.element(&shape, index);

@@ -177,7 +177,7 @@ impl World {
 
     fn unary(&mut self, depth: usize) -> Option<String> {
         let a = self.size(depth - 1)?;
-        Some(match self.rng.below(6) {
+        Some(match self.rng.below(5) {
             0 => self.op("Neg", &[&a], ""),
             1 => self.op("Abs", &[&a], ""),
             2 if self.opset >= 12 => {
@@ -190,7 +190,6 @@ impl World {
                 self.op("Cast", &[&cast], "to = 7")
             }
             4 if self.opset >= 13 => self.op("Sign", &[&a], ""),
-            5 if self.opset >= 14 => self.op("Relu", &[&a], ""),
             _ => self.op("Identity", &[&a], ""),
         })
     }

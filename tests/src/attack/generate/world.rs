@@ -120,6 +120,8 @@ pub struct World {
     /// The nodes of the graph that is being written, and of those around it.
     pub(super) lines: Vec<Vec<String>>,
     pub(super) count: usize,
+    /// The text that the values were inferred from, and the bindings it contradicts.
+    pub(super) seen: (String, [bool; BINDINGS]),
 }
 
 impl World {
@@ -138,6 +140,7 @@ impl World {
             closed: Vec::new(),
             lines: vec![Vec::new()],
             count: 0,
+            seen: Default::default(),
         }
     }
 
@@ -260,8 +263,8 @@ impl World {
 
     /// The names of the last values: a model needs an output.
     fn outputs(&self, lines: &[String]) -> String {
-        let made = lines.iter().filter_map(|line| line.split_once("] ")?.1.split_once(" = "));
-        made.last().map(|(names, _)| names.to_owned()).unwrap_or_default()
+        let mut made = lines.iter().filter_map(|line| line.split_once("] ")?.1.split_once(" = "));
+        made.next_back().map(|(names, _)| names.to_owned()).unwrap_or_default()
     }
 
     /// The number of nodes of the main graph.
@@ -286,6 +289,10 @@ impl World {
     ///
     /// When the text has errors.
     pub fn refresh(&mut self) -> Result<[bool; BINDINGS], String> {
+        let text = self.text();
+        if self.seen.0 == text {
+            return Ok(self.seen.1);
+        }
         let mut model = self.model()?;
         let registry = contrib::registry();
         let mut values: Vec<Value> = Vec::new();
@@ -306,6 +313,7 @@ impl World {
             }
         }
         self.values = values;
+        self.seen = (text, contradicts);
         Ok(contradicts)
     }
 }
