@@ -8,12 +8,12 @@
 )]
 
 use onnx_check::{CheckOptions, RULES, check, check_operator_set};
-use onnx_codec::{DecodeOptions, decode, decode_operator_set, formats, operator_set};
+use onnx_codec::{DecodeOptions, decode, decode_operator_set, operator_set};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, OpsetRegistry, domains, known_name, opset_versions};
 
 fn document(text: &str) -> OperatorSetDocument {
-    let bytes = formats::operator_set_from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let bytes = onnx_formats::operator_set_from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     decode_operator_set(bytes, &DecodeOptions::default()).expect("it was just encoded").document
 }
 
@@ -122,7 +122,7 @@ fn a_custom_domain_is_checked_from_its_document() {
             r#"ir_version: 10 opset_import {{ domain: "com.acme" version: 2 }}
                graph {{ name: "g" node {{ domain: "com.acme" {node} }} }}"#
         );
-        let bytes = formats::from_text(&text).unwrap();
+        let bytes = onnx_formats::from_text(&text).unwrap();
         let model = decode(bytes, &DecodeOptions::default()).unwrap().model;
         let sink = check(&model, &options);
         sink.diagnostics().iter().map(|found| found.rule.id().to_string()).collect()

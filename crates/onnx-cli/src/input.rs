@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use onnx_codec::file::{self, MAX_STREAM_BYTES, read};
-use onnx_codec::{DecodeOptions, Decoded, FileSource, InputFiles, ModelStamp, ReadMode, formats};
+use onnx_codec::{DecodeOptions, Decoded, FileSource, InputFiles, ModelStamp, ReadMode};
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
+use onnx_formats::MessageType;
 use onnx_ir::Model;
 use onnx_text::ParseOptions;
 use onnx_types::Limits;
@@ -200,7 +201,7 @@ fn decode_as(
         return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
             .help("leave `--as` away, or convert the file to binary first"));
     }
-    let encoded = encoded(bytes, format)?;
+    let encoded = encoded(bytes, format, &options.limits)?;
     let is_alone = options.two_threads_from == usize::MAX;
     let two_threads_from = if is_alone { usize::MAX } else { DecodeOptions::LARGE };
     let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text(), two_threads_from };
@@ -218,23 +219,19 @@ fn decode_as(
 }
 
 /// The `ModelProto` that a file holds or describes.
-fn encoded(bytes: &Bytes, format: Format) -> Result<Bytes, Failure> {
-    let from_text = match format {
+fn encoded(bytes: &Bytes, format: Format, limits: &Limits) -> Result<Bytes, Failure> {
+    let read = match format {
         Format::Onnx | Format::Onnxtxt => return Ok(bytes.clone()),
-        Format::Textproto => formats::from_text,
-        Format::Json => formats::from_json,
+        Format::Textproto => onnx_formats::read_text,
+        Format::Json => onnx_formats::read_json,
     };
     let name = format.name();
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let failure = Failure::new(format_args!("this is not {name}, but binary: {error}"));
-        failure.help(format::FOR_ANY)
-    })?;
-    from_text(text).map_err(|error| {
+    read(MessageType::MODEL, bytes, limits).map_err(|error| {
         if let Some(failure) = format::not_text(bytes, format::FOR_ANY) {
             return failure;
         }
         let failure = Failure::new(format_args!("this is not {name} of a model: {error}"));
-        if format == Format::Textproto && text.trim_start().starts_with('<') {
+        if format == Format::Textproto && bytes.trim_ascii_start().starts_with(b"<") {
             return failure.help("if it is ONNX text (`<ir_version: 10>`), add `--from onnxtxt`");
         }
         failure

@@ -92,6 +92,16 @@ impl Out {
         self.heed(result)
     }
 
+    /// Writes what a function produces to standard output.
+    pub(crate) fn stream(
+        &mut self,
+        contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut stream = io::stdout().lock();
+        let result = contents(&mut stream).and_then(|()| stream.flush());
+        self.heed(result)
+    }
+
     /// Whether writing to standard output is useless by now.
     pub(crate) const fn is_closed(&self) -> bool {
         self.closed

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use onnx_codec::file::{self, create_folders, open_stream};
-use onnx_codec::formats::{self, Loss, Rendered};
 use onnx_codec::{
     DataFile, EncodeOptions, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline, save_as,
 };
+use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::Limits;
@@ -63,12 +63,15 @@ pub(crate) fn write(
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;
     }
-    if let Some(Contents::Text(_, losses)) = &first {
-        progress.aside(|| report_losses(losses, to.format, out));
-    }
+    let mut losses = Losses::default();
     if is_stream(to.path) {
         drop(progress);
-        return first.iter().try_for_each(|contents| stream(to.path, contents.pieces(), out));
+        if let Some(contents) = first {
+            let write = |stream: &mut dyn Write| contents.write(stream).map(|found| losses = found);
+            stream_with(to.path, write, out)?;
+        }
+        report_losses(&losses, to.format, out);
+        return Ok(());
     }
     let mut failure = None;
     let saved = save_as(to.path, model, files, &to.options, &mut |model, file| {
@@ -82,13 +85,15 @@ pub(crate) fn write(
                 failure = Some(error);
                 Err(io::ErrorKind::Other.into())
             },
-            |contents| contents.write(file),
+            |contents| contents.write(file).map(|found| losses = found),
         )
     });
-    match failure {
-        Some(failure) => Err(failure),
-        None => Ok(saved?),
+    if let Some(failure) = failure {
+        return Err(failure);
     }
+    saved?;
+    progress.aside(|| report_losses(&losses, to.format, out));
+    Ok(())
 }
 
 /// Writes to standard output or another stream.
@@ -97,11 +102,19 @@ pub(crate) fn stream<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    stream_with(path, |stream| pieces.into_iter().try_for_each(|piece| stream.write_all(piece)), out)
+}
+
+/// Writes what a function produces to standard output or another stream.
+fn stream_with(
+    path: &Path,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    out: &mut Out,
+) -> Result<(), Failure> {
     if is_stdin(path) {
-        return out.bytes(pieces);
+        return out.stream(contents);
     }
-    let mut stream = open_stream(path)?;
-    match pieces.into_iter().try_for_each(|piece| stream.write_all(piece)) {
+    match contents(&mut open_stream(path)?) {
         // As for standard output: a reader that closes it does not want the rest.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| {
@@ -113,29 +126,30 @@ pub(crate) fn stream<'a>(
 /// A model in some format.
 enum Contents {
     Binary(Segments),
-    Text(String, Vec<Loss>),
+    Text(String),
+    /// Encoded, to be written as JSON or in the text format of protobuf.
+    Form(Segments, Format, Limits),
 }
 
 impl Contents {
-    fn pieces(&self) -> Vec<&[u8]> {
+    /// Writes the model, and returns what the format leaves out.
+    fn write(&self, out: &mut dyn Write) -> io::Result<Losses> {
         match self {
-            Self::Binary(encoded) => encoded.iter().map(|piece| &piece[..]).collect(),
-            Self::Text(text, _) => vec![text.as_bytes()],
+            Self::Binary(encoded) => encoded.iter().try_for_each(|piece| out.write_all(piece))?,
+            Self::Text(text) => out.write_all(text.as_bytes())?,
+            Self::Form(encoded, format, limits) => return Ok(write_form(encoded, *format, limits, out)?),
         }
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.pieces().into_iter().try_for_each(|piece| out.write_all(piece))
+        Ok(Losses::default())
     }
 }
 
 fn contents(model: &Model, to: &Destination<'_>) -> Result<Contents, Failure> {
     Ok(match to.format {
         Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.limits))?),
-        Format::Onnxtxt => Contents::Text(print_model(model, &PrintOptions::full())?.text, Vec::new()),
+        Format::Onnxtxt => Contents::Text(print_model(model, &PrintOptions::full())?.text),
         Format::Textproto | Format::Json => {
-            let rendered = rendered(model, to.format, &to.limits)?;
-            Contents::Text(rendered.text, rendered.losses)
+            let encoded = encode(model, &EncodeOptions::within(&to.limits))?;
+            Contents::Form(encoded, to.format, to.limits)
         }
     })
 }
@@ -161,22 +175,29 @@ fn check_size(
     ))
 }
 
-/// A model as JSON, or else as the text format of protobuf.
-pub(crate) fn rendered(model: &Model, format: Format, limits: &Limits) -> Result<Rendered, Failure> {
-    let to_text = if format == Format::Json { formats::to_json } else { formats::to_text };
-    let encoded = encode(model, &EncodeOptions::within(limits))?;
-    to_text(encoded.into_bytes()).map_err(Failure::new)
+/// Writes an encoded model as JSON, or else in the text format of protobuf; returns what that leaves out.
+pub(crate) fn write_form(
+    encoded: &Segments,
+    format: Format,
+    limits: &Limits,
+    out: &mut dyn Write,
+) -> Result<Losses, FormatError> {
+    let pieces = encoded.iter().map(|piece| &piece[..]);
+    match format {
+        Format::Json => write_json(MessageType::MODEL, pieces, limits, out),
+        _ => write_text(MessageType::MODEL, pieces, limits, out),
+    }
 }
 
 /// Lists on standard error what the text leaves out.
-fn report_losses(losses: &[Loss], format: Format, out: &Out) {
+fn report_losses(losses: &Losses, format: Format, out: &Out) {
     /// More of the same tells nothing new.
-    const MOST: usize = 5;
-    for loss in losses.iter().take(MOST) {
+    const MOST: u64 = 5;
+    for loss in losses.iter().take(MOST as usize) {
         out.warning(&format!("{} leaves out {loss}", format.name()), None);
     }
-    if let Some(more) = losses.len().checked_sub(MOST).filter(|&more| more > 0) {
-        out.warning(&format!("{} left out", size::plural(more as u64, "more thing")), None);
+    if let Some(more) = losses.count().checked_sub(MOST).filter(|&more| more > 0) {
+        out.warning(&format!("{} left out", size::plural(more, "more thing")), None);
     }
 }
 

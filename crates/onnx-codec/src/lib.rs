@@ -8,7 +8,7 @@ mod encode;
 mod error;
 pub mod externalize;
 pub mod file;
-pub mod formats;
+pub mod message;
 mod mmap;
 pub mod operator_set;
 pub mod rules;

@@ -9,8 +9,9 @@
 
 use std::sync::Arc;
 
-use onnx_codec::operator_set::{self, declared, document, signatures_from_json, signatures_to_json};
-use onnx_codec::{DecodeOptions, EncodeOptions, decode_operator_set, encode_operator_set, formats};
+use onnx_codec::operator_set::{self, declared, document};
+use onnx_codec::{DecodeOptions, EncodeOptions, decode_operator_set, encode_operator_set};
+use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{
     AttrKind, DeclaredDefault, DeclaredSchema, OperatorSet, OpsetRegistry, all, declare, domains, known_name,
@@ -108,7 +109,7 @@ const ACME: &str = r#"
 
 #[test]
 fn bodies_tell_what_they_can() {
-    let document = read(formats::operator_set_from_text(ACME).unwrap());
+    let document = read(onnx_formats::operator_set_from_text(ACME).unwrap());
     let set = declared(&document, None).unwrap();
     let [twice, opaque] = set.operators() else { panic!("there are two operators") };
     assert_eq!((twice.min_inputs(), twice.max_inputs(), twice.max_outputs()), (0, Some(1), Some(1)));
@@ -122,11 +123,11 @@ fn bodies_tell_what_they_can() {
 
 #[test]
 fn documents_are_text_too() {
-    let bytes = formats::operator_set_from_text(ACME).unwrap();
+    let bytes = onnx_formats::operator_set_from_text(ACME).unwrap();
     assert_eq!(bytes_of(&read(bytes.clone())), bytes);
-    let text = formats::operator_set_to_text(bytes.clone()).unwrap();
+    let text = onnx_formats::operator_set_to_text(bytes.clone()).unwrap();
     assert!(text.losses.is_empty());
-    assert_eq!(formats::operator_set_from_text(&text.text).unwrap(), bytes);
+    assert_eq!(onnx_formats::operator_set_from_text(&text.text).unwrap(), bytes);
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn odd_fields_come_back() {
 
 #[test]
 fn companions_are_of_one_set() {
-    let document = read(formats::operator_set_from_text(ACME).unwrap());
+    let document = read(onnx_formats::operator_set_from_text(ACME).unwrap());
     let other = OperatorSet::new("com.acme", 1);
     let error = declared(&document, Some(&other)).unwrap_err().to_string();
     assert_eq!(
@@ -202,7 +203,7 @@ fn functions_of_a_model_make_a_document() {
           node { op_type: "Relu" input: "x" output: "y" } }
         functions { name: "g" domain: "other" }
     "#;
-    let bytes = formats::from_text(text).unwrap();
+    let bytes = onnx_formats::from_text(text).unwrap();
     let model = onnx_codec::decode(bytes, &DecodeOptions::default()).unwrap().model;
     let document = operator_set::document_of_functions(&model, "d", 3).unwrap();
     let set = declared(&document, None).unwrap();
@@ -213,7 +214,7 @@ fn functions_of_a_model_make_a_document() {
 
 #[test]
 fn damaged_documents_do_no_harm() {
-    let whole = formats::operator_set_from_text(ACME).unwrap();
+    let whole = onnx_formats::operator_set_from_text(ACME).unwrap();
     let (mut read, mut refused) = (0, 0);
     for at in 0..whole.len() {
         for bit in [0, 3, 5, 7] {

@@ -1,4 +1,4 @@
-//! Generates the prost messages of `onnx-proto` from `proto/*.proto`.
+//! Generates the prost messages of `onnx-proto` from `proto/*.proto`, and has the table of `onnx-formats` generated.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -18,8 +18,9 @@ const HEADER: &str = "\
 pub(super) fn generate(mode: Mode) -> TaskResult {
     let mut compiler = compile(true)?;
     let module = prost_build::Module::from_protobuf_package_name("onnx");
-    let files = compiler.file_descriptor_set().file;
-    let requests = files.into_iter().map(|file| (module.clone(), file)).collect();
+    let files = compiler.file_descriptor_set();
+    super::formats::generate(mode, &files)?;
+    let requests = files.file.into_iter().map(|file| (module.clone(), file)).collect();
     let mut modules =
         prost_build::Config::new().bytes(["."]).generate(requests).map_err(|error| error.to_string())?;
     let code = modules.remove(&module).ok_or("the package `onnx` has no messages")?;
@@ -38,7 +39,7 @@ fn compile(comments: bool) -> Result<protox::Compiler, String> {
     Ok(compiler)
 }
 
-fn rustfmt(code: &str) -> Result<String, String> {
+pub(super) fn rustfmt(code: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("`rustfmt` failed: {error}");
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024"])

@@ -22,7 +22,7 @@ const BINARY: &str = "crates/onnx-cli/";
 const OPENS_FILES: &str = "crates/onnx-codec/";
 
 /// The crates that may name prost types.
-const KNOWS_PROST: &[&str] = &["crates/onnx-proto/", "crates/onnx-codec/"];
+const KNOWS_PROST: &[&str] = &["crates/onnx-proto/", "crates/onnx-formats/", "crates/onnx-codec/"];
 
 const MAX_LINES: usize = 600;
 
@@ -202,7 +202,8 @@ fn no_prost(path: &str, code: &Code<'_>, violations: &mut Vec<Violation>) {
     }
     for word in ["prost", "prost_types", "prost_reflect", "onnx_proto"] {
         for line in code.find(&[word]) {
-            let problem = format!("`{word}`: protobuf messages stay in onnx-proto and onnx-codec");
+            let problem =
+                format!("`{word}`: protobuf messages stay in onnx-proto, onnx-formats and onnx-codec");
             violations.push(Violation::new(format!("{path}:{line}"), problem));
         }
     }

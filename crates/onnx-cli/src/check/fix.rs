@@ -1,11 +1,12 @@
 //! `onnx check --fix`: repairs a model in place, and shows the changes as a difference of text.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use onnx_check::fix;
-use onnx_codec::{EncodeOptions, WriteOptions, save, save_as};
+use onnx_codec::{EncodeOptions, WriteOptions, encode, save, save_as};
 use onnx_diag::Clean;
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
@@ -17,7 +18,7 @@ use crate::format::Format;
 use crate::input::{Loaded, is_stream, load_as};
 use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
 use crate::part::Part;
-use crate::store::rendered;
+use crate::store::write_form;
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 2;
@@ -74,11 +75,13 @@ fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
     if format == Format::Onnx {
         return Ok(save(path, model, &[], &EncodeOptions::within(limits), &options)?);
     }
-    let rendered = rendered(model, format, limits)?;
-    if let Some(loss) = rendered.losses.first() {
-        return Err(Failure::new(format_args!("{} would leave out {loss}", format.name())));
-    }
-    Ok(save_as(path, model, &[], &options, &mut |_, file| file.write_all(rendered.text.as_bytes()))?)
+    let encoded = encode(model, &EncodeOptions::within(limits))?;
+    Ok(save_as(path, model, &[], &options, &mut |_, file| match write_form(&encoded, format, limits, file)?
+        .first()
+    {
+        Some(loss) => Err(io::Error::other(format!("{} would leave out {loss}", format.name()))),
+        None => Ok(()),
+    })?)
 }
 
 /// Writes the lines that differ, with some around them.

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use onnx_codec::file::{Kind, read, write_file};
-use onnx_codec::operator_set::{declared, signatures_from_json, signatures_to_json};
+use onnx_codec::operator_set::declared;
 use onnx_codec::{
-    DecodeOptions, EncodeOptions, ReadMode, WriteOptions, decode_operator_set, encode_operator_set, formats,
+    DecodeOptions, EncodeOptions, ReadMode, WriteOptions, decode_operator_set, encode_operator_set,
 };
 use onnx_diag::Sink;
+use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{OperatorSet, OpsetRegistry};
 
@@ -67,7 +68,7 @@ fn encoded(path: &Path, bytes: Bytes) -> Result<Bytes, Failure> {
         return Ok(bytes);
     }
     let text = std::str::from_utf8(&bytes).map_err(Failure::new)?;
-    formats::operator_set_from_text(text).map_err(Failure::new)
+    onnx_formats::operator_set_from_text(text).map_err(Failure::new)
 }
 
 /// The file with the signatures of a document: `acme.signatures.json` beside `acme.onnxops`.
@@ -84,7 +85,7 @@ pub(crate) fn save(
 ) -> Result<Vec<PathBuf>, Failure> {
     let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
     let bytes = if is_text(path) {
-        formats::operator_set_to_text(bytes).map_err(Failure::new)?.text.into()
+        onnx_formats::operator_set_to_text(bytes).map_err(Failure::new)?.text.into()
     } else {
         bytes
     };

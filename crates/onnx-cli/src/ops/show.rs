@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onnx_codec::operator_set::signatures_to_json;
+use onnx_formats::signatures_to_json;
 use onnx_schema::{
     Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, OpsetRegistry, changes,
     domain_symbol, op_symbol, schema_since,

@@ -1,6 +1,6 @@
 //! Models for the tests, written as protobuf text.
 
-use onnx_codec::formats::from_text;
+use onnx_formats::from_text;
 
 fn encode(text: &str) -> Vec<u8> {
     from_text(text).unwrap().to_vec()

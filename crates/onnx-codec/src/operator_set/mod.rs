@@ -1,7 +1,7 @@
 //! Operator set documents in use: from a document to the operators it declares, and back.
 //!
 //! The message has no place for signatures. They come from a companion, the same operator set as JSON
-//! ([`signatures_to_json`]), and where that says nothing, from the function bodies of the document: a body tells how many
+//! (`onnx_formats::signatures_to_json`), and where that says nothing, from the function bodies of the document: a body tells how many
 //! inputs and outputs a call can have and which attributes, but not which of them a call needs, nor their types. Of an
 //! operator with neither, only its existence and versions are known. `docs/operator-sets.md` describes both files.
 //!
@@ -13,17 +13,16 @@
 //! let set = OperatorSet::standard("ai.onnx.ml", 3).expect("ONNX has this set");
 //! let document = operator_set::document(&set)?;
 //! let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
-//! let json = operator_set::signatures_to_json(&set)?;
+//! let json = onnx_formats::signatures_to_json(&set)?;
 //!
 //! // And back.
 //! let document = decode_operator_set(bytes, &DecodeOptions::default())?.document;
-//! let signatures = operator_set::signatures_from_json(&json)?;
+//! let signatures = onnx_formats::signatures_from_json(&json)?;
 //! assert_eq!(operator_set::declared(&document, Some(&signatures))?, set);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod body;
-mod signatures;
 
 use std::collections::HashMap;
 
@@ -39,8 +38,6 @@ use onnx_schema::{
 use crate::decode::{DecodeOptions, decode_operator_set};
 use crate::encode::{EncodeOptions, functions};
 use crate::error::{DecodeError, EncodeError};
-
-pub use signatures::{SignatureError, signatures_from_json, signatures_to_json};
 
 /// Why a document declares no operator set.
 #[derive(Debug, thiserror::Error)]
@@ -170,7 +167,7 @@ fn anything(name: &str) -> DeclaredFormal {
 }
 
 /// An operator set as a document: every operator with its version and status, and the function bodies that are in force.
-/// The signatures go to a companion: [`signatures_to_json`].
+/// The signatures go to a companion: `onnx_formats::signatures_to_json`.
 ///
 /// # Errors
 ///

@@ -146,6 +146,18 @@ impl Writer {
         }
     }
 
+    /// Writes bytes as they are by copying, such as a part of the content of a field that was [begun](Self::begin).
+    #[inline]
+    pub fn raw_slice(&mut self, bytes: &[u8]) {
+        self.buf.extend_from_slice(bytes);
+    }
+
+    /// Writes a varint without a tag, such as an element of a packed field that was [begun](Self::begin).
+    #[inline]
+    pub fn raw_varint(&mut self, value: u64) {
+        self.varint(value);
+    }
+
     /// Writes a packed field of `int64`.
     pub fn packed_int64(&mut self, number: u32, values: impl IntoIterator<Item = i64>) {
         self.packed_uint64(number, values.into_iter().map(i64::cast_unsigned));
@@ -257,6 +269,45 @@ impl Writer {
         }
         segments.push(buf.slice(done..own));
         segments
+    }
+
+    /// The finished message in one piece. Unlike [`Segments::into_bytes`], this takes no second copy of a message that was
+    /// written without shared payloads: lengths are put in by moving what follows them.
+    #[must_use]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::indexing_slicing,
+            clippy::arithmetic_side_effects,
+            reason = "inserts lie in the buffer, and there is room for all of them behind it"
+        )
+    )]
+    pub fn finish_contiguous(self) -> Bytes {
+        if self.inserts.iter().any(|insert| matches!(insert.what, Inserted::Payload(_))) {
+            return self.finish().into_bytes();
+        }
+        let Self { mut buf, mut inserts, inserted } = self;
+        inserts.sort_by_key(|insert| insert.at);
+        let mut from = buf.len();
+        let mut to = from + inserted as usize;
+        buf.reserve_exact(inserted as usize);
+        buf.resize(to, 0);
+        // From the end, so that nothing is overwritten before it is moved.
+        for insert in inserts.iter().rev() {
+            let Inserted::Length(length) = insert.what else { continue };
+            buf.copy_within(insert.at..from, to - (from - insert.at));
+            to -= from - insert.at;
+            from = insert.at;
+            let bytes = varint_len(length) as usize - 1;
+            to -= bytes;
+            let mut rest = length >> 7;
+            for byte in &mut buf[to..to + bytes] {
+                *byte = rest as u8 | 0x80;
+                rest >>= 7;
+            }
+            buf[to + bytes - 1] &= 0x7f;
+        }
+        buf.into()
     }
 
     #[cold]

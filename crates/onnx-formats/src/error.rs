@@ -1,0 +1,86 @@
+//! Why a form cannot be read or written.
+
+use std::{fmt, io};
+
+use onnx_proto::wire::WireError;
+
+/// A position in a text: line and column from 1, the column in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPosition {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl TextPosition {
+    /// The position of a byte of a text.
+    pub(crate) fn of(text: &[u8], byte: usize) -> Self {
+        let before = text.get(..byte).unwrap_or(text);
+        let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline.saturating_add(1));
+        let line = memchr::memchr_iter(b'\n', before).count().saturating_add(1);
+        let of_line = before.get(start..).unwrap_or_default();
+        // Every character has one byte that does not continue another.
+        let column = of_line.iter().filter(|&&byte| byte & 0xc0 != 0x80).count().saturating_add(1);
+        Self { line, column }
+    }
+}
+
+impl fmt::Display for TextPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Why a form cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The text is not of the form.
+    #[error("{position}: {message}")]
+    Syntax {
+        /// Where.
+        position: TextPosition,
+        /// What is wrong.
+        message: String,
+    },
+    /// The bytes are not an encoded message.
+    #[error("the bytes are not a model: {0}")]
+    Bytes(#[from] WireError),
+    /// JSON cannot contain a field, because it is a `string` that is not UTF-8.
+    #[error("`{path}` is not UTF-8, which JSON cannot express: use the text format")]
+    NotUtf8 {
+        /// The field, such as `graph.node[3].name`.
+        path: String,
+    },
+    /// The text cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl From<FormatError> for io::Error {
+    fn from(error: FormatError) -> Self {
+        match error {
+            FormatError::Io(error) => error,
+            other => Self::other(other),
+        }
+    }
+}
+
+/// What is wrong with a text, and at which byte.
+#[derive(Debug)]
+pub(crate) struct SyntaxError {
+    pub(crate) at: usize,
+    pub(crate) message: String,
+}
+
+impl SyntaxError {
+    #[cold]
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
+        Self { at, message: message.into() }
+    }
+
+    pub(crate) fn located(self, text: &[u8]) -> FormatError {
+        FormatError::Syntax { position: TextPosition::of(text, self.at), message: self.message }
+    }
+}

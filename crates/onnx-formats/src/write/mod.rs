@@ -1,0 +1,83 @@
+//! From the wire format to text, in one pass and without a tree of messages.
+
+mod json;
+mod output;
+mod text;
+mod walk;
+
+use std::io::Write;
+
+use onnx_types::Limits;
+
+use crate::pieces::Pieces;
+use crate::schema::Field;
+use crate::{FormatError, Losses, MessageType};
+
+use output::Output;
+
+/// A form in which a message is written: what stands around the values, and what values look like.
+trait Form {
+    /// Begins a message: the whole one, or the value of a field.
+    fn begin_message(&mut self, out: &mut Output<'_>, place: Option<(&Field, Entry)>);
+    fn end_message(&mut self, out: &mut Output<'_>, is_empty: bool);
+    /// Begins and ends the values of a repeated field.
+    fn begin_list(&mut self, out: &mut Output<'_>, field: &Field, is_first: bool);
+    fn end_list(&mut self, out: &mut Output<'_>);
+    /// Writes what precedes and follows a value that is not a message.
+    fn begin_value(&mut self, out: &mut Output<'_>, field: &Field, entry: Entry);
+    fn end_value(&mut self, out: &mut Output<'_>);
+
+    fn float(&mut self, out: &mut Output<'_>, value: f32);
+    fn double(&mut self, out: &mut Output<'_>, value: f64);
+    fn int32(&mut self, out: &mut Output<'_>, value: i32);
+    fn int64(&mut self, out: &mut Output<'_>, value: i64);
+    fn uint64(&mut self, out: &mut Output<'_>, value: u64);
+    fn name(&mut self, out: &mut Output<'_>, name: &str);
+    /// Writes a `string`, and returns whether the form can express it.
+    fn string(&mut self, out: &mut Output<'_>, value: &[u8]) -> bool;
+    fn begin_bytes(&mut self, out: &mut Output<'_>);
+    fn bytes(&mut self, out: &mut Output<'_>, chunk: &[u8]);
+    fn end_bytes(&mut self, out: &mut Output<'_>);
+}
+
+/// The position of a value among its siblings.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    /// The only value of its field; the first field of the message or a later one.
+    Single { is_first: bool },
+    /// A value of a repeated field.
+    Element { is_first: bool },
+}
+
+/// Writes an encoded message, given in pieces that follow each other, in the text format of protobuf: one field to a line.
+/// Nothing of it is copied as a whole, so memory does not grow with the model.
+///
+/// Strings that are not UTF-8 are written with escapes that [`from_text`](crate::from_text) reads back; readers of other
+/// libraries may refuse them.
+///
+/// # Errors
+///
+/// When the bytes are not the message, exceed a limit, or `out` fails. What was written until then is of no use.
+pub fn write_text<'a>(
+    message: MessageType,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    limits: &Limits,
+    out: &mut dyn Write,
+) -> Result<Losses, FormatError> {
+    walk::write(message.0, &Pieces::new(pieces), limits, text::Text::default(), out)
+}
+
+/// Writes an encoded message, given in pieces that follow each other, as JSON: indented, with the field names of the schema.
+/// As protobuf prescribes, 64-bit integers are strings and bytes are base64. Memory does not grow with the model.
+///
+/// # Errors
+///
+/// As for [`write_text`], and when a string is not UTF-8.
+pub fn write_json<'a>(
+    message: MessageType,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    limits: &Limits,
+    out: &mut dyn Write,
+) -> Result<Losses, FormatError> {
+    walk::write(message.0, &Pieces::new(pieces), limits, json::Json::default(), out)
+}

@@ -1,0 +1,42 @@
+//! Gathering text before it is written.
+
+use std::io::{self, Write};
+
+/// From how many bytes on they are written.
+const FULL: usize = 1 << 18;
+
+/// What indentation is taken from. Messages nest 100 deep unless a limit was raised; deeper ones are not indented further,
+/// so that indentation does not grow with the square of the depth.
+const SPACES: &[u8; 512] = &[b' '; 512];
+
+pub(super) struct Output<'w> {
+    buffer: Vec<u8>,
+    to: &'w mut dyn Write,
+}
+
+impl<'w> Output<'w> {
+    pub(super) fn new(to: &'w mut dyn Write) -> Self {
+        Self { buffer: Vec::with_capacity(FULL.saturating_mul(2)), to }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    pub(super) fn indent(&mut self, level: usize) {
+        self.put(SPACES.get(..level.saturating_mul(2)).unwrap_or(SPACES));
+    }
+
+    /// Writes what was gathered, once it is worth it.
+    #[inline]
+    pub(super) fn pass_on(&mut self) -> io::Result<()> {
+        if self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.to.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
