@@ -14,6 +14,12 @@ pub struct Fix {
     pub what: String,
 }
 
+/// Returns `true` if [`fix`] repairs violations of a rule, at least some of them.
+#[must_use]
+pub fn is_fixable(rule: &Rule) -> bool {
+    FIXES.iter().any(|entry| entry.rule == rule)
+}
+
 /// Repairs what can be repaired without changing what a model means: sorts nodes, drops entries that repeat others or
 /// describe nothing, gives nodes names of their own, adds the import of the ONNX operators, raises the IR version.
 ///

@@ -83,11 +83,11 @@ use onnx_ir::Model;
 
 pub use choices::choices as attribute_choices;
 pub use external::ExternalFiles;
-pub use fix::{Fix, fix};
+pub use fix::{Fix, fix, is_fixable};
 pub use operator_set::check_operator_set;
 pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use ranges::range as attribute_range;
-pub use rules::RULES;
+pub use rules::{ON_REQUEST, RULES};
 
 /// Finds everything that is wrong with a model.
 ///

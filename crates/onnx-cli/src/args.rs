@@ -11,6 +11,7 @@ use crate::format::Format;
 use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
+use crate::report::ReportArgs;
 use crate::size;
 
 const STYLES: Styles = Styles::styled()
@@ -20,7 +21,8 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const AFTER: &str = "\
-Exit codes: 0 fine, 1 the model has errors, 2 something could not be done.
+Exit status: 0 success; 1 negative result, such as a model with errors; 2 the command failed;
+3 a limit was exceeded.
 
 Examples:
   onnx check model.onnx                  what is wrong with it?
@@ -136,7 +138,7 @@ Examples:
   onnx check model.onnx
   onnx check models/ --deny warnings            every *.onnx file under models/; warnings are errors
   onnx check model.onnx --allow ONNX2101        without the findings of one rule
-  onnx check model.onnx --format json | jq '.diagnostics[].path'
+  onnx check model.onnx --format json | jq '.findings[].place.text'
   onnx check models/ --format sarif > findings.sarif
   onnx check model.onnx --ops acme.onnxops      with the operators of a document
   onnx check model.onnx --fix --dry-run         what could be repaired?
@@ -149,9 +151,11 @@ pub(crate) struct CheckArgs {
     /// Models, or directories to search for *.onnx files; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
-    /// How to write the findings.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Also print notes that nearly every model has, which are only counted otherwise.
+    #[arg(long)]
+    pub(crate) notes: bool,
     /// Treat as errors: `warnings`, `notes` (and warnings), or a rule by code or name.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub(crate) deny: Vec<String>,
@@ -223,36 +227,27 @@ pub(crate) enum RuleProfile {
     Reference,
 }
 
-/// How findings are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// For people.
-    Text,
-    /// One JSON document.
-    Json,
-    /// SARIF 2.1.0, for code hosts and editors.
-    Sarif,
-}
-
 const INFO_EXAMPLES: &str = "\
 Weights are not read, so this is quick for models of any size.
 
 Examples:
   onnx info model.onnx
   onnx info --all model.onnx                    without cutting long lists
-  onnx info --json model.onnx | jq '.operators[].name'
-  onnx info --json models/*.onnx                one line of JSON for each model";
+  onnx info --json model.onnx | jq '.result.models[].operators[].name'
+  onnx info --format jsonl models/*.onnx        one line of JSON for each model";
 
 /// Arguments of `onnx info`.
 #[derive(Debug, Args)]
 #[command(after_help = INFO_EXAMPLES)]
 pub(crate) struct InfoArgs {
-    /// Models; `-` is standard input.
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write one JSON object for each model, each on a line.
-    #[arg(long)]
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// Do not cut long lists.
     #[arg(long)]
     pub(crate) all: bool,
@@ -280,7 +275,7 @@ pub(crate) struct InferArgs {
     pub(crate) input_file: PathBuf,
     /// Where to write the model with its types; `-` is standard output.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present_any = ["report", "explain"])]
+    #[arg(required_unless_present_any = ["report", "explain", "format"])]
     pub(crate) output_file: Option<PathBuf>,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -312,6 +307,11 @@ pub(crate) struct InferArgs {
     /// Show what is known about a value, and why the rest is not.
     #[arg(long, value_name = "VALUE")]
     pub(crate) explain: Option<String>,
+    #[command(flatten)]
+    pub(crate) format: ReportArgs,
+    /// Work with what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
@@ -394,6 +394,9 @@ pub(crate) struct ConvertArgs {
     /// State the SHA-1 digests of the external files, which reads all weights once.
     #[arg(long, requires = "external_data")]
     pub(crate) checksum: bool,
+    /// Convert what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
@@ -464,6 +467,9 @@ pub(crate) struct PrintArgs {
     /// Print the SHA-256 digest of each tensor that is left out, which reads its elements.
     #[arg(long)]
     pub(crate) digest: bool,
+    /// Print what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }
@@ -528,18 +534,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = LIMITS_EXAMPLES)]
 pub(crate) struct LimitsArgs {
-    /// How to write them.
-    #[arg(long, value_enum, default_value_t = LimitsFormat::Text)]
-    pub(crate) format: LimitsFormat,
-}
-
-/// How limits are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LimitsFormat {
-    /// A table.
-    Text,
-    /// One JSON document.
-    Json,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 const VERIFY_EXAMPLES: &str = "\
@@ -557,6 +553,8 @@ pub(crate) struct VerifyArgs {
     /// Models, or directories to search for *.onnx files; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     let progress = Progress::start("converting", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = load_to_copy(&args.input_file, &args.input)?;
-    progress.aside(|| loaded.report(out));
+    progress.aside(|| loaded.report(out, args.keep_going))?;
     let options = store::options(args.output, loaded.files()?);
     let files = move_weights(&mut loaded, args, out)?;
     let to = Destination { path: &args.output_file, format, limits: loaded.limits, options };

@@ -1,42 +1,59 @@
-//! How a run ends: [`Outcome`] and [`Failure`].
+//! How a command ends: [`Outcome`] and [`Failure`].
 
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
 use bytes::Bytes;
-use onnx_codec::{EncodeError, ExternalizeError, FileError, SaveError};
-use onnx_diag::Sink;
+use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
+use onnx_diag::{Rule, Sink, Status};
 use onnx_text::PrintError;
 
-/// How a run ended, and so the exit code. Worse outcomes are greater, so that several files give the greatest.
+use crate::failures;
+
+/// How a command ended, which determines the exit status. Worse outcomes are greater: several files give the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Everything asked for was done, and nothing is wrong: exit code 0.
+    /// Success: exit status 0.
     Fine,
-    /// The models were looked at, and at least one has an error: exit code 1.
+    /// Completed with a negative result, such as a diagnostic of severity error: exit status 1.
     Findings,
-    /// Something could not be done: exit code 2.
+    /// A limit was exceeded: exit status 3.
+    Limit,
+    /// The command failed: exit status 2.
     CouldNotRun,
+}
+
+impl Outcome {
+    pub(crate) const fn status(self) -> Status {
+        match self {
+            Self::Fine => Status::Ok,
+            Self::Findings => Status::Findings,
+            Self::Limit => Status::Limit,
+            Self::CouldNotRun => Status::Failed,
+        }
+    }
 }
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Fine => 0,
-            Outcome::Findings => 1,
-            Outcome::CouldNotRun => 2,
-        })
+        Self::from(outcome.status().exit())
     }
 }
 
-/// Why something could not be done, and what to do about it.
+/// Why something could not be done, and how to proceed.
 #[derive(Debug)]
 pub(crate) struct Failure {
+    /// Its code and name.
+    pub(crate) rule: &'static Rule,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// Set where the reason is that a text has faults; these are shown instead of the message.
+    /// The limit that was exceeded.
+    pub(crate) limit: Option<&'static str>,
+    /// Set if the reason is that a text has errors; these are shown instead of the message.
     pub(crate) faults: Option<Box<Faults>>,
+    /// Whether the diagnostics of the input are the reason. They are reported; the message adds what follows from them.
+    is_consequence: bool,
 }
 
 /// Everything that is wrong with a text.
@@ -50,7 +67,14 @@ pub(crate) struct Faults {
 
 impl Failure {
     pub(crate) fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), help: None, faults: None }
+        Self {
+            rule: &failures::COMMAND_FAILED,
+            message: message.to_string(),
+            help: None,
+            limit: None,
+            faults: None,
+            is_consequence: false,
+        }
     }
 
     /// A text that cannot be parsed.
@@ -59,9 +83,28 @@ impl Failure {
         Self { faults: Some(Box::new(faults)), ..Self::new(format_args!("{name}: the text has errors")) }
     }
 
-    /// How a run ends that fails so: text with errors was looked at, as other models with errors are.
-    pub(crate) const fn outcome(&self) -> Outcome {
-        if self.faults.is_some() { Outcome::Findings } else { Outcome::CouldNotRun }
+    /// A file whose bytes are not a model.
+    pub(crate) fn not_a_model(message: impl fmt::Display) -> Self {
+        Self { rule: &failures::NOT_A_MODEL, ..Self::new(message) }
+    }
+
+    /// What follows from diagnostics of severity error: the command ends with the exit status of these.
+    pub(crate) fn because_of_findings(message: impl fmt::Display) -> Self {
+        Self { is_consequence: true, ..Self::new(message) }
+    }
+
+    /// How a command ends that fails so: text with errors is a negative result, as other models with errors are.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let is_limit = |sink: &Sink| {
+            sink.diagnostics().iter().any(|found| found.rule.code == onnx_text::rules::TEXT_LIMIT.code)
+        };
+        match &self.faults {
+            _ if self.limit.is_some() => Outcome::Limit,
+            Some(faults) if is_limit(&faults.findings) => Outcome::Limit,
+            Some(_) => Outcome::Findings,
+            None if self.is_consequence => Outcome::Findings,
+            None => Outcome::CouldNotRun,
+        }
     }
 
     /// The same with the file it is about.
@@ -72,6 +115,37 @@ impl Failure {
     /// The same with advice.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    fn with(self, rule: &'static Rule, limit: Option<&'static str>) -> Self {
+        let rule = if limit.is_some() { &failures::LIMIT_EXCEEDED } else { rule };
+        Self { rule, limit, ..self }
+    }
+}
+
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Self {
+        let limit = error.limit();
+        Self::new(error).with(&failures::NOT_A_MODEL, limit)
+    }
+}
+
+impl From<EncodeError> for Failure {
+    fn from(error: EncodeError) -> Self {
+        let limit = error.limit();
+        Self::new(error).with(&failures::COMMAND_FAILED, limit)
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let is_read = error.operation == "read";
+        let rule = if is_read { &failures::FILE_NOT_READABLE } else { &failures::FILE_NOT_WRITABLE };
+        let failure = Self::new(&error).with(rule, None);
+        match error.refusal() {
+            Some(refusal) if refusal.yields_to_force() => failure.help("`--force` replaces it all the same"),
+            _ => failure,
+        }
     }
 }
 
@@ -85,17 +159,7 @@ macro_rules! failure_from {
     )*};
 }
 
-failure_from!(EncodeError, ExternalizeError, PrintError, fmt::Error);
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        let failure = Self::new(&error);
-        match error.refusal() {
-            Some(refusal) if refusal.yields_to_force() => failure.help("`--force` replaces it all the same"),
-            _ => failure,
-        }
-    }
-}
+failure_from!(ExternalizeError, PrintError, fmt::Error);
 
 impl From<SaveError> for Failure {
     fn from(error: SaveError) -> Self {
@@ -109,5 +173,6 @@ impl From<SaveError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(format_args!("cannot write to standard output: {error}"))
+            .with(&failures::FILE_NOT_WRITABLE, None)
     }
 }

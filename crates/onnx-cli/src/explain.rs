@@ -52,6 +52,13 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     };
     writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
     writeln!(text, "{} onnx check --allow {} FILE", paint(DIM, "to silence it:    "), rule.slug)?;
+    if onnx_check::ON_REQUEST.contains(&rule) {
+        writeln!(
+            text,
+            "{} onnx check --notes FILE (otherwise counted only)",
+            paint(DIM, "to print it:      ")
+        )?;
+    }
     if !rule.explain.is_empty() {
         text.push('\n');
         // The page begins with the name of the rule, which stands above already.

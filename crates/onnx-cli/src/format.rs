@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use onnx_codec::{Content, sniff};
 
 use crate::exit::Failure;
 
@@ -40,6 +41,16 @@ impl Format {
         matches!(self, Self::Textproto | Self::Json | Self::Onnxtxt)
     }
 
+    /// Its name in options and reports.
+    pub(crate) const fn id(self) -> &'static str {
+        match self {
+            Self::Onnx => "onnx",
+            Self::Textproto => "textproto",
+            Self::Json => "json",
+            Self::Onnxtxt => "onnxtxt",
+        }
+    }
+
     /// What people call it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -51,64 +62,59 @@ impl Format {
     }
 }
 
-/// What bytes that are no model look like, as advice.
-pub(crate) fn advice(bytes: &[u8]) -> Option<&'static str> {
-    let start = without_comments(beginning(bytes));
-    let begins =
-        |prefix: &[u8]| start.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix));
-    Some(if begins(b"version https://git-lfs") {
-        "this is a Git LFS pointer, not the file it stands for: run `git lfs pull`"
-    } else if begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml") {
-        "this is a web page: the download went wrong"
-    } else if begins(b"{") {
-        "this looks like JSON: add `--from json`"
-    } else if begins(b"PK\x03\x04") {
-        "this is a zip archive: unpack it first (PyTorch's own models are zip archives too, and no ONNX models)"
-    } else if begins(b"\x1f\x8b") {
-        "this is compressed with gzip: unpack it first"
-    } else if begins(b"ir_version") || begins(b"graph {") || begins(b"producer_name") {
-        "this looks like protobuf text: add `--from textproto`"
-    } else if begins(b"<") && start.windows(8).any(|word| word == b"ir_versi" || word == b"opset_im") {
-        "this looks like ONNX text: add `--from onnxtxt`"
-    } else {
+/// The failure for bytes that cannot be a model in a format; `None` if they can. `otherwise` is advice for a binary model
+/// where a text is expected.
+pub(crate) fn rejected(bytes: &[u8], wanted: Format, otherwise: &str) -> Option<Failure> {
+    let content = sniff(bytes);
+    let is_possible = match wanted {
+        Format::Onnx => !content.is_not_a_model(),
+        Format::Json => matches!(content, Content::Json | Content::Text),
+        Format::Textproto => matches!(content, Content::Textproto | Content::Text),
+        Format::Onnxtxt => matches!(content, Content::OnnxText | Content::Text),
+    };
+    let is_unknown = matches!(content, Content::Unknown | Content::Protobuf | Content::Part(..));
+    if is_possible || (wanted.is_text() && is_unknown && !is_binary(bytes)) {
         return None;
-    })
-}
-
-/// The bytes by which a format is recognized.
-fn beginning(bytes: &[u8]) -> &[u8] {
-    bytes.get(..512).unwrap_or(bytes)
-}
-
-/// The same from the first line on that is neither empty nor a comment.
-fn without_comments(mut start: &[u8]) -> &[u8] {
-    loop {
-        start = start.trim_ascii_start();
-        if !start.starts_with(b"#") {
-            return start;
+    }
+    if wanted.is_text() && is_unknown {
+        let what =
+            if content == Content::Unknown { "this is not text" } else { "this looks like a binary model" };
+        return Some(Failure::not_a_model(what).help(otherwise));
+    }
+    let for_text_only = otherwise == FOR_TEXT_ONLY;
+    let help = match content {
+        Content::Empty => "the program that wrote it failed, or the download was interrupted".to_owned(),
+        Content::LfsPointer => "run `git lfs pull`".to_owned(),
+        Content::WebPage => "the download went wrong".to_owned(),
+        Content::Json if for_text_only => "`onnx convert --from json` converts it".to_owned(),
+        Content::Textproto if for_text_only => "`onnx convert --from textproto` converts it".to_owned(),
+        Content::Json => "add `--from json`".to_owned(),
+        Content::Textproto => "add `--from textproto`".to_owned(),
+        Content::OnnxText => "add `--from onnxtxt`".to_owned(),
+        Content::Zip => {
+            "unpack it first (PyTorch's own models are zip archives, too, and not ONNX models)".to_owned()
         }
-        let end = start.iter().position(|&byte| byte == b'\n').unwrap_or(start.len());
-        start = start.get(end..).unwrap_or_default();
-    }
+        Content::Compressed(_) => "unpack it first".to_owned(),
+        Content::Utf16 => "store the text as UTF-8".to_owned(),
+        Content::Part(_, part) => format!("`onnx check --as {part}` reads it"),
+        Content::Text => "if it is a model as text, give its format with `--from`".to_owned(),
+        _ => "only ONNX models can be read".to_owned(),
+    };
+    let what = content.description().unwrap_or_else(|| "this is not a model".to_owned());
+    Some(Failure::not_a_model(what).help(help))
 }
 
-/// Why bytes that could not be read as a text are none, if their beginning shows it; `otherwise` is what to do with a binary
-/// model.
-pub(crate) fn not_text(bytes: &[u8], otherwise: &str) -> Option<Failure> {
-    let start = beginning(bytes);
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Some(Failure::new("this is UTF-16").help("store the text as UTF-8"));
-    }
-    // Every message begins with a small number and has many in it; a text has such a character by accident.
+/// Whether bytes that no signature identifies are not characters: a text has a control character by accident only.
+fn is_binary(bytes: &[u8]) -> bool {
+    let start = bytes.get(..512).unwrap_or(bytes);
     let is_odd = |byte: &&u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let odd = start.iter().filter(is_odd).count();
-    if !(start.contains(&0) || start.first().as_ref().is_some_and(is_odd) || odd > start.len() / 20) {
-        return None;
-    }
-    Some(match advice(bytes) {
-        Some(advice) => Failure::new("this is no text").help(advice),
-        None => Failure::new("this looks like a binary model").help(otherwise),
-    })
+    start.contains(&0) || start.first().as_ref().is_some_and(is_odd) || odd > start.len() / 20
+}
+
+/// The failure for bytes that could not be read as ONNX text, if their beginning shows that they are not.
+pub(crate) fn not_text(bytes: &[u8], otherwise: &str) -> Option<Failure> {
+    rejected(bytes, Format::Onnxtxt, otherwise)
 }
 
 /// What to do with a binary model where only a text is taken.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use onnx_diag::render::text;
-use onnx_diag::{Clean, Severity};
+use onnx_diag::{Caps, Clean, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model, ValueId};
 use onnx_shape_infer::{Gap, Inference, MergePolicy, Options, Why, contrib, infer, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
@@ -15,6 +15,7 @@ use crate::info::types;
 use crate::input::{Loaded, display_name, is_stream, load};
 use crate::output::{Colours, DIM, KEY, Out, paint, shown};
 use crate::progress::Progress;
+use crate::report::{self, ReportFormat};
 use crate::size::plural;
 use crate::store;
 
@@ -28,18 +29,21 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     };
     if let Some((path, format)) = output {
         store::refuse_terminal(path, format)?;
+        if is_stream(path) && !out.is_for_people() {
+            let failure = Failure::new("the model and the report cannot both be written to standard output");
+            return Err(failure.help("use `-o FILE`"));
+        }
     }
     let progress = Progress::start("inferring", 1);
     progress.begin(&display_name(&args.input_file));
     let mut loaded = match load(&args.input_file, &args.input) {
         Ok(loaded) => loaded,
-        // A text with errors is no model, so nothing can be inferred.
         Err(failure) => {
-            progress.aside(|| out.failure(&failure));
-            return Ok(Outcome::CouldNotRun);
+            progress.aside(|| out.refused(Some(&display_name(&args.input_file)), &failure))?;
+            return Ok(failure.outcome());
         }
     };
-    progress.aside(|| loaded.report(out));
+    progress.aside(|| loaded.report(out, args.keep_going))?;
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
     let registry = contrib::registry();
@@ -50,9 +54,11 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     options.defaults_are_constant = args.trust_defaults;
     let inference = infer(&mut loaded.model, &options);
     let contradicts = inference.findings().has_errors();
-    progress.aside(|| list(&loaded, &inference, args, out));
+    let found = found(&loaded, &inference, args);
+    progress.aside(|| list(&loaded, &found, args, out));
+    progress.aside(|| out.input(&loaded, found))?;
     let spoken = explanations(args, &loaded.model, &inference)?;
-    if output.is_some_and(|(path, _)| is_stream(path)) {
+    if output.is_some_and(|(path, _)| is_stream(path)) || !out.is_for_people() {
         progress.aside(|| out.aside(&spoken));
     } else {
         progress.aside(|| out.text(&spoken))?;
@@ -133,9 +139,20 @@ fn is_variable(model: &mut Model, name: &str) -> bool {
     })
 }
 
-/// Lists contradictions on standard error; they are errors only where the user wants them to be.
-fn list(loaded: &Loaded, inference: &Inference, args: &InferArgs, out: &Out) {
-    let findings = inference.findings();
+/// The diagnostics of inference; contradictions are errors with `--strict` only.
+fn found(loaded: &Loaded, inference: &Inference, args: &InferArgs) -> Sink {
+    let found = inference.findings();
+    let policy = if args.strict { Policy::new() } else { Policy::new().at_most(Severity::Warning) };
+    let mut sink = Sink::with(policy, Caps { per_rule: usize::MAX, total: found.diagnostics().len() });
+    sink.merge(found.clone());
+    if args.format.format != ReportFormat::Text {
+        report::select(&loaded.model, &mut sink);
+    }
+    sink
+}
+
+/// Lists contradictions on standard error.
+fn list(loaded: &Loaded, findings: &Sink, args: &InferArgs, out: &Out) {
     if findings.is_empty() {
         return;
     }
@@ -143,9 +160,9 @@ fn list(loaded: &Loaded, inference: &Inference, args: &InferArgs, out: &Out) {
     let options =
         text::Options { style: &Colours, source: source.as_deref(), ..text::Options::new(&loaded.name) };
     out.findings(findings, &options);
-    let errors = findings.diagnostics().iter().filter(|found| found.severity == Severity::Error).count();
-    if !args.strict && errors > 0 {
-        out.aside("note: with `--strict` these would end the run\n");
+    let is_contradiction = |found: &Diagnostic| found.rule.severity == Severity::Error;
+    if !args.strict && findings.diagnostics().iter().any(is_contradiction) {
+        out.aside("note: with `--strict` these are errors, and no output is written\n");
     }
 }
 

@@ -94,12 +94,26 @@ impl Loaded {
         self
     }
 
-    /// Says on standard error what reading the model found.
-    pub(crate) fn report(&self, out: &Out) {
+    /// Reports what was found when the model was read, on standard error, and in the report if the command writes one.
+    ///
+    /// # Errors
+    ///
+    /// If parts of the file could not be decoded, unless the user wants what could be.
+    pub(crate) fn report(&self, out: &mut Out, keep_going: bool) -> Result<(), Failure> {
         if !self.findings.is_empty() {
             let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&self.name) };
             out.findings(&self.findings, &options);
         }
+        if !self.findings.has_errors() {
+            return Ok(());
+        }
+        out.input(self, self.findings.clone())?;
+        if !keep_going {
+            let failure =
+                Failure::because_of_findings("the file is not decoded completely").about(&self.name);
+            return Err(failure.help("`--keep-going` works with what could be decoded"));
+        }
+        Ok(())
     }
 }
 
@@ -206,12 +220,18 @@ fn decode_as(
     let two_threads_from = if is_alone { usize::MAX } else { DecodeOptions::LARGE };
     let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text(), two_threads_from };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
-        let failure = Failure::new(error);
-        match format::advice(bytes).filter(|_| !format.is_text()) {
-            Some(advice) => failure.help(advice),
-            None => failure,
-        }
+        let is_file = part == Part::Model && !format.is_text() && error.limit().is_none();
+        let rejected = is_file.then(|| format::rejected(bytes, format, format::FOR_ANY)).flatten();
+        rejected.unwrap_or_else(|| Failure::from(error))
     })?;
+    // What protobuf accepts without finding a graph may be something else.
+    let no_graph = |found: &Diagnostic| found.rule == &onnx_codec::rules::NO_GRAPH;
+    if part == Part::Model
+        && decoded.findings.diagnostics().iter().any(no_graph)
+        && let Some(failure) = format::rejected(bytes, format, format::FOR_ANY)
+    {
+        return Err(failure);
+    }
     if format.is_text() {
         decoded.findings = without_positions(decoded.findings);
     }
@@ -227,10 +247,10 @@ fn encoded(bytes: &Bytes, format: Format, limits: &Limits) -> Result<Bytes, Fail
     };
     let name = format.name();
     read(MessageType::MODEL, bytes, limits).map_err(|error| {
-        if let Some(failure) = format::not_text(bytes, format::FOR_ANY) {
+        if let Some(failure) = format::rejected(bytes, format, format::FOR_ANY) {
             return failure;
         }
-        let failure = Failure::new(format_args!("this is not {name} of a model: {error}"));
+        let failure = Failure::not_a_model(format_args!("this is not {name} of a model: {error}"));
         if format == Format::Textproto && bytes.trim_ascii_start().starts_with(b"<") {
             return failure.help("if it is ONNX text (`<ir_version: 10>`), add `--from onnxtxt`");
         }

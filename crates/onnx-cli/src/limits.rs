@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use onnx_types::{LIMITS, Limits};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::args::{LimitsArgs, LimitsFormat};
+use crate::args::LimitsArgs;
 use crate::exit::{Failure, Outcome};
 use crate::output::{DIM, KEY, Out, paint};
 
@@ -40,12 +40,13 @@ fn bound(text: &str) -> Result<(String, u64), String> {
     Ok((name.to_owned(), value))
 }
 
-pub(crate) fn run(args: &LimitsArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let text = match args.format {
-        LimitsFormat::Text => table()?,
-        LimitsFormat::Json => json()?,
-    };
-    out.text(&text)?;
+pub(crate) fn run(_: &LimitsArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    if out.is_for_people() {
+        out.text(&table()?)?;
+    } else {
+        out.result_kind("limits/1", "limits");
+        out.items(items());
+    }
     Ok(Outcome::Fine)
 }
 
@@ -61,18 +62,15 @@ fn table() -> Result<String, Failure> {
     Ok(text)
 }
 
-fn json() -> Result<String, Failure> {
-    let limits: Vec<Value> = LIMITS
-        .iter()
-        .map(|limit| {
-            json!({
-                "name": limit.name,
-                "default": limit.default_value(),
-                "unit": limit.unit,
-                "guards": limit.guards,
-            })
+fn items() -> Vec<String> {
+    let limit = |limit: &onnx_types::Limit| {
+        json!({
+            "name": limit.name,
+            "default": limit.default_value(),
+            "unit": limit.unit,
+            "guards": limit.guards,
         })
-        .collect();
-    let text = serde_json::to_string_pretty(&limits).map_err(Failure::new)?;
-    Ok(format!("{text}\n"))
+        .to_string()
+    };
+    LIMITS.iter().map(limit).collect()
 }

@@ -12,6 +12,7 @@ mod completions;
 mod convert;
 mod exit;
 mod explain;
+mod failures;
 mod fmt;
 mod format;
 mod infer;
@@ -25,6 +26,7 @@ mod parse;
 mod part;
 mod print;
 mod progress;
+mod report;
 mod rules;
 mod size;
 mod smith;
@@ -44,13 +46,10 @@ use output::Out;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version go to standard output and are no errors; whoever closed it does not want them.
-            let _ = error.print();
-            return if error.use_stderr() { Outcome::CouldNotRun.into() } else { Outcome::Fine.into() };
-        }
+        Err(error) => return usage(&error),
     };
-    let mut out = Out::new(if cli.no_color { Color::Never } else { cli.color });
+    let (name, format) = (cli.command.name(), cli.command.format());
+    let mut out = Out::new(if cli.no_color { Color::Never } else { cli.color }, name, format);
     let result = match cli.command {
         Command::Check(args) => check::run(args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
@@ -67,8 +66,39 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(&args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {
-        out.failure(&failure);
-        failure.outcome()
+        out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
     });
-    outcome.into()
+    out.finish(outcome).into()
+}
+
+/// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
+/// contain characters that act on a terminal.
+fn usage(error: &clap::Error) -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let has = |value: &str| {
+        let joined = format!("--color={value}");
+        arguments.iter().any(|argument| *argument == *joined)
+            || arguments.windows(2).any(|pair| matches!(pair, [a, b] if a == "--color" && *b == *value))
+    };
+    let choice = if has("never") || arguments.iter().any(|argument| argument == "--no-color") {
+        Color::Never
+    } else if has("always") {
+        Color::Always
+    } else {
+        Color::Auto
+    };
+    let mut out = Out::new(choice, "", report::ReportFormat::Text);
+    let text = output::clean_styled(&error.render().ansi().to_string());
+    if error.use_stderr() {
+        out.aside(&text);
+        return Outcome::CouldNotRun.into();
+    }
+    // A closed pipe is not an error; a full device is.
+    match out.text(&text) {
+        Ok(()) => Outcome::Fine.into(),
+        Err(failure) => {
+            out.failure(&failure);
+            failure.outcome().into()
+        }
+    }
 }

@@ -14,6 +14,7 @@ use onnx_diag::{Clean, Severity, Sink};
 
 use crate::args::Color;
 use crate::exit::Failure;
+use crate::report::{Collected, ReportFormat};
 
 /// Headings and names of files.
 pub(crate) const HEADING: Style = Style::new().bold();
@@ -65,16 +66,18 @@ pub(crate) struct Out {
     choice: ColorChoice,
     /// Nobody reads standard output any more.
     closed: bool,
+    /// What the command reports.
+    pub(crate) collected: Collected,
 }
 
 impl Out {
-    pub(crate) const fn new(color: Color) -> Self {
+    pub(crate) fn new(color: Color, command: &str, format: ReportFormat) -> Self {
         let choice = match color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
-        Self { choice, closed: false }
+        Self { choice, closed: false, collected: Collected::new(command, format) }
     }
 
     /// Writes text for people to standard output.
@@ -196,6 +199,24 @@ pub(crate) fn clean_lines(text: &str) -> String {
             let _ = write!(clean, "{}", Clean(c.encode_utf8(&mut [0; 4])));
         }
     }
+    clean
+}
+
+/// Text with styles in which all other characters that act on a terminal are escaped.
+pub(crate) fn clean_styled(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("\u{1b}[") {
+        let (before, sequence) = rest.split_at(start);
+        clean.push_str(&clean_lines(before));
+        // Styles consist of numbers, and end with `m`.
+        let end = sequence.get(2..).and_then(|s| s.find(|c: char| !(c.is_ascii_digit() || c == ';')));
+        let style = end.and_then(|end| sequence.get(..end + 3)).filter(|style| style.ends_with('m'));
+        let taken = style.unwrap_or("\u{1b}");
+        clean.push_str(&style.map_or_else(|| clean_lines(taken), str::to_owned));
+        rest = sequence.get(taken.len()..).unwrap_or_default();
+    }
+    clean.push_str(&clean_lines(rest));
     clean
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("printing", 1);
     progress.begin(&display_name(&args.input_file));
     let loaded = load_as(&args.input_file, &args.input, args.part)?;
-    progress.aside(|| loaded.report(out));
+    progress.aside(|| loaded.report(out, args.keep_going))?;
     let options = PrintOptions {
         full: args.full,
         compat: args.compat,

@@ -37,6 +37,7 @@ pub(crate) fn all() -> Vec<&'static Rule> {
         .chain(RULES)
         .chain(onnx_shape_infer::fault::RULES.iter().copied())
         .chain([&BROKEN_INVARIANT])
+        .chain(crate::failures::ALL.iter().copied())
         .collect();
     rules.sort_by_key(|rule| rule.code);
     rules

@@ -2,33 +2,30 @@
 
 use std::fmt::Write as _;
 
+use onnx_diag::Clean;
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Clean, Policy, Sink};
+use serde_json::json;
 
 use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{display_name, expand, load};
-use crate::output::{Colours, GOOD, Out, paint};
+use crate::input::{Loaded, display_name, expand, load};
+use crate::output::{Colours, GOOD, Out, paint, terminal_safe};
 use crate::progress::Progress;
-use crate::rules;
 use crate::size::plural;
+use crate::{report, rules};
 
 pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = expand(&args.files, &["onnx"]);
     let progress = Progress::start("verifying", files.len());
+    out.result_kind("verify/1", "models");
     let mut outcome = Outcome::Fine;
     for file in files {
-        let result = file.and_then(|path| {
-            progress.begin(&display_name(&path));
-            verify(&path, args)
-        });
-        match result {
-            Ok((text, sound)) => {
-                progress.aside(|| out.text(&text))?;
-                outcome = outcome.max(if sound { Outcome::Fine } else { Outcome::Findings });
-            }
+        let name = file.as_deref().ok().map(display_name);
+        progress.begin(name.as_deref().unwrap_or_default());
+        match file.and_then(|path| load(&path, &args.input)) {
+            Ok(mut loaded) => progress.aside(|| verify(&mut loaded, out))?,
             Err(failure) => {
-                progress.aside(|| out.failure(&failure));
+                progress.aside(|| out.refused(name.as_deref(), &failure))?;
                 outcome = outcome.max(failure.outcome());
             }
         }
@@ -37,21 +34,31 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> 
     Ok(outcome)
 }
 
-/// The line about one model, and whether it is sound.
-fn verify(path: &std::path::Path, args: &VerifyArgs) -> Result<(String, bool), Failure> {
-    let loaded = load(path, &args.input)?;
+/// Reports whether one model is consistent. A file that could not be decoded completely is not reported as consistent.
+fn verify(loaded: &mut Loaded, out: &mut Out) -> Result<(), Failure> {
     let model = &loaded.model;
-    let mut sink = Sink::with(Policy::new(), Caps::DEFAULT);
-    let mut text = String::new();
-    if rules::verify(model, &mut sink) {
-        let [nodes, values, graphs] =
-            [(model.node_count(), "node"), (model.value_count(), "value"), (model.graph_count(), "graph")]
-                .map(|(count, noun)| plural(count as u64, noun));
-        let name = Clean(&loaded.name);
-        writeln!(text, "{name}: {} ({nodes}, {values}, {graphs})", paint(GOOD, "sound"))?;
-        return Ok((text, true));
+    let mut sink = std::mem::take(&mut loaded.findings);
+    let is_sound = rules::verify(model, &mut sink);
+    let counts = [model.node_count(), model.value_count(), model.graph_count()];
+    if !out.is_for_people() {
+        report::select(model, &mut sink);
+        let [nodes, values, graphs] = counts;
+        let facts = json!({
+            "file": loaded.name, "sound": is_sound, "nodes": nodes, "values": values, "graphs": graphs,
+        });
+        let items = vec![terminal_safe(&facts.to_string())];
+        return out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), sink, items);
     }
+    let mut text = String::new();
     let options = text::Options { style: &Colours, ..text::Options::new(&loaded.name) };
     text::render(&mut text, &sink, &options)?;
-    Ok((text, false))
+    if is_sound && !sink.has_errors() {
+        let [nodes, values, graphs] = counts;
+        let [nodes, values, graphs] = [(nodes, "node"), (values, "value"), (graphs, "graph")]
+            .map(|(count, noun)| plural(count as u64, noun));
+        let name = Clean(&loaded.name);
+        writeln!(text, "{name}: {} ({nodes}, {values}, {graphs})", paint(GOOD, "sound"))?;
+    }
+    out.text(&text)?;
+    out.input(loaded, sink)
 }

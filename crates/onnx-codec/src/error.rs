@@ -1,6 +1,6 @@
 //! Why reading or writing could not be done.
 
-use onnx_proto::wire::WireError;
+use onnx_proto::wire::{WireError, WireErrorKind};
 use thiserror::Error;
 
 /// Why a model could not be read: the bytes are not protobuf, or a limit is exceeded.
@@ -13,6 +13,15 @@ impl DecodeError {
     #[must_use]
     pub const fn wire(&self) -> &WireError {
         &self.0
+    }
+
+    /// The name of the limit that is exceeded; `None` if the bytes are malformed.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self.0.kind() {
+            WireErrorKind::Limit { name, .. } => Some(name),
+            _ => None,
+        }
     }
 }
 
@@ -35,4 +44,15 @@ pub enum EncodeError {
         /// The limit in bytes.
         limit: u64,
     },
+}
+
+impl EncodeError {
+    /// The name of the limit that is exceeded.
+    #[must_use]
+    pub const fn limit(self) -> Option<&'static str> {
+        Some(match self {
+            Self::TooDeep { .. } => "message_depth",
+            Self::SplatTooLarge { .. } => "splat_bytes",
+        })
+    }
 }

@@ -115,7 +115,7 @@ pub fn sniff(bytes: &[u8]) -> Content {
         return Content::Empty;
     }
     let has = |&&(at, signature, _): &&(usize, &[u8], Content)| {
-        bytes.get(at..at.saturating_add(signature.len())).is_some_and(|found| found == signature)
+        bytes.get(at..).is_some_and(|rest| rest.starts_with(signature))
     };
     if let Some(&(.., content)) = SIGNATURES.iter().find(has) {
         return content;

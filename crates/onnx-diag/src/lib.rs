@@ -67,13 +67,16 @@
 
 mod diagnostic;
 mod escape;
+mod fingerprint;
 mod locus;
 pub mod render;
+mod report;
 mod rule;
 mod sink;
 
 pub use diagnostic::{Diagnostic, Label};
 pub use escape::{Clean, Name, Quoted, is_unprintable};
 pub use locus::{Locus, Position, Step};
+pub use report::{Failure, Input, Output, Report, Status, Tool};
 pub use rule::{Reference, Rule, RuleId, Severity, find_rule};
 pub use sink::{Caps, Counts, Policy, Reported, RuleCount, Sink};

@@ -211,17 +211,18 @@ impl fmt::Display for Position {
 pub struct Locus {
     steps: Vec<Step>,
     position: Option<Position>,
+    selector: Option<Box<str>>,
 }
 
 impl Locus {
     /// The model as a whole, where every path starts.
     pub const fn model() -> Self {
-        Self { steps: Vec::new(), position: None }
+        Self { steps: Vec::new(), position: None, selector: None }
     }
 
     /// The place that these steps lead to.
     pub fn from_steps(steps: Vec<Step>) -> Self {
-        Self { steps, position: None }
+        Self { steps, position: None, selector: None }
     }
 
     /// Goes one step further; the position, if there was one, stays.
@@ -368,6 +369,18 @@ impl Locus {
     #[must_use]
     pub fn at_text(self, line: u32, column: u32, length: u32) -> Self {
         self.at(Position::Text { line, column, length })
+    }
+
+    /// Sets the selector of the element that the place is in. A locus does not compute it, because this needs the model.
+    #[must_use]
+    pub fn with_selector(mut self, selector: Option<String>) -> Self {
+        self.selector = selector.map(String::into_boxed_str);
+        self
+    }
+
+    /// The selector of the element that the place is in; `None` if it has none, or was not set.
+    pub fn selector(&self) -> Option<&str> {
+        self.selector.as_deref()
     }
 
     /// The steps from the model to the place; empty for the model itself.

@@ -1,8 +1,9 @@
 //! Where findings go: [`Sink`], with its [`Policy`], its [`Caps`] and its exact [`Counts`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
+use crate::locus::Locus;
 use crate::rule::{Rule, Severity};
 
 /// Proof that a finding was reported: only a [`Sink`] makes one.
@@ -61,12 +62,14 @@ impl Caps {
 pub struct Policy {
     rules: BTreeMap<u16, Option<Severity>>,
     deny_from: Option<Severity>,
+    at_most: Option<Severity>,
+    counted: BTreeSet<u16>,
 }
 
 impl Policy {
     /// Every rule keeps its own severity.
     pub const fn new() -> Self {
-        Self { rules: BTreeMap::new(), deny_from: None }
+        Self { rules: BTreeMap::new(), deny_from: None, at_most: None, counted: BTreeSet::new() }
     }
 
     /// Does not report the rule at all.
@@ -96,13 +99,35 @@ impl Policy {
         self
     }
 
+    /// Lowers severities to at most this one.
+    #[must_use]
+    pub fn at_most(mut self, severity: Severity) -> Self {
+        self.at_most = Some(severity);
+        self
+    }
+
+    /// Counts the diagnostics of a rule without keeping them, unless they are errors under this policy: for rules that
+    /// nearly every model violates.
+    #[must_use]
+    pub fn count(mut self, rule: &Rule) -> Self {
+        self.counted.insert(rule.code);
+        self
+    }
+
+    /// Returns `true` if diagnostics of the rule are counted and not kept.
+    #[must_use]
+    pub fn is_counted(&self, rule: &Rule) -> bool {
+        self.counted.contains(&rule.code) && self.severity(rule) < Some(Severity::Error)
+    }
+
     /// The severity of the rule under this policy; `None` when it is not to be reported.
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
-        match self.rules.get(&rule.code) {
-            Some(&chosen) => chosen,
-            None if self.deny_from.is_some_and(|from| rule.severity >= from) => Some(Severity::Error),
-            None => Some(rule.severity),
-        }
+        let severity = match self.rules.get(&rule.code) {
+            Some(&chosen) => chosen?,
+            None if self.deny_from.is_some_and(|from| rule.severity >= from) => Severity::Error,
+            None => rule.severity,
+        };
+        Some(self.at_most.map_or(severity, |most| severity.min(most)))
     }
 }
 
@@ -115,12 +140,14 @@ pub struct RuleCount {
     pub found: u64,
     /// The number of those that were kept.
     pub kept: u64,
+    /// The number of those that were not kept because the policy [counts](Policy::count) the rule.
+    pub hidden: u64,
 }
 
 impl RuleCount {
-    /// The number of findings that were counted but not kept.
+    /// The number of diagnostics that were not kept because of the caps.
     pub const fn dropped(&self) -> u64 {
-        self.found.saturating_sub(self.kept)
+        self.found.saturating_sub(self.kept).saturating_sub(self.hidden)
     }
 }
 
@@ -180,8 +207,13 @@ impl Sink {
     fn count(&mut self, rule: &'static Rule, severity: Severity) -> bool {
         self.counts.add(severity, 1);
         let room = self.diagnostics.len() < self.caps.total;
-        let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0 });
+        let is_counted = self.policy.is_counted(rule);
+        let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
         entry.found = entry.found.saturating_add(1);
+        if is_counted {
+            entry.hidden = entry.hidden.saturating_add(1);
+            return false;
+        }
         let keep = room && usize::try_from(entry.kept).is_ok_and(|kept| kept < self.caps.per_rule);
         entry.kept = entry.kept.saturating_add(u64::from(keep));
         keep
@@ -190,7 +222,7 @@ impl Sink {
     /// Adds everything another sink found, after what this one has. The policy of this sink decides.
     pub fn merge(&mut self, other: Self) {
         let mut dropped: Vec<(&'static Rule, u64)> =
-            other.rules.values().map(|count| (count.rule, count.dropped())).collect();
+            other.rules.values().map(|count| (count.rule, count.found.saturating_sub(count.kept))).collect();
         for diagnostic in other.diagnostics {
             self.report(diagnostic);
         }
@@ -198,8 +230,11 @@ impl Sink {
         for (rule, n) in dropped {
             let Some(severity) = self.policy.severity(rule) else { continue };
             self.counts.add(severity, n);
-            let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0 });
+            let hidden = if self.policy.is_counted(rule) { n } else { 0 };
+            let entry =
+                self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
             entry.found = entry.found.saturating_add(n);
+            entry.hidden = entry.hidden.saturating_add(hidden);
         }
     }
 
@@ -238,9 +273,31 @@ impl Sink {
         self.rules.values().copied()
     }
 
-    /// The number of findings that were counted but not kept.
+    /// The number of diagnostics that were not kept because of the caps.
     pub fn dropped(&self) -> u64 {
         self.rules.values().map(RuleCount::dropped).fold(0, u64::saturating_add)
+    }
+
+    /// The number of diagnostics that were not kept because the policy [counts](Policy::count) their rules.
+    pub fn hidden(&self) -> u64 {
+        self.rules.values().map(|count| count.hidden).fold(0, u64::saturating_add)
+    }
+
+    /// Sets the selectors of all places.
+    pub fn set_selectors(&mut self, selector: impl Fn(&Locus) -> Option<String>) {
+        let set = |locus: &mut Locus| {
+            let found = selector(locus);
+            *locus = std::mem::take(locus).with_selector(found);
+        };
+        for found in &mut self.diagnostics {
+            set(&mut found.locus);
+            found.labels.iter_mut().for_each(|label| set(&mut label.locus));
+        }
+    }
+
+    /// Drops the diagnostics that were kept. The counts remain.
+    pub fn discard(&mut self) {
+        self.diagnostics = Vec::new();
     }
 
     /// The policy that findings are reported under.

@@ -74,6 +74,10 @@ pub(crate) static FIXES: &[Entry<Repair>] = &[
     entry(&node::node_not_sorted::RULE, node::node_not_sorted::fix),
 ];
 
+/// The rules that nearly every exported model violates: programs count their diagnostics and print them on request.
+pub static ON_REQUEST: &[&Rule] =
+    &[&graph::name_not_identifier::RULE, &graph::dimension_variable_not_identifier::RULE];
+
 /// All rules of the checker, by ascending code.
 ///
 /// ```

@@ -12,23 +12,28 @@ use onnx_diag::{Caps, Policy, Sink};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::{LATEST_IR_VERSION, OpsetRegistry, domain, latest_opset};
 
-use crate::args::{CheckArgs, ReportFormat, RuleProfile};
+use crate::args::{CheckArgs, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
+use crate::format::Format;
 use crate::input::{Loaded, display_name, expand, load_as};
 use crate::ops::documents;
 use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
+use crate::report::ReportFormat;
 use crate::rules;
 use crate::tensors;
 
-use report::{Report, Totals};
+use report::Totals;
 
 /// How many findings a person reads.
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let policy = rules::policy(&args.deny, &args.allow)?;
+    let mut policy = rules::policy(&args.deny, &args.allow)?;
+    if !args.notes {
+        policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
+    }
     if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
         return Err(Failure::new("a model states its IR version and its operator sets itself")
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
@@ -40,7 +45,6 @@ pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure
     args.input.one_thread |= files.len() > 1;
     let args = &args;
     let progress = Progress::start("checking", files.len());
-    let mut report = Report { args, checked: Vec::new(), failures: Vec::new() };
     let mut totals = Totals::default();
     let look = |path: &Path| {
         progress.begin(&display_name(path));
@@ -50,34 +54,28 @@ pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure
         progress.end();
         found
     };
-    workers::in_order(files, look, |name, result| {
-        match result {
-            Ok(Checked { sink, source, repaired }) => {
-                totals.add(&sink);
-                if args.format == ReportFormat::Text {
-                    progress.aside(|| out.text(&repaired))?;
-                    let text = report.text(&name, &sink, source.as_deref())?;
-                    progress.aside(|| out.text(&text))?;
-                } else {
-                    progress.aside(|| out.aside(&repaired));
-                    report.checked.push((name, sink));
-                }
+    workers::in_order(files, look, |name, result| match result {
+        Ok(Checked { sink, source, repaired, format, bytes }) => {
+            totals.add(&sink);
+            if out.is_for_people() {
+                let text = report::text(args, &name, &sink, source.as_deref())?;
+                progress.aside(|| out.text(&repaired).and_then(|()| out.text(&text)))?;
+            } else {
+                progress.aside(|| out.aside(&repaired));
             }
-            Err(failure) => {
-                totals.failed += 1;
-                progress.aside(|| out.failure(&failure));
-                report.failures.push((name, failure));
-            }
+            progress.aside(|| out.input_of(&name, Some(format.id()), bytes, sink, Vec::new()))
         }
-        Ok(())
+        Err(failure) => {
+            totals.failed += 1;
+            let input = (!name.is_empty()).then_some(name.as_str());
+            progress.aside(|| out.refused(input, &failure))
+        }
     })?;
     drop(progress);
-    match args.format {
-        ReportFormat::Text => out.text(&totals.text()?)?,
-        ReportFormat::Json => out.bytes([report.json(&totals)?.as_bytes()])?,
-        ReportFormat::Sarif => out.bytes([report.sarif()?.as_bytes()])?,
+    if out.is_for_people() {
+        out.text(&totals.text()?)?;
     }
-    Ok(totals.outcome())
+    Ok(Outcome::Fine)
 }
 
 /// Everything that is wrong with one model.
@@ -87,6 +85,8 @@ struct Checked {
     source: Option<Bytes>,
     /// What was repaired before.
     repaired: String,
+    format: Format,
+    bytes: Option<u64>,
 }
 
 fn findings(
@@ -97,15 +97,17 @@ fn findings(
 ) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
     let limits = args.input.bounds.limits();
-    let caps = match (args.limit, args.format) {
+    let is_for_people = args.report.format == ReportFormat::Text;
+    let caps = match (args.limit, is_for_people) {
         (Some(0), _) => Caps::NONE,
         (Some(limit), _) => Caps { per_rule: limit, total: limit },
-        (None, ReportFormat::Text) => TEXT_CAPS,
-        (None, _) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
+        (None, true) => TEXT_CAPS,
+        (None, false) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
     };
     let mut sink = Sink::with(policy.clone(), caps);
     let mut loaded = match loaded {
         Ok(loaded) => loaded,
+        Err(failure) if failure.outcome() == Outcome::Limit => return Err(failure),
         Err(Failure { faults: Some(faults), .. }) => return Ok(unparsed(*faults, sink)),
         Err(failure) => return Err(failure),
     };
@@ -127,7 +129,11 @@ fn findings(
             inferred(&mut loaded, args, &mut sink)?;
         }
     }
-    Ok(Checked { sink, source: loaded.text, repaired: String::new() })
+    if !is_for_people {
+        crate::report::select(&loaded.model, &mut sink);
+    }
+    let (format, bytes) = (loaded.format, Some(loaded.bytes));
+    Ok(Checked { sink, source: loaded.text, repaired: String::new(), format, bytes })
 }
 
 /// What the library is asked.
@@ -206,8 +212,10 @@ fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
     let Faults { findings, source, .. } = faults;
     let silenced = findings.diagnostics().iter().all(|found| sink.policy().severity(found.rule).is_none());
     if silenced {
-        return Checked { sink: findings, source: Some(source), repaired: String::new() };
+        sink = findings;
+    } else {
+        sink.merge(findings);
     }
-    sink.merge(findings);
-    Checked { sink, source: Some(source), repaired: String::new() }
+    let bytes = u64::try_from(source.len()).ok();
+    Checked { sink, source: Some(source), repaired: String::new(), format: Format::Onnxtxt, bytes }
 }

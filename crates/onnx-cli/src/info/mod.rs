@@ -10,38 +10,48 @@ mod weights;
 
 use crate::args::InfoArgs;
 use crate::exit::{Failure, Outcome};
-use crate::input::{display_name, load};
+use crate::input::{Loaded, display_name, expand, load};
 use crate::output::{Out, terminal_safe};
 use crate::progress::Progress;
+use crate::report;
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let progress = Progress::start("reading", args.files.len());
-    let mut outcome = Outcome::Fine;
-    for (i, path) in args.files.iter().enumerate() {
+    let files = expand(&args.files, &["onnx"]);
+    let progress = Progress::start("reading", files.len());
+    out.result_kind("info/1", "models");
+    let (mut outcome, mut is_first) = (Outcome::Fine, true);
+    for file in files {
         if out.is_closed() {
             break;
         }
-        progress.begin(&display_name(path));
-        match load(path, &args.input) {
-            Ok(loaded) => {
-                let facts = gather::gather(&loaded);
-                progress.aside(|| {
-                    if args.json {
-                        let json = serde_json::to_string(&facts).map_err(Failure::new)?;
-                        out.bytes([terminal_safe(&json).as_bytes(), b"\n"])
-                    } else {
-                        let page = text::page(&facts, args.all)?;
-                        out.text(if i > 0 { "\n" } else { "" })?;
-                        out.text(&page)
-                    }
-                })?;
+        let name = file.as_deref().ok().map(display_name);
+        progress.begin(name.as_deref().unwrap_or_default());
+        match file.and_then(|path| load(&path, &args.input)) {
+            Ok(mut loaded) => {
+                progress.aside(|| show(&mut loaded, args.all, is_first, out))?;
+                is_first = false;
             }
             Err(failure) => {
-                progress.aside(|| out.failure(&failure));
+                progress.aside(|| out.refused(name.as_deref(), &failure))?;
                 outcome = outcome.max(failure.outcome());
             }
         }
         progress.end();
     }
     Ok(outcome)
+}
+
+/// Shows what is in one model, or adds it to the report.
+fn show(loaded: &mut Loaded, all: bool, is_first: bool, out: &mut Out) -> Result<(), Failure> {
+    let facts = gather::gather(loaded);
+    let mut findings = std::mem::take(&mut loaded.findings);
+    if out.is_for_people() {
+        let page = text::page(&facts, all)?;
+        out.text(if is_first { "" } else { "\n" })?;
+        out.text(&page)?;
+        return out.input(loaded, findings);
+    }
+    report::select(&loaded.model, &mut findings);
+    let item = terminal_safe(&serde_json::to_string(&facts).map_err(Failure::new)?);
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::report::{ReportArgs, ReportFormat};
 
 use crate::args::OutputArgs;
 
@@ -45,13 +47,17 @@ pub(crate) enum OpsCommand {
     Check(CheckOpsArgs),
 }
 
-/// How to write what is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OpsFormat {
-    /// For people.
-    Text,
-    /// One JSON document.
-    Json,
+impl OpsArgs {
+    /// The format of the report, for subcommands that report.
+    pub(crate) const fn format(&self) -> ReportFormat {
+        match &self.command {
+            OpsCommand::List(args) => args.sets.report.format,
+            OpsCommand::Search(args) => args.sets.report.format,
+            OpsCommand::Show(args) => args.report.format,
+            OpsCommand::Check(args) => args.report.format,
+            OpsCommand::Export(_) => ReportFormat::Text,
+        }
+    }
 }
 
 /// Which operator sets are meant.
@@ -63,9 +69,8 @@ pub(crate) struct SetArgs {
     /// The version of the operator set; without this, the newest.
     #[arg(long, value_name = "VERSION")]
     pub(crate) opset: Option<i64>,
-    /// How to write the answer.
-    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
-    pub(crate) format: OpsFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `onnx ops list`.
@@ -96,9 +101,8 @@ pub(crate) struct ShowArgs {
     /// The domain; the default one is `ai.onnx`. Without this, any.
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Option<String>,
-    /// How to write the answer.
-    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
-    pub(crate) format: OpsFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `onnx ops check`.
@@ -107,9 +111,8 @@ pub(crate) struct CheckOpsArgs {
     /// Documents: binary, or in the text format of protobuf with the extension `.textproto`.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// How to write the findings.
-    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
-    pub(crate) format: OpsFormat,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `onnx ops export`.

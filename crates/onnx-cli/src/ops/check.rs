@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use onnx_check::{CheckOptions, check_operator_set};
 use onnx_codec::operator_set::declared;
-use onnx_diag::render::{json, text};
+use onnx_diag::render::text;
 use onnx_diag::{Caps, Clean, Policy, Sink};
 use onnx_schema::OpsetRegistry;
 
-use super::args::{CheckOpsArgs, OpsFormat};
+use super::args::CheckOpsArgs;
 use super::documents::{self, Read};
 use crate::exit::{Failure, Outcome};
 use crate::input::display_name;
-use crate::output::{Colours, GOOD, Out, paint, terminal_safe};
+use crate::output::{Colours, GOOD, Out, paint};
 use crate::rules;
 
 pub(super) fn check(
@@ -26,8 +26,8 @@ pub(super) fn check(
         let read = match documents::load(file) {
             Ok(read) => read,
             Err(failure) => {
-                out.failure(&failure);
-                outcome = outcome.max(Outcome::CouldNotRun);
+                out.refused(Some(&name), &failure)?;
+                outcome = outcome.max(failure.outcome());
                 continue;
             }
         };
@@ -36,24 +36,21 @@ pub(super) fn check(
             outcome = outcome.max(Outcome::Findings);
         }
         let mut shown = String::new();
-        match args.format {
-            OpsFormat::Json => {
-                json::render(&mut shown, &sink, &name)?;
-                shown = terminal_safe(&shown);
-            }
-            OpsFormat::Text if sink.is_empty() => {
-                writeln!(shown, "{}: {}", Clean(&name), paint(GOOD, "no findings"))?;
-            }
-            OpsFormat::Text => {
-                let options = text::Options { style: &Colours, ..text::Options::new(&name) };
-                text::render(&mut shown, &sink, &options)?;
-            }
+        if sink.is_empty() {
+            writeln!(shown, "{}: {}", Clean(&name), paint(GOOD, "no findings"))?;
+        } else {
+            let options = text::Options { style: &Colours, ..text::Options::new(&name) };
+            text::render(&mut shown, &sink, &options)?;
         }
-        out.text(&shown)?;
+        if out.is_for_people() {
+            out.text(&shown)?;
+        }
+        let has_errors = sink.has_errors();
+        out.input_of(&name, Some("onnxops"), None, sink, Vec::new())?;
         // What no rule found, such as signatures that are those of another set.
-        if let Some(failure) = contradiction.filter(|_| !sink.has_errors()) {
-            out.failure(&failure.about(&name));
-            outcome = outcome.max(Outcome::Findings);
+        if let Some(failure) = contradiction.filter(|_| !has_errors) {
+            out.refused(Some(&name), &failure.about(&name))?;
+            outcome = outcome.max(Outcome::CouldNotRun);
         }
     }
     Ok(outcome)

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use onnx_schema::{DeclaredSchema, OperatorSet, OpsetRegistry, SupportLevel};
 use serde_json::{Value, json};
 
-use super::args::{ListArgs, OpsFormat, SearchArgs};
+use super::args::{ListArgs, SearchArgs};
 use super::known::{domain_name, history, sets};
 use crate::exit::Failure;
-use crate::output::{DIM, HEADING, KEY, WARN, paint, shown, terminal_safe};
+use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
 use crate::size::plural;
 
-pub(super) fn list(args: &ListArgs, registry: &OpsetRegistry) -> Result<String, Failure> {
-    render(registry, &sets(registry, &args.sets)?, args.sets.format, |_| true)
+pub(super) fn list(args: &ListArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
+    render(registry, &sets(registry, &args.sets)?, out, |_| true)
 }
 
-pub(super) fn search(args: &SearchArgs, registry: &OpsetRegistry) -> Result<String, Failure> {
+pub(super) fn search(args: &SearchArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
     let word = args.word.to_lowercase();
     let sets = sets(registry, &args.sets)?;
     let has = |name: &str| name.to_lowercase().contains(&word);
@@ -23,27 +23,27 @@ pub(super) fn search(args: &SearchArgs, registry: &OpsetRegistry) -> Result<Stri
         has(schema.name()) || schema.attributes.iter().any(|attribute| has(&attribute.name))
     };
     let names = || sets.iter().flat_map(|set| set.operators().iter().map(DeclaredSchema::name));
-    if args.sets.format == OpsFormat::Text && !sets.iter().flat_map(OperatorSet::operators).any(fits) {
+    if !sets.iter().flat_map(OperatorSet::operators).any(fits) {
         let failure = Failure::new(format_args!("no operator is like `{}`", shown(&args.word)));
         return Err(match onnx_schema::nearest(&args.word, names()) {
             Some(near) => failure.help(format!("did you mean `{near}`?")),
             None => failure.help("`onnx ops list` lists all operators"),
         });
     }
-    render(registry, &sets, args.sets.format, fits)
+    render(registry, &sets, out, fits)
 }
 
 fn render(
     registry: &OpsetRegistry,
     sets: &[OperatorSet],
-    format: OpsFormat,
+    out: &mut Out,
     fits: impl Fn(&DeclaredSchema) -> bool,
 ) -> Result<String, Failure> {
-    if format == OpsFormat::Json {
+    if !out.is_for_people() {
         let operators = sets.iter().flat_map(OperatorSet::operators).filter(|schema| fits(schema));
-        let operators: Vec<Value> = operators.map(|schema| entry(registry, schema)).collect();
-        let text = serde_json::to_string_pretty(&operators).map_err(Failure::new)?;
-        return Ok(format!("{}\n", terminal_safe(&text)));
+        out.result_kind("operators/1", "operators");
+        out.items(operators.map(|schema| terminal_safe(&entry(registry, schema).to_string())).collect());
+        return Ok(String::new());
     }
     let mut text = String::new();
     for set in sets {

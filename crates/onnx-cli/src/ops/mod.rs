@@ -23,9 +23,9 @@ use args::{ExportArgs, OpsArgs, OpsCommand};
 pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let registry = documents::registry(&args.ops)?;
     let text = match &args.command {
-        OpsCommand::List(args) => list::list(args, &registry)?,
-        OpsCommand::Search(args) => list::search(args, &registry)?,
-        OpsCommand::Show(args) => show::show(args, &registry)?,
+        OpsCommand::List(args) => list::list(args, &registry, out)?,
+        OpsCommand::Search(args) => list::search(args, &registry, out)?,
+        OpsCommand::Show(args) => show::show(args, &registry, out)?,
         OpsCommand::Check(args) => return check::check(args, &registry, out),
         OpsCommand::Export(args) => return export(args, &registry, out),
     };

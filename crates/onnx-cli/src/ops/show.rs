@@ -10,13 +10,20 @@ use onnx_schema::{
 use onnx_shape_infer::follows_values;
 use serde_json::{Value, json};
 
-use super::args::{OpsFormat, ShowArgs};
+use super::args::ShowArgs;
 use super::known::{domain_name, domains, history, known_domain, newest};
 use crate::exit::Failure;
-use crate::output::{DIM, HEADING, KEY, WARN, paint, shown, terminal_safe};
+use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
 
-pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry) -> Result<String, Failure> {
+pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
     let history = find(args, registry)?;
+    let newest = history.first().and_then(|schema| newest(registry, schema.domain()));
+    if let (Some(asked), Some(newest)) = (args.version, newest)
+        && !(1..=newest).contains(&asked)
+    {
+        let failure = Failure::new(format_args!("there is no version {asked} of the operator set"));
+        return Err(failure.help(format!("the versions are 1 to {newest}")));
+    }
     let asked = args.version.unwrap_or(i64::MAX);
     let schema = history.iter().rev().find(|schema| schema.since_version() <= asked);
     let Some(schema) = schema else {
@@ -25,10 +32,12 @@ pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry) -> Result<String, 
             Failure::new(format_args!("version {asked} of the operator set has no `{}`", shown(&args.op)));
         return Err(failure.help(format!("it exists since version {first}")));
     };
-    match args.format {
-        OpsFormat::Text => text(schema, &history, newest(registry, schema.domain())),
-        OpsFormat::Json => json(schema, &history),
+    if out.is_for_people() {
+        return text(schema, &history, newest);
     }
+    out.result_kind("operators/1", "operators");
+    out.items(vec![json(schema, &history)?]);
+    Ok(String::new())
 }
 
 /// All schemas of the operator that is meant.
@@ -189,6 +198,5 @@ fn json(schema: &DeclaredSchema, history: &[DeclaredSchema]) -> Result<String, F
         fields.insert("follows_values".to_owned(), follows(schema).into());
         fields.insert("versions".to_owned(), versions.into());
     }
-    let text = serde_json::to_string_pretty(&operator).map_err(Failure::new)?;
-    Ok(format!("{}\n", terminal_safe(&text)))
+    Ok(terminal_safe(&operator.to_string()))
 }

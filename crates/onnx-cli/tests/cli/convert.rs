@@ -11,8 +11,10 @@ fn round_trips_give_the_same_bytes() {
     for model in [models::small(), models::rich(), models::odd(), models::hostile()] {
         let folder = Folder::with("in.onnx", &model);
         for between in ["model.textproto", "model.json", "model.pbtxt", "model.pb", "model.onnx"] {
-            onnx(&folder, &format!("convert in.onnx {between}")).exits(0);
-            onnx(&folder, &format!("convert {between} back.onnx")).exits(0);
+            // One of the models is not decoded completely, and still loses nothing.
+            let status = i32::from(model == models::odd());
+            onnx(&folder, &format!("convert in.onnx {between} --keep-going")).exits(status);
+            onnx(&folder, &format!("convert {between} back.onnx --keep-going")).exits(status);
             assert!(folder.get("back.onnx") == model, "{between}");
         }
     }

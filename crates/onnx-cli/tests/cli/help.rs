@@ -21,7 +21,7 @@ const SUBCOMMANDS: [&str; 12] = [
 #[test]
 fn every_help_has_an_example() {
     let folder = Folder::new();
-    onnx(&folder, "--help").exits(0).says("Examples:").says("Exit codes");
+    onnx(&folder, "--help").exits(0).says("Examples:").says("Exit status");
     for subcommand in SUBCOMMANDS {
         let example = format!("\n  onnx {subcommand} ");
         for flag in ["--help", "-h"] {
@@ -85,16 +85,23 @@ fn limits_are_listed_and_can_be_changed() {
     let run = onnx(&folder, "limits").exits(0).says("message_depth").says("100 levels").says("graphs");
     assert_eq!(run.out.lines().count(), onnx_types::LIMITS.len());
     let json = onnx(&folder, "limits --format json").exits(0).json();
-    let entry =
-        |name: &str| json.as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone();
+    let entry = |name: &str| {
+        json["result"]["limits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["name"] == name)
+            .unwrap()
+            .clone()
+    };
     assert_eq!(entry("nodes")["default"], 10_000_000);
     assert_eq!(entry("input_bytes")["default"], serde_json::Value::Null);
     // What an error names can be set, and nothing else.
-    onnx(&folder, "info odd.onnx --set-limit input_bytes=3").exits(2).says("raise the limit `input_bytes`");
-    onnx(&folder, "info odd.onnx --set-limit input_bytes=3 --set-limit input_bytes=300000").exits(0);
+    onnx(&folder, "info odd.onnx --set-limit input_bytes=3").exits(3).says("raise the limit `input_bytes`");
+    onnx(&folder, "info odd.onnx --set-limit input_bytes=3 --set-limit input_bytes=300000").exits(1);
     onnx(&folder, "check odd.onnx --set-limit nods=3").exits(2).says("`onnx limits` lists them");
     onnx(&folder, "check odd.onnx --set-limit nodes=-3").exits(2).says("nodes takes a whole number");
-    onnx(&folder, "convert odd.onnx odd.onnxtxt").exits(0);
-    onnx(&folder, "print odd.onnxtxt --set-limit text_bytes=3").exits(1).says("raise the limit `text_bytes`");
-    onnx(&folder, "fmt odd.onnxtxt --set-limit text_bytes=3").exits(1).says("raise the limit `text_bytes`");
+    onnx(&folder, "convert odd.onnx odd.onnxtxt --keep-going").exits(1);
+    onnx(&folder, "print odd.onnxtxt --set-limit text_bytes=3").exits(3).says("raise the limit `text_bytes`");
+    onnx(&folder, "fmt odd.onnxtxt --set-limit text_bytes=3").exits(3).says("raise the limit `text_bytes`");
 }

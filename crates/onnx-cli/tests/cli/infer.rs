@@ -108,7 +108,7 @@ fn what_cannot_be_done_exits_with_two() {
     folder.put("bad.onnxtxt", "g (");
     onnx(&folder, "infer in.onnxtxt").exits(2).says("--output-file");
     onnx(&folder, "infer bad.onnx -o out.onnx").exits(2);
-    onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(2);
+    onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(1);
     onnx(&folder, "infer none.onnx -o out.onnx").exits(2);
     onnx(&folder, "infer in.onnxtxt -o out.onnx --set M=3").exits(2).says("there are `N`");
     onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("no size");

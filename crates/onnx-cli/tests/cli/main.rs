@@ -15,6 +15,8 @@ mod infer;
 mod info;
 mod models;
 mod ops;
+mod reports;
 mod run;
 mod smith;
+mod status;
 mod text;

@@ -65,13 +65,20 @@ fn operators_are_found() {
 fn json_has_the_facts() {
     let folder = Folder::with("empty", "");
     let json = onnx(&folder, "ops show Squeeze --version 13 --format json").exits(0).json();
+    let json = &json["result"]["operators"][0];
     assert_eq!(json["since_version"], 13);
     assert_eq!(json["until_version"], 20);
     assert_eq!(json["inputs"][1]["option"], "optional");
     assert_eq!(json["versions"][2]["changes"][0], "attribute axes becomes an input");
     let list = onnx(&folder, "ops list --domain ai.onnx.preview.training --format json").exits(0).json();
-    assert_eq!(list.as_array().unwrap().len(), 4);
-    assert_eq!(onnx(&folder, "ops search zzz --format json").exits(0).json().as_array().unwrap().len(), 0);
+    assert_eq!(list["result"]["operators"].as_array().unwrap().len(), 4);
+    onnx(&folder, "ops search zzz --format json").exits(2).json();
+    // A version that does not exist has no operators.
+    onnx(&folder, "ops show Conv --version 99")
+        .exits(2)
+        .says("there is no version 99")
+        .says("versions are 1 to");
+    onnx(&folder, "ops show Conv --version 0").exits(2).says("there is no version 0");
 }
 
 /// A model whose functions are the operators of a domain.
@@ -161,7 +168,7 @@ fn documents_are_checked() {
         .says("function \"F\" of domain \"com.acme\" / node #0 Rellu");
     onnx(&folder, "ops check new.textproto").exits(1).says("error[ONNX2046]").says("the set is version 2");
     let json = onnx(&folder, "ops check new.textproto --format json").exits(1).json();
-    assert_eq!(json["diagnostics"][0]["beyond_reference"], true);
+    assert_eq!(json["findings"][0]["beyond_reference"], true);
     onnx(&folder, "ops check odd.textproto").exits(2).says("line 1, column 8");
     onnx(&folder, "ops list --ops new.textproto").exits(2).says("is newer than its operator set");
     // Signatures of another set.
@@ -169,5 +176,5 @@ fn documents_are_checked() {
         "good.signatures.json",
         "{\"format\": \"onnx-signatures-1\", \"domain\": \"d\", \"opset_version\": 1, \"operators\": []}",
     );
-    onnx(&folder, "ops check good.textproto").exits(1).says("the signatures are those of version 1 of `d`");
+    onnx(&folder, "ops check good.textproto").exits(2).says("the signatures are those of version 1 of `d`");
 }

@@ -148,19 +148,22 @@ fn what_is_no_text_is_told_what_it_looks_like() {
     onnx_with(&folder, "parse - -o -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
     onnx_with(&folder, "fmt -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
     for command in ["parse packed.onnxtxt -o out.pb", "fmt packed.onnxtxt", "print packed.onnxtxt"] {
-        onnx(&folder, command).exits(2).says("this is no text").says("compressed with gzip");
+        onnx(&folder, command).exits(2).says("this is compressed with gzip");
     }
     for command in ["parse wide.onnxtxt -o out.pb", "fmt wide.onnxtxt", "print wide.onnxtxt"] {
         onnx(&folder, command).exits(2).says("this is UTF-16").says("store the text as UTF-8");
     }
     // Texts with errors are texts, and texts in place of binary models are known behind comments, too.
-    onnx_with(&folder, "parse - -o -", b"").exits(1).says("error[ONNX0001]");
+    onnx_with(&folder, "parse - -o -", b"").exits(2).says("the file is empty");
     onnx_with(&folder, "parse - -o -", TEXT.replace("Relu", "Relu \u{7f}").as_bytes())
         .exits(1)
         .says("ONNX0001");
     let text = format!("# a comment\n\n  # and another\n{TEXT}");
     for command in ["print -", "check -"] {
-        onnx_with(&folder, command, text.as_bytes()).exits(2).says("ONNX text: add `--from onnxtxt`");
+        onnx_with(&folder, command, text.as_bytes())
+            .exits(2)
+            .says("this looks like ONNX text")
+            .says("add `--from onnxtxt`");
     }
     assert!(!folder.list().contains(&"out.pb".to_owned()));
 }
@@ -174,7 +177,7 @@ fn findings_of_texts_show_the_line() {
     onnx(&folder, "check in.onnxtxt --concise").exits(1).says("in.onnxtxt:6:4: error[ONNX2303]");
     let json = onnx(&folder, "check in.onnxtxt --format json").exits(1).json();
     assert_eq!(
-        (json["diagnostics"][0]["line"].as_u64(), json["diagnostics"][0]["column"].as_u64()),
+        (json["findings"][0]["at"]["line"].as_u64(), json["findings"][0]["at"]["column"].as_u64()),
         (Some(6), Some(4))
     );
     onnx(&folder, "info in.onnxtxt").exits(0).says("ONNX text").says("Rellu");
@@ -206,7 +209,7 @@ fn faults_of_texts_are_findings() {
         );
     }
     let json = onnx(&folder, "check in.onnxtxt --format json").exits(1).json();
-    assert_eq!(json["diagnostics"][0]["line"].as_u64(), Some(5));
+    assert_eq!(json["findings"][0]["at"]["line"].as_u64(), Some(5));
     assert_eq!(folder.list(), ["in.onnxtxt"]);
     onnx(&folder, "explain ONNX0001").exits(0).says("unexpected-token");
 }

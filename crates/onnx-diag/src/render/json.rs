@@ -1,81 +1,264 @@
-//! Findings as JSON, for scripts.
+//! Reports as JSON: the envelope `onnx-report/1`.
 //!
-//! ```json
-//! {"diagnostics":[
-//! {"code":"ONNX2101","rule":"value-defined-twice","severity":"error","message":"…",
-//!  "path":"graph \"main\" / node #12 Conv","offset":4096,"line":null,"column":null,"help":null,"beyond_reference":false}
-//! ],"summary":{"file":"model.onnx","errors":1,"warnings":0,"notes":0,"dropped":0}}
-//! ```
-//!
-//! Every key is always there; what is not known is `null`. `path` is the place in the model; `offset` (bytes, from 0)
-//! is known for binary files, `line` and `column` (characters, from 1) for text files. The counts in `summary` are exact;
-//! `dropped` findings are counted in them but not listed.
+//! `docs/schema/onnx-report-1.schema.json` is its schema and `docs/reports.md` its description. Every key is always present;
+//! unknown values are `null`. The text has no character that acts on a terminal: such characters are escaped.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use super::json_string;
+use super::{json_string, optional_string};
 use crate::diagnostic::Diagnostic;
-use crate::locus::Position;
-use crate::sink::Sink;
+use crate::escape::Name;
+use crate::fingerprint::fingerprint;
+use crate::locus::{Locus, Position, Step};
+use crate::report::{Failure, Report};
 
-/// Writes everything a sink collected about `file` as one JSON document, one finding per line.
+/// Name and version of the envelope.
+pub const SCHEMA: &str = "onnx-report/1";
+
+/// Writes a report as one JSON document that ends with a line break, one diagnostic on each line.
 ///
 /// # Errors
 ///
-/// When writing to `out` fails.
-pub fn render(out: &mut dyn Write, sink: &Sink, file: &str) -> fmt::Result {
-    out.write_str("{\"diagnostics\":[")?;
-    for (i, found) in sink.diagnostics().iter().enumerate() {
-        out.write_str(if i == 0 { "\n" } else { ",\n" })?;
-        diagnostic(out, found)?;
-    }
-    out.write_str("\n],\"summary\":")?;
-    summary(out, sink, file)?;
-    out.write_str("}\n")
+/// If writing to `out` fails.
+pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
+    envelope(out, report, "\n")
 }
 
-/// Writes one finding as a JSON object, for callers that compose a document of their own.
+/// Writes a report as one line.
 ///
 /// # Errors
 ///
-/// When writing to `out` fails.
-pub fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic) -> fmt::Result {
-    write!(out, "{{\"code\":\"{}\",\"rule\":", diagnostic.rule.id())?;
-    json_string(out, diagnostic.rule.slug)?;
-    write!(out, ",\"severity\":\"{}\",\"message\":", diagnostic.severity)?;
-    json_string(out, &diagnostic.message)?;
-    out.write_str(",\"path\":")?;
-    json_string(out, &diagnostic.locus.to_string())?;
-    match diagnostic.locus.position() {
-        None => out.write_str(",\"offset\":null,\"line\":null,\"column\":null")?,
-        Some(Position::Byte(offset)) => write!(out, ",\"offset\":{offset},\"line\":null,\"column\":null")?,
-        Some(Position::Text { line, column, .. }) => {
-            write!(out, ",\"offset\":null,\"line\":{line},\"column\":{column}")?;
+/// If writing to `out` fails.
+pub fn line(out: &mut dyn Write, report: &Report) -> fmt::Result {
+    envelope(out, report, "")
+}
+
+fn envelope(out: &mut dyn Write, report: &Report, newline: &str) -> fmt::Result {
+    let status = report.status();
+    write!(out, "{{\"schema\":\"{SCHEMA}\",\"tool\":{{\"name\":")?;
+    json_string(out, report.tool.name)?;
+    out.write_str(",\"version\":")?;
+    json_string(out, report.tool.version)?;
+    out.write_str("},\"command\":")?;
+    json_string(out, &report.command)?;
+    write!(out, ",\"status\":\"{}\",\"exit\":{},\"inputs\":[", status.as_str(), status.exit())?;
+    let inputs = report.inputs.iter().map(|input| (&input.name, input.format, input.bytes));
+    files(out, inputs, newline)?;
+    out.write_str("],\"outputs\":[")?;
+    files(out, report.outputs.iter().map(|output| (&output.name, output.format, output.bytes)), newline)?;
+    out.write_str("],\"counts\":")?;
+    counts(out, report)?;
+    out.write_str(",\"findings\":[")?;
+    let mut separator = "";
+    for (index, input) in report.inputs.iter().enumerate() {
+        for found in input.findings.diagnostics() {
+            write!(out, "{separator}{newline}")?;
+            separator = ",";
+            diagnostic(out, report, index, found)?;
         }
     }
-    out.write_str(",\"help\":")?;
-    match &diagnostic.help {
-        Some(help) => json_string(out, help)?,
-        None => out.write_str("null")?,
+    write!(out, "{newline}],\"failures\":[")?;
+    let mut separator = "";
+    for failed in &report.failures {
+        write!(out, "{separator}{newline}")?;
+        separator = ",";
+        failure(out, failed)?;
     }
-    write!(out, ",\"beyond_reference\":{}}}", diagnostic.beyond_reference)
+    writeln!(out, "{newline}],\"result\":{newline}{}}}", report.result.as_deref().unwrap_or("null"))
 }
 
-/// Writes the counts of a sink as a JSON object.
-///
-/// # Errors
-///
-/// When writing to `out` fails.
-pub fn summary(out: &mut dyn Write, sink: &Sink, file: &str) -> fmt::Result {
-    out.write_str("{\"file\":")?;
-    json_string(out, file)?;
-    let counts = sink.counts();
+fn files<'a>(
+    out: &mut dyn Write,
+    files: impl Iterator<Item = (&'a String, Option<&'a str>, Option<u64>)>,
+    newline: &str,
+) -> fmt::Result {
+    let mut separator = "";
+    for (name, format, bytes) in files {
+        write!(out, "{separator}{newline}{{\"name\":")?;
+        separator = ",";
+        json_string(out, name)?;
+        out.write_str(",\"format\":")?;
+        optional_string(out, format)?;
+        out.write_str(",\"bytes\":")?;
+        number(out, bytes)?;
+        out.write_str(",\"hash\":null}")?;
+    }
+    Ok(())
+}
+
+fn number(out: &mut dyn Write, number: Option<u64>) -> fmt::Result {
+    match number {
+        Some(number) => write!(out, "{number}"),
+        None => out.write_str("null"),
+    }
+}
+
+fn counts(out: &mut dyn Write, report: &Report) -> fmt::Result {
+    let counts = report.counts();
+    let (mut by_code, mut dropped, mut hidden) = (BTreeMap::new(), 0_u64, 0_u64);
+    for input in &report.inputs {
+        dropped = dropped.saturating_add(input.findings.dropped());
+        hidden = hidden.saturating_add(input.findings.hidden());
+        for count in input.findings.rule_counts() {
+            let sum: &mut u64 = by_code.entry(count.rule.code).or_default();
+            *sum = sum.saturating_add(count.found);
+        }
+    }
     write!(
         out,
-        ",\"errors\":{},\"warnings\":{},\"notes\":{},\"dropped\":{}}}",
-        counts.errors,
-        counts.warnings,
-        counts.notes,
-        sink.dropped()
-    )
+        "{{\"errors\":{},\"warnings\":{},\"notes\":{}",
+        counts.errors, counts.warnings, counts.notes
+    )?;
+    write!(out, ",\"dropped\":{dropped},\"hidden\":{hidden},\"by_code\":{{")?;
+    let mut separator = "";
+    for (code, count) in by_code {
+        write!(out, "{separator}\"ONNX{code:04}\":{count}")?;
+        separator = ",";
+    }
+    out.write_str("}}")
+}
+
+fn diagnostic(out: &mut dyn Write, report: &Report, input: usize, found: &Diagnostic) -> fmt::Result {
+    write!(out, "{{\"code\":\"{}\",\"name\":", found.rule.id())?;
+    json_string(out, found.rule.slug)?;
+    write!(out, ",\"severity\":\"{}\",\"message\":", found.severity)?;
+    json_string(out, &found.message)?;
+    write!(out, ",\"input\":{input},\"place\":")?;
+    place(out, &found.locus)?;
+    out.write_str(",\"at\":")?;
+    at(out, &found.locus)?;
+    out.write_str(",\"related\":[")?;
+    let mut separator = "";
+    for label in &found.labels {
+        write!(out, "{separator}{{\"message\":")?;
+        separator = ",";
+        json_string(out, &label.text)?;
+        out.write_str(",\"place\":")?;
+        place(out, &label.locus)?;
+        out.write_str(",\"at\":")?;
+        at(out, &label.locus)?;
+        out.write_char('}')?;
+    }
+    out.write_str("],\"notes\":[")?;
+    let mut separator = "";
+    for note in &found.notes {
+        out.write_str(separator)?;
+        separator = ",";
+        json_string(out, note)?;
+    }
+    out.write_str("],\"help\":")?;
+    optional_string(out, found.help.as_deref())?;
+    out.write_str(",\"fix\":")?;
+    if (report.is_fixable)(found.rule) {
+        out.write_str("{\"safe\":true,\"title\":")?;
+        json_string(out, found.help.as_deref().unwrap_or(found.rule.summary))?;
+        out.write_char('}')?;
+    } else {
+        out.write_str("null")?;
+    }
+    write!(
+        out,
+        ",\"origin\":{{\"pass\":null,\"rule\":null,\"from\":[]}},\"fingerprint\":\"{}\",\"url\":",
+        fingerprint(found)
+    )?;
+    match report.tool.rules_url {
+        "" => out.write_str("null")?,
+        url => json_string(out, &format!("{url}#{}", found.rule.id()))?,
+    }
+    write!(out, ",\"beyond_reference\":{}}}", found.beyond_reference)
+}
+
+fn failure(out: &mut dyn Write, failure: &Failure) -> fmt::Result {
+    write!(out, "{{\"code\":\"{}\",\"name\":", failure.rule.id())?;
+    json_string(out, failure.rule.slug)?;
+    out.write_str(",\"message\":")?;
+    json_string(out, &failure.message)?;
+    out.write_str(",\"help\":")?;
+    optional_string(out, failure.help.as_deref())?;
+    out.write_str(",\"input\":")?;
+    number(out, failure.input.map(|index| index as u64))?;
+    out.write_str(",\"limit\":")?;
+    optional_string(out, failure.limit.as_deref())?;
+    out.write_char('}')
+}
+
+fn place(out: &mut dyn Write, locus: &Locus) -> fmt::Result {
+    out.write_str("{\"selector\":")?;
+    optional_string(out, locus.selector())?;
+    out.write_str(",\"text\":")?;
+    json_string(out, &locus.to_string())?;
+    out.write_str(",\"steps\":[")?;
+    for (index, taken) in locus.steps().iter().enumerate() {
+        if index > 0 {
+            out.write_char(',')?;
+        }
+        step(out, taken)?;
+    }
+    out.write_str("]}")
+}
+
+/// A step with its kind, its position and its names.
+fn step(out: &mut dyn Write, step: &Step) -> fmt::Result {
+    let mut named = |kind: &str, index: Option<usize>, names: &[(&str, &Name)]| {
+        write!(out, "{{\"kind\":\"{kind}\"")?;
+        if let Some(index) = index {
+            write!(out, ",\"index\":{index}")?;
+        }
+        for (key, name) in names {
+            write!(out, ",\"{key}\":")?;
+            json_string(out, name.as_str())?;
+            if name.is_cut() {
+                write!(out, ",\"{key}_bytes\":{}", name.len())?;
+            }
+        }
+        out.write_char('}')
+    };
+    match step {
+        Step::Graph { name } => named("graph", None, &[("name", name)]),
+        Step::Function { domain, name, overload } => {
+            named("function", None, &[("domain", domain), ("name", name), ("overload", overload)])
+        }
+        Step::Node { index, op, name } => {
+            let (domain, op) = op.as_str().rsplit_once("::").map_or(("", op.as_str()), |parts| parts);
+            let (domain, op) = (Name::new(domain), Name::new(op));
+            named("node", Some(*index), &[("domain", &domain), ("op", &op), ("name", name)])
+        }
+        Step::Input { index, name } => named("input", Some(*index), &[("name", name)]),
+        Step::Output { index, name } => named("output", Some(*index), &[("name", name)]),
+        Step::Attribute { name } => named("attribute", None, &[("name", name)]),
+        Step::Initializer { name } => named("initializer", None, &[("name", name)]),
+        Step::SparseInitializer { name } => named("sparse-initializer", None, &[("name", name)]),
+        Step::Value { name } => named("value", None, &[("name", name)]),
+        Step::ValueInfo { name } => named("value-info", None, &[("name", name)]),
+        Step::QuantizationAnnotation { name } => named("quantization-annotation", None, &[("name", name)]),
+        Step::Tensor { name } => named("tensor", None, &[("name", name)]),
+        Step::Type => named("type", None, &[]),
+        Step::Dimension { index } => named("dimension", Some(*index), &[]),
+        Step::Element { index } => named("element", Some(*index), &[]),
+        Step::OpsetImport { domain } => named("opset-import", None, &[("domain", domain)]),
+        Step::Metadata { key } => named("metadata", None, &[("name", key)]),
+        Step::TrainingInfo { index } => named("training-info", Some(*index), &[]),
+        Step::DeviceConfiguration { name } => named("device-configuration", None, &[("name", name)]),
+        Step::Field { name } => named("field", None, &[("name", name)]),
+    }
+}
+
+fn at(out: &mut dyn Write, locus: &Locus) -> fmt::Result {
+    match locus.position() {
+        None => out.write_str("{\"byte\":null,\"length\":null,\"line\":null,\"column\":null,\"end_line\":null,\"end_column\":null}"),
+        Some(Position::Byte(byte)) => write!(
+            out,
+            "{{\"byte\":{byte},\"length\":null,\"line\":null,\"column\":null,\"end_line\":null,\"end_column\":null}}"
+        ),
+        Some(Position::Text { line, column, length }) => {
+            let (line, column) = (line.max(1), column.max(1));
+            let end = column.saturating_add(length.max(1));
+            write!(
+                out,
+                "{{\"byte\":null,\"length\":{},\"line\":{line},\"column\":{column},\"end_line\":{line},\"end_column\":{end}}}",
+                length.max(1)
+            )
+        }
+    }
 }

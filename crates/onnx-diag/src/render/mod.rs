@@ -1,8 +1,9 @@
-//! Renderers: what a [`Sink`](crate::Sink) collected, as text for people, JSON for scripts or SARIF for code hosts.
+//! Renderers: a [`Sink`](crate::Sink) as text, and a [`Report`](crate::Report) as JSON, SARIF or annotations.
 //!
 //! They write into any [`fmt::Write`] and know neither terminals nor files: colour is a [`Style`] that the caller
 //! brings, and the name of the file and the source text are arguments.
 
+pub mod github;
 pub mod json;
 pub mod sarif;
 pub mod text;
@@ -80,6 +81,14 @@ fn json_string(out: &mut dyn Write, text: &str) -> fmt::Result {
         }
     }
     out.write_char('"')
+}
+
+/// Writes a JSON string or `null`.
+fn optional_string(out: &mut dyn Write, text: Option<&str>) -> fmt::Result {
+    match text {
+        Some(text) => json_string(out, text),
+        None => out.write_str("null"),
+    }
 }
 
 #[cfg(test)]

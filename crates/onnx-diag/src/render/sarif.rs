@@ -2,61 +2,124 @@
 
 use std::fmt::{self, Write};
 
-use super::json_string;
+use super::{json_string, optional_string};
 use crate::diagnostic::Diagnostic;
-use crate::locus::{Locus, Position};
+use crate::fingerprint::fingerprint;
+use crate::locus::{Locus, Position, Step};
+use crate::report::{Failure, Report, Status};
 use crate::rule::{Reference, Rule, Severity};
-use crate::sink::Sink;
 
-/// The program that the log names as its author.
-#[derive(Clone, Copy, Debug)]
-pub struct Tool<'a> {
-    /// The name of the program.
-    pub name: &'a str,
-    /// Its version.
-    pub version: &'a str,
-}
-
-/// Writes a log with one run: everything found in the given files. Each file comes with its name or path.
+/// Writes a log with one run. Inputs that could not be read are notifications of the run, and `executionSuccessful` is
+/// false if there are any.
 ///
 /// # Errors
 ///
-/// When writing to `out` fails.
-pub fn render(out: &mut dyn Write, tool: Tool<'_>, files: &[(&str, &Sink)]) -> fmt::Result {
-    let rules = rules_of(files);
+/// If writing to `out` fails.
+pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
+    let found = || report.inputs.iter().flat_map(|input| input.findings.diagnostics());
+    let rules = unique(found().map(|diagnostic| diagnostic.rule));
+    let failed = unique(report.failures.iter().map(|failure| failure.rule));
     out.write_str("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",")?;
     out.write_str("\"runs\":[{\"tool\":{\"driver\":{\"name\":")?;
-    json_string(out, tool.name)?;
+    json_string(out, report.tool.name)?;
     out.write_str(",\"version\":")?;
-    json_string(out, tool.version)?;
-    out.write_str(",\"rules\":[")?;
-    for (i, rule) in rules.iter().enumerate() {
+    json_string(out, report.tool.version)?;
+    descriptors(out, "rules", &rules, report)?;
+    descriptors(out, "notifications", &failed, report)?;
+    out.write_str("}},\"columnKind\":\"unicodeCodePoints\",\"invocations\":[")?;
+    invocation(out, report, &failed)?;
+    out.write_str("],\"artifacts\":[")?;
+    for (i, input) in report.inputs.iter().enumerate() {
         out.write_str(if i == 0 { "\n" } else { ",\n" })?;
-        descriptor(out, rule)?;
+        out.write_str("{\"location\":{\"uri\":")?;
+        json_string(out, &uri(&input.name))?;
+        out.write_char('}')?;
+        if let Some(bytes) = input.bytes {
+            write!(out, ",\"length\":{bytes}")?;
+        }
+        out.write_char('}')?;
     }
-    out.write_str("\n]}},\"columnKind\":\"unicodeCodePoints\",\"results\":[")?;
+    out.write_str("\n],\"results\":[")?;
     let mut first = true;
-    for (file, sink) in files {
-        for diagnostic in sink.diagnostics() {
+    for input in &report.inputs {
+        for diagnostic in input.findings.diagnostics() {
             out.write_str(if first { "\n" } else { ",\n" })?;
             first = false;
             let index = rules.iter().position(|rule| rule.code == diagnostic.rule.code).unwrap_or_default();
-            result(out, file, diagnostic, index)?;
+            result(out, &input.name, diagnostic, index)?;
         }
     }
     out.write_str("\n]}]}\n")
 }
 
-/// The rules that have results, by code.
-fn rules_of(files: &[(&str, &Sink)]) -> Vec<&'static Rule> {
-    let mut rules: Vec<&'static Rule> =
-        files.iter().flat_map(|(_, sink)| sink.diagnostics()).map(|diagnostic| diagnostic.rule).collect();
+/// Each rule once, by code.
+fn unique(rules: impl Iterator<Item = &'static Rule>) -> Vec<&'static Rule> {
+    let mut rules: Vec<&'static Rule> = rules.collect();
     rules.sort_by_key(|rule| rule.code);
     rules.dedup();
     rules
 }
 
-fn descriptor(out: &mut dyn Write, rule: &Rule) -> fmt::Result {
+fn descriptors(out: &mut dyn Write, key: &str, rules: &[&'static Rule], report: &Report) -> fmt::Result {
+    write!(out, ",\"{key}\":[")?;
+    for (i, rule) in rules.iter().enumerate() {
+        out.write_str(if i == 0 { "\n" } else { ",\n" })?;
+        descriptor(out, rule, report.tool.rules_url)?;
+    }
+    out.write_str("\n]")
+}
+
+/// The run of the program, with what it could not do and how many diagnostics are not in the log.
+fn invocation(out: &mut dyn Write, report: &Report, rules: &[&'static Rule]) -> fmt::Result {
+    let status = report.status();
+    let is_successful = matches!(status, Status::Ok | Status::Findings);
+    write!(out, "{{\"executionSuccessful\":{is_successful},\"exitCode\":{},", status.exit())?;
+    out.write_str("\"toolExecutionNotifications\":[")?;
+    let mut separator = "\n";
+    for failure in &report.failures {
+        out.write_str(separator)?;
+        separator = ",\n";
+        notification(out, report, failure, rules)?;
+    }
+    for input in &report.inputs {
+        for count in input.findings.rule_counts().filter(|count| count.found > count.kept) {
+            let left_out = count.found.saturating_sub(count.kept);
+            let message =
+                format!("{left_out} more of {} ({}) are not listed", count.rule.id(), count.rule.slug);
+            write!(out, "{separator}{{\"level\":\"note\",\"message\":{{\"text\":")?;
+            separator = ",\n";
+            json_string(out, &message)?;
+            out.write_str("},\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":")?;
+            json_string(out, &uri(&input.name))?;
+            out.write_str("}}}]}")?;
+        }
+    }
+    out.write_str("\n]}")
+}
+
+fn notification(
+    out: &mut dyn Write,
+    report: &Report,
+    failure: &Failure,
+    rules: &[&'static Rule],
+) -> fmt::Result {
+    let index = rules.iter().position(|rule| rule.code == failure.rule.code).unwrap_or_default();
+    write!(out, "{{\"descriptor\":{{\"id\":\"{}\",\"index\":{index}}},", failure.rule.id())?;
+    out.write_str("\"level\":\"error\",\"message\":{\"text\":")?;
+    let help = failure.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
+    json_string(out, &format!("{}{help}", failure.message))?;
+    out.write_str("},\"locations\":[")?;
+    if let Some(input) = failure.input.and_then(|index| report.inputs.get(index)) {
+        out.write_str("{\"physicalLocation\":{\"artifactLocation\":{\"uri\":")?;
+        json_string(out, &uri(&input.name))?;
+        out.write_str("}}}")?;
+    }
+    out.write_str("],\"properties\":{\"limit\":")?;
+    optional_string(out, failure.limit.as_deref())?;
+    out.write_str("}}")
+}
+
+fn descriptor(out: &mut dyn Write, rule: &Rule, rules_url: &str) -> fmt::Result {
     write!(out, "{{\"id\":\"{}\",\"name\":", rule.id())?;
     json_string(out, rule.slug)?;
     out.write_str(",\"shortDescription\":{\"text\":")?;
@@ -68,6 +131,10 @@ fn descriptor(out: &mut dyn Write, rule: &Rule) -> fmt::Result {
         out.write_str(",\"markdown\":")?;
         json_string(out, rule.explain)?;
         out.write_char('}')?;
+    }
+    if !rules_url.is_empty() {
+        out.write_str(",\"helpUri\":")?;
+        json_string(out, &format!("{rules_url}#{}", rule.id()))?;
     }
     write!(out, ",\"defaultConfiguration\":{{\"level\":\"{}\"}}", level(rule.severity))?;
     out.write_str(",\"properties\":{\"spec\":")?;
@@ -118,6 +185,7 @@ fn result(out: &mut dyn Write, file: &str, diagnostic: &Diagnostic, rule_index: 
         }
         out.write_char(']')?;
     }
+    write!(out, ",\"partialFingerprints\":{{\"onnx/v1\":\"{}\"}}", fingerprint(diagnostic))?;
     write!(out, ",\"properties\":{{\"beyondReference\":{}}}}}", diagnostic.beyond_reference)
 }
 
@@ -135,8 +203,12 @@ fn location(out: &mut dyn Write, file: &str, locus: &Locus, text: Option<&str>) 
             write!(out, ",\"region\":{{\"startLine\":{line},\"startColumn\":{column},\"endColumn\":{end}}}")?;
         }
     }
+    // The selector where there is one; the path is readable in any case.
+    let path = locus.to_string();
     out.write_str("},\"logicalLocations\":[{\"fullyQualifiedName\":")?;
-    json_string(out, &locus.to_string())?;
+    json_string(out, locus.selector().unwrap_or(&path))?;
+    write!(out, ",\"kind\":\"{}\",\"decoratedName\":", kind(locus))?;
+    json_string(out, &path)?;
     out.write_str("}]")?;
     if let Some(text) = text {
         out.write_str(",\"message\":{\"text\":")?;
@@ -144,6 +216,20 @@ fn location(out: &mut dyn Write, file: &str, locus: &Locus, text: Option<&str>) 
         out.write_char('}')?;
     }
     out.write_char('}')
+}
+
+/// The kind of the innermost element of a place.
+fn kind(locus: &Locus) -> &'static str {
+    match locus.steps().last() {
+        None => "model",
+        Some(Step::Graph { .. } | Step::Function { .. }) => "function",
+        Some(Step::Node { .. }) => "node",
+        Some(Step::Input { .. } | Step::Output { .. } | Step::Initializer { .. } | Step::Value { .. }) => {
+            "value"
+        }
+        Some(Step::Attribute { .. }) => "attribute",
+        Some(_) => "element",
+    }
 }
 
 /// The path of a file as a URI reference: `/` and the unreserved characters stay, the rest is percent-encoded.

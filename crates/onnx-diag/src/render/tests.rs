@@ -1,7 +1,9 @@
 //! The renderers against golden output, and against names that mean harm.
 
-use super::{Role, Style, json, sarif, text};
-use crate::{Caps, Diagnostic, Locus, Policy, Quoted, Reference, Rule, Severity, Sink};
+use super::{Role, Style, github, json, sarif, text};
+use crate::{
+    Caps, Diagnostic, Failure, Locus, Policy, Quoted, Reference, Report, Rule, Severity, Sink, Status, Tool,
+};
 use std::fmt::{self, Write};
 
 static TWICE: Rule = Rule {
@@ -46,15 +48,22 @@ fn as_text(sink: &Sink, options: &text::Options<'_>) -> String {
     out
 }
 
+fn report(sink: &Sink, file: &str) -> Report {
+    let tool = Tool { name: "onnx", version: "0.1.0", rules_url: "https://example.com/rules" };
+    let mut report = Report::new(tool, "check");
+    report.input(file, Some("onnx"), Some(7), sink.clone());
+    report
+}
+
 fn as_json(sink: &Sink) -> String {
     let mut out = String::new();
-    json::render(&mut out, sink, "m.onnx").unwrap();
+    json::render(&mut out, &report(sink, "m.onnx")).unwrap();
     out
 }
 
 fn as_sarif(sink: &Sink, file: &str) -> String {
     let mut out = String::new();
-    sarif::render(&mut out, sarif::Tool { name: "onnx", version: "0.1.0" }, &[(file, sink)]).unwrap();
+    sarif::render(&mut out, &report(sink, file)).unwrap();
     out
 }
 
@@ -155,43 +164,143 @@ fn hostile_names_do_nothing_in_any_format() {
     assert!(as_text(&sink, &options).lines().all(|line| !line.starts_with('"')));
 }
 
-#[test]
-fn json_keeps_the_contract() {
-    let found = [
+/// A diagnostic with a selector, and two without.
+fn three() -> Sink {
+    let mut sink = sink([
         twice(),
         Diagnostic::new(&UNNAMED, Locus::model().graph("a\"\x1b").at_text(3, 5, 2), "tab\there \u{e0041}"),
         Diagnostic::new(&UNNAMED, Locus::model(), "no place"),
-    ];
-    assert_eq!(
-        as_json(&sink(found)),
-        r#"{"diagnostics":[
-{"code":"ONNX2101","rule":"value-defined-twice","severity":"error","message":"value `x` is defined twice","path":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\"","offset":4096,"line":null,"column":null,"help":"rename one of them","beyond_reference":false},
-{"code":"ONNX0007","rule":"graph-without-name","severity":"note","message":"tab\there \udb40\udc41","path":"graph \"a\\\"\\u{1b}\"","offset":null,"line":3,"column":5,"help":null,"beyond_reference":true},
-{"code":"ONNX0007","rule":"graph-without-name","severity":"note","message":"no place","path":"model","offset":null,"line":null,"column":null,"help":null,"beyond_reference":true}
-],"summary":{"file":"m.onnx","errors":1,"warnings":0,"notes":2,"dropped":0}}
-"#
+    ]);
+    sink.set_selectors(|locus| (locus.steps().len() == 3).then(|| "node(12)".to_owned()));
+    sink
+}
+
+#[test]
+fn json_has_everything_that_text_has() {
+    let at = r#""length":null,"line":null,"column":null,"end_line":null,"end_column":null"#;
+    let origin = r#""origin":{"pass":null,"rule":null,"from":[]}"#;
+    let want = format!(
+        r##"{{"schema":"onnx-report/1","tool":{{"name":"onnx","version":"0.1.0"}},"command":"check","status":"findings","exit":1,"inputs":[
+{{"name":"m.onnx","format":"onnx","bytes":7,"hash":null}}],"outputs":[],"counts":{{"errors":1,"warnings":0,"notes":2,"dropped":0,"hidden":0,"by_code":{{"ONNX0007":2,"ONNX2101":1}}}},"findings":[
+{{"code":"ONNX2101","name":"value-defined-twice","severity":"error","message":"value `x` is defined twice","input":0,"place":{{"selector":"node(12)","text":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\"","steps":[{{"kind":"graph","name":"main"}},{{"kind":"node","index":12,"domain":"","op":"Conv","name":"c1"}},{{"kind":"output","index":0,"name":"x"}}]}},"at":{{"byte":4096,{at}}},"related":[{{"message":"first defined here","place":{{"selector":null,"text":"graph \"main\" / initializer \"x\"","steps":[{{"kind":"graph","name":"main"}},{{"kind":"initializer","name":"x"}}]}},"at":{{"byte":99,{at}}}}}],"notes":["names are unique within a graph"],"help":"rename one of them","fix":null,{origin},"fingerprint":"1:FIRST","url":"https://example.com/rules#ONNX2101","beyond_reference":false}},
+{{"code":"ONNX0007","name":"graph-without-name","severity":"note","message":"tab\there \udb40\udc41","input":0,"place":{{"selector":null,"text":"graph \"a\\\"\\u{{1b}}\"","steps":[{{"kind":"graph","name":"a\"\u001b"}}]}},"at":{{"byte":null,"length":2,"line":3,"column":5,"end_line":3,"end_column":7}},"related":[],"notes":[],"help":null,"fix":null,{origin},"fingerprint":"1:SECOND","url":"https://example.com/rules#ONNX0007","beyond_reference":true}},
+{{"code":"ONNX0007","name":"graph-without-name","severity":"note","message":"no place","input":0,"place":{{"selector":null,"text":"model","steps":[]}},"at":{{"byte":null,{at}}},"related":[],"notes":[],"help":null,"fix":null,{origin},"fingerprint":"1:THIRD","url":"https://example.com/rules#ONNX0007","beyond_reference":true}}
+],"failures":[
+],"result":
+null}}
+"##
     );
+    let sink = three();
+    let fingerprint = |index: usize| crate::fingerprint::fingerprint(&sink.diagnostics()[index]);
+    let want = ["1:FIRST", "1:SECOND", "1:THIRD"]
+        .iter()
+        .enumerate()
+        .fold(want, |want, (index, mark)| want.replace(mark, &fingerprint(index)));
+    assert_eq!(as_json(&sink), want);
+    let mut line = String::new();
+    json::line(&mut line, &report(&sink, "m.onnx")).unwrap();
+    assert_eq!(line.replace('\n', ""), want.replace('\n', ""));
+    assert_eq!(line.lines().count(), 1);
+}
+
+#[test]
+fn fingerprints_survive_reordering_and_tell_places_apart() {
+    let of = |locus: Locus| crate::fingerprint::fingerprint(&Diagnostic::new(&TWICE, locus, "m"));
+    let node = |index, name| Locus::model().graph("g").node(index, "Conv", name);
+    assert_eq!(of(node(1, "c").at_byte(7)), of(node(2, "c").at_byte(99)));
+    assert_ne!(of(node(1, "c")), of(node(1, "d")));
+    assert_ne!(of(Locus::model().graph("ab").value("c")), of(Locus::model().graph("a").value("bc")));
+    // A committed value: baselines depend on it.
+    assert_eq!(of(Locus::model()), "1:98c0742d3a2b7cb9");
+}
+
+#[test]
+fn sarif_has_everything_that_text_has() {
+    let mut whole = report(&three(), "dir/my model.onnx");
+    let failure = |input, limit: Option<&str>| Failure {
+        rule: &UNNAMED,
+        message: "cannot read".to_owned(),
+        help: Some("try again".to_owned()),
+        input,
+        limit: limit.map(str::to_owned),
+    };
+    whole.failures.extend([failure(Some(0), None), failure(None, Some("nodes"))]);
+    let mut out = String::new();
+    sarif::render(&mut out, &whole).unwrap();
+    for part in [
+        r#""name":"onnx","version":"0.1.0","rules":["#,
+        r#""helpUri":"https://example.com/rules#ONNX2101""#,
+        r#""invocations":[{"executionSuccessful":false,"exitCode":2,"toolExecutionNotifications":["#,
+        r#"{"descriptor":{"id":"ONNX0007","index":0},"level":"error","message":{"text":"cannot read\nhelp: try again"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"}}}],"properties":{"limit":null}}"#,
+        r#""locations":[],"properties":{"limit":"nodes"}}"#,
+        r#""artifacts":[
+{"location":{"uri":"dir/my%20model.onnx"},"length":7}"#,
+        r#""message":{"text":"value `x` is defined twice\nhelp: rename one of them\nnote: names are unique within a graph"}"#,
+        r#""region":{"byteOffset":4096}},"logicalLocations":[{"fullyQualifiedName":"node(12)","kind":"value","decoratedName":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\""}]"#,
+        r#""relatedLocations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"byteOffset":99}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / initializer \"x\"","kind":"value""#,
+        r#""region":{"startLine":3,"startColumn":5,"endColumn":7}"#,
+        r#""partialFingerprints":{"onnx/v1":"1:"#,
+    ] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    assert!(as_sarif(&sink([twice()]), "/tmp/m.onnx").contains("\"uri\":\"file:///tmp/m.onnx\""));
+    assert!(as_sarif(&Sink::new(), "m").contains("\"executionSuccessful\":true,\"exitCode\":0"));
+}
+
+#[test]
+fn annotations_are_escaped() {
+    let mut whole = report(&sink([twice()]), "a,b:c%.onnx");
+    whole.input(
+        "t.onnxtxt",
+        None,
+        None,
+        sink([Diagnostic::new(&UNNAMED, Locus::model().at_text(3, 5, 2), "a\nb")]),
+    );
+    let mut out = String::new();
+    github::render(&mut out, &whole).unwrap();
     assert_eq!(
-        as_json(&Sink::new()),
-        "{\"diagnostics\":[\n],\"summary\":{\"file\":\"m.onnx\",\"errors\":0,\"warnings\":0,\"notes\":0,\"dropped\":0}}\n"
+        out,
+        "::error file=a%2Cb%3Ac%25.onnx,title=ONNX2101 value-defined-twice::value `x` is defined twice (graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\")%0Ahelp: rename one of them%0Anote: names are unique within a graph%0Afirst defined here: graph \"main\" / initializer \"x\"\n\
+         ::notice file=t.onnxtxt,line=3,col=5,title=ONNX0007 graph-without-name::a\\nb\n"
     );
 }
 
 #[test]
-fn sarif_is_complete_and_minimal() {
-    let found = [Diagnostic::new(&UNNAMED, Locus::model().graph("").at_text(3, 5, 2), "no name"), twice()];
-    assert_eq!(
-        as_sarif(&sink(found), "dir/my model.onnx"),
-        r##"{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":{"driver":{"name":"onnx","version":"0.1.0","rules":[
-{"id":"ONNX0007","name":"graph-without-name","shortDescription":{"text":"A graph has no name."},"defaultConfiguration":{"level":"note"},"properties":{"spec":"IR: Graphs","reference":"not-enforced"}},
-{"id":"ONNX2101","name":"value-defined-twice","shortDescription":{"text":"Two places of one graph define the same value."},"help":{"text":"# What\nTwo definitions.","markdown":"# What\nTwo definitions."},"defaultConfiguration":{"level":"error"},"properties":{"spec":"IR: Names Within a Graph","reference":"enforced"}}
-]}},"columnKind":"unicodeCodePoints","results":[
-{"ruleId":"ONNX0007","ruleIndex":0,"level":"note","message":{"text":"no name"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"startLine":3,"startColumn":5,"endColumn":7}},"logicalLocations":[{"fullyQualifiedName":"graph"}]}],"properties":{"beyondReference":true}},
-{"ruleId":"ONNX2101","ruleIndex":1,"level":"error","message":{"text":"value `x` is defined twice\nhelp: rename one of them\nnote: names are unique within a graph"},"locations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"byteOffset":4096}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / node #12 Conv \"c1\" / output 0 \"x\""}]}],"relatedLocations":[{"physicalLocation":{"artifactLocation":{"uri":"dir/my%20model.onnx"},"region":{"byteOffset":99}},"logicalLocations":[{"fullyQualifiedName":"graph \"main\" / initializer \"x\""}],"message":{"text":"first defined here"}}],"properties":{"beyondReference":false}}
-]}]}
-"##
-    );
-    assert!(as_sarif(&sink([twice()]), "/tmp/m.onnx").contains("\"uri\":\"file:///tmp/m.onnx\""));
+fn the_status_follows_from_the_report() {
+    let failure = |limit: Option<&str>| Failure {
+        rule: &UNNAMED,
+        message: String::new(),
+        help: None,
+        input: None,
+        limit: limit.map(str::to_owned),
+    };
+    let status = |findings: Sink, failures: &[Option<&str>]| {
+        let mut report = report(&findings, "m");
+        report.failures.extend(failures.iter().map(|limit| failure(*limit)));
+        (report.status(), report.status().exit())
+    };
+    let note = || sink([Diagnostic::new(&UNNAMED, Locus::model(), "m")]);
+    assert_eq!(status(note(), &[]), (Status::Ok, 0));
+    assert_eq!(status(sink([twice()]), &[]), (Status::Findings, 1));
+    assert_eq!(status(sink([twice()]), &[Some("nodes")]), (Status::Limit, 3));
+    assert_eq!(status(sink([twice()]), &[Some("nodes"), None]), (Status::Failed, 2));
+}
+
+#[test]
+fn rules_on_request_are_counted() {
+    let mut sink = Sink::with(Policy::new().count(&UNNAMED), Caps::DEFAULT);
+    sink.report(twice());
+    sink.report(Diagnostic::new(&UNNAMED, Locus::model(), "m"));
+    assert_eq!((sink.diagnostics().len(), sink.hidden(), sink.dropped()), (1, 1, 0));
+    let mut merged = Sink::with(Policy::new().count(&UNNAMED), Caps::DEFAULT);
+    merged.merge(sink.clone());
+    assert_eq!((merged.hidden(), merged.dropped(), merged.counts()), (1, 0, sink.counts()));
+    let options = text::Options { reveal: " (--notes)", concise: true, ..text::Options::new("m") };
+    assert!(as_text(&sink, &options).ends_with("m: 1 error, 1 more note not shown (--notes)\n"));
+    assert!(as_json(&sink).contains("\"notes\":1,\"dropped\":0,\"hidden\":1"));
+    let mut denied = Sink::with(Policy::new().count(&UNNAMED).deny(&UNNAMED), Caps::DEFAULT);
+    denied.report(Diagnostic::new(&UNNAMED, Locus::model(), "m"));
+    assert_eq!((denied.has_errors(), denied.hidden()), (true, 0));
 }
 
 #[test]
@@ -209,7 +318,7 @@ fn what_is_dropped_is_counted() {
         ),
         "{shown}"
     );
-    assert!(as_json(&sink).ends_with("\"errors\":5,\"warnings\":0,\"notes\":5,\"dropped\":7}}\n"));
+    assert!(as_json(&sink).contains("\"errors\":5,\"warnings\":0,\"notes\":5,\"dropped\":7,"));
 }
 
 #[test]

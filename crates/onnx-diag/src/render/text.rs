@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::escape::{Clean, is_unprintable};
 use crate::locus::{Locus, Position};
 use crate::rule::Severity;
-use crate::sink::{Counts, Sink};
+use crate::sink::Sink;
 
 /// The number of characters of a source line that are shown.
 const LINE_CHARS: usize = 120;
@@ -33,12 +33,14 @@ pub struct Options<'a> {
     pub style: &'a dyn Style,
     /// One line per finding: `file: severity[code]: message (place)`.
     pub concise: bool,
+    /// What follows the number of diagnostics that are counted only, such as ` (--notes shows them)`.
+    pub reveal: &'a str,
 }
 
 impl<'a> Options<'a> {
     /// Full layout without source and colours.
     pub const fn new(file: &'a str) -> Self {
-        Self { file, source: None, style: &Plain, concise: false }
+        Self { file, source: None, style: &Plain, concise: false, reveal: "" }
     }
 }
 
@@ -65,7 +67,7 @@ pub fn render(out: &mut dyn Write, sink: &Sink, options: &Options<'_>) -> fmt::R
         p.diagnostic(diagnostic)?;
     }
     p.dropped(sink)?;
-    p.summary(sink.counts())
+    p.summary(sink)
 }
 
 /// Writes one finding, without a summary.
@@ -193,16 +195,17 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn summary(&mut self, counts: Counts) -> fmt::Result {
+    fn summary(&mut self, sink: &Sink) -> fmt::Result {
+        let (counts, hidden) = (sink.counts(), sink.hidden());
         let mut parts = [
             (Severity::Error, counts.errors),
             (Severity::Warning, counts.warnings),
-            (Severity::Note, counts.notes),
+            (Severity::Note, counts.notes.saturating_sub(hidden)),
         ]
         .into_iter()
         .filter(|&(_, n)| n > 0)
         .peekable();
-        if parts.peek().is_none() {
+        if parts.peek().is_none() && hidden == 0 {
             return Ok(());
         }
         write!(self.out, "{}: ", Clean(self.options.file))?;
@@ -212,6 +215,11 @@ impl Printer<'_> {
             separator = ", ";
             let plural = if n == 1 { "" } else { "s" };
             self.styled(Role::Severity(severity), format_args!("{n} {severity}{plural}"))?;
+        }
+        if hidden > 0 {
+            let (more, plural) =
+                (if separator.is_empty() { "" } else { "more " }, if hidden == 1 { "" } else { "s" });
+            write!(self.out, "{separator}{hidden} {more}note{plural} not shown{}", self.options.reveal)?;
         }
         self.out.write_char('\n')
     }

@@ -1,12 +1,12 @@
 //! Rules about a graph as a whole.
 
 mod actual_input_after_default;
-mod dimension_variable_not_identifier;
+pub(crate) mod dimension_variable_not_identifier;
 mod graph_name_missing;
 mod graph_name_twice;
 mod graph_output_not_produced;
 mod markup_in_documentation;
-mod name_not_identifier;
+pub(crate) mod name_not_identifier;
 pub(super) mod node_name_twice;
 mod output_listed_twice;
 mod quantization_annotation_dangling;

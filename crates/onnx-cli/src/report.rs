@@ -1,0 +1,243 @@
+//! Reports for programs: what the command collects for `--format`, and how it is written.
+
+use clap::{Args, ValueEnum};
+use onnx_diag::render::{github, json, sarif};
+use onnx_diag::{Locus, Report, Rule, Sink, Status, Tool};
+use onnx_ir::{Model, Selectors};
+
+use crate::args::Command;
+use crate::exit::{Failure, Outcome};
+use crate::input::Loaded;
+use crate::output::Out;
+
+/// Format of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON document: the envelope `onnx-report/1`.
+    Json,
+    /// The same for each input on a line of its own, as soon as it is known, and a summary on the last line.
+    Jsonl,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+}
+
+/// Where and how to report.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Format of the report.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+}
+
+impl Command {
+    /// The name of the command in reports.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Check(_) => "check",
+            Self::Info(_) => "info",
+            Self::Infer(_) => "infer",
+            Self::Convert(_) => "convert",
+            Self::Print(_) => "print",
+            Self::Parse(_) => "parse",
+            Self::Fmt(_) => "fmt",
+            Self::Verify(_) => "verify",
+            Self::Explain(_) => "explain",
+            Self::Ops(_) => "ops",
+            Self::Smith(_) => "smith",
+            Self::Limits(_) => "limits",
+            Self::Completions(_) => "completions",
+        }
+    }
+
+    /// The format of the report, for commands that report.
+    pub(crate) fn format(&self) -> ReportFormat {
+        match self {
+            Self::Check(args) => args.report.format,
+            Self::Info(args) if args.json => ReportFormat::Json,
+            Self::Info(args) => args.report.format,
+            Self::Infer(args) => args.format.format,
+            Self::Verify(args) => args.report.format,
+            Self::Limits(args) => args.report.format,
+            Self::Ops(args) => args.format(),
+            _ => ReportFormat::Text,
+        }
+    }
+}
+
+/// The program, as reports name it.
+const TOOL: Tool<'_> = Tool {
+    name: "onnx",
+    version: env!("CARGO_PKG_VERSION"),
+    rules_url: concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/generated/rules.md"),
+};
+
+/// What a command reports, in the format that the user wants.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub(crate) format: ReportFormat,
+    report: Report,
+    /// The kind of the result and the key of its list.
+    kind: Option<(&'static str, &'static str)>,
+    /// The elements of the list, as JSON.
+    items: Vec<String>,
+}
+
+impl Collected {
+    pub(crate) fn new(command: &str, format: ReportFormat) -> Self {
+        let mut report = Report::new(TOOL, command);
+        report.is_fixable = |rule: &Rule| onnx_check::is_fixable(rule);
+        Self { format, report, kind: None, items: Vec::new() }
+    }
+
+    /// The result: an object with its kind and the list of all items.
+    fn result(&self) -> Option<String> {
+        let (kind, key) = self.kind?;
+        let newline = if self.format == ReportFormat::Jsonl { "" } else { "\n" };
+        let items = self.items.join(&format!(",{newline}"));
+        Some(format!("{{\"kind\":\"{kind}\",\"{key}\":[{newline}{items}{newline}]}}"))
+    }
+
+    fn rendered(&mut self) -> Result<String, Failure> {
+        self.report.result = self.result();
+        let mut text = String::new();
+        match self.format {
+            ReportFormat::Text => {}
+            ReportFormat::Json => json::render(&mut text, &self.report)?,
+            ReportFormat::Jsonl => json::line(&mut text, &self.report)?,
+            ReportFormat::Sarif => sarif::render(&mut text, &self.report)?,
+            ReportFormat::Github => github::render(&mut text, &self.report)?,
+        }
+        Ok(text)
+    }
+}
+
+impl Out {
+    /// Whether the command writes text for people, and not a report for programs.
+    pub(crate) fn is_for_people(&self) -> bool {
+        self.collected.format == ReportFormat::Text
+    }
+
+    /// Adds a model and what was found in it to the report.
+    pub(crate) fn input(&mut self, loaded: &Loaded, findings: Sink) -> Result<(), Failure> {
+        self.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, Vec::new())
+    }
+
+    /// Adds an input with items of the result to the report. With `jsonl`, they are written at once.
+    pub(crate) fn input_of(
+        &mut self,
+        name: &str,
+        format: Option<&'static str>,
+        bytes: Option<u64>,
+        mut findings: Sink,
+        items: Vec<String>,
+    ) -> Result<(), Failure> {
+        let collected = &mut self.collected;
+        match collected.format {
+            ReportFormat::Text => findings.discard(),
+            ReportFormat::Jsonl => {
+                let report = Report::new(collected.report.tool, collected.report.command.clone());
+                let mut one = Collected { report, kind: collected.kind, items, format: ReportFormat::Jsonl };
+                one.report.is_fixable = collected.report.is_fixable;
+                one.report.input(name, format, bytes, findings.clone());
+                findings.discard();
+                collected.report.input(name, format, bytes, findings);
+                let line = one.rendered()?;
+                return self.bytes([line.as_bytes()]);
+            }
+            _ => collected.items.extend(items),
+        }
+        collected.report.input(name, format, bytes, findings);
+        Ok(())
+    }
+
+    /// Sets the kind of the result and the key of its list.
+    pub(crate) fn result_kind(&mut self, kind: &'static str, key: &'static str) {
+        self.collected.kind = Some((kind, key));
+    }
+
+    /// Adds items to the result.
+    pub(crate) fn items(&mut self, items: Vec<String>) {
+        self.collected.items.extend(items);
+    }
+
+    /// Reports on standard error, and in the report, that an input could not be processed.
+    pub(crate) fn refused(&mut self, input: Option<&str>, failure: &Failure) -> Result<(), Failure> {
+        self.failure(failure);
+        if let Some(faults) = &failure.faults {
+            let bytes = u64::try_from(faults.source.len()).ok();
+            self.input_of(&faults.name, Some("onnxtxt"), bytes, faults.findings.clone(), Vec::new())?;
+        }
+        self.failed(failure, input)
+    }
+
+    /// Adds a failure to the report, about the input of this name if there is one.
+    pub(crate) fn failed(&mut self, failure: &Failure, input: Option<&str>) -> Result<(), Failure> {
+        if failure.faults.is_some() || failure.outcome() == Outcome::Findings {
+            let report = &mut self.collected.report;
+            report.at_least = report.at_least.max(failure.outcome().status());
+            return Ok(());
+        }
+        let report = &mut self.collected.report;
+        let input = input.map(|name| match report.inputs.iter().position(|input| input.name == name) {
+            Some(known) => known,
+            None => report.input(name, None, None, Sink::new()),
+        });
+        let failure = onnx_diag::Failure {
+            rule: failure.rule,
+            message: failure.message.clone(),
+            help: failure.help.clone(),
+            input,
+            limit: failure.limit.map(str::to_owned),
+        };
+        report.failures.push(failure.clone());
+        if self.collected.format == ReportFormat::Jsonl
+            && let Some(name) = input
+        {
+            let report = Report::new(self.collected.report.tool, self.collected.report.command.clone());
+            let mut one = Collected { report, kind: None, items: Vec::new(), format: ReportFormat::Jsonl };
+            let name = self.collected.report.inputs.get(name).map_or("", |input| input.name.as_str());
+            let index = one.report.input(name, None, None, Sink::new());
+            one.report.failures.push(onnx_diag::Failure { input: Some(index), ..failure });
+            let line = one.rendered()?;
+            return self.bytes([line.as_bytes()]);
+        }
+        Ok(())
+    }
+
+    /// Writes the report, and returns how the command ends: as the report says, or worse.
+    pub(crate) fn finish(&mut self, outcome: Outcome) -> Outcome {
+        let collected = &mut self.collected;
+        collected.report.at_least = collected.report.at_least.max(outcome.status());
+        let outcome = match collected.report.status() {
+            Status::Ok => Outcome::Fine,
+            Status::Findings => Outcome::Findings,
+            Status::Limit => Outcome::Limit,
+            Status::Failed => Outcome::CouldNotRun,
+        };
+        if collected.format == ReportFormat::Text {
+            return outcome;
+        }
+        if collected.format == ReportFormat::Jsonl {
+            collected.report.command = "summary".to_owned();
+        }
+        let written = collected.rendered().and_then(|text| self.bytes([text.as_bytes()]));
+        written.map_or_else(
+            |failure| {
+                self.failure(&failure);
+                Outcome::CouldNotRun
+            },
+            |()| outcome,
+        )
+    }
+}
+
+/// Sets the selectors of all places of diagnostics about a model.
+pub(crate) fn select(model: &Model, findings: &mut Sink) {
+    let selectors = Selectors::new(model);
+    findings.set_selectors(|locus: &Locus| selectors.of_locus(locus));
+}

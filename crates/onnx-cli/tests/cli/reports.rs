@@ -1,0 +1,204 @@
+//! Reports for programs: all commands write the envelope, and nothing that text shows is missing.
+
+use serde_json::Value;
+
+use crate::models;
+use crate::run::{Folder, Run, onnx};
+
+const SCHEMA: &str = include_str!("../../../../docs/schema/onnx-report-1.schema.json");
+
+/// The envelope, if it follows the schema and the exit status.
+#[track_caller]
+fn envelope(text: &str, run: &Run) -> Value {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let report: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{text}");
+    let acts = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{61c}\u{200b}\u{feff}".contains(c);
+    assert!(!run.out.contains(acts) && !run.err.contains(acts), "{}\n{}", run.out, run.err);
+    report
+}
+
+/// A folder with models of all kinds.
+fn folder() -> Folder {
+    let folder = Folder::with("good.onnx", models::small());
+    folder.put("odd.onnx", models::odd());
+    folder.put("wrong.onnx", models::wrong());
+    folder.put("hostile.onnx", models::hostile());
+    folder.put("page.onnx", "<html>");
+    folder.put("bad.onnxtxt", "<ir_version: 8> g (float[N x) => (float y) {}");
+    let late = "<ir_version: 10, opset_import: [\"\": 18]> g (float[1] x) => (float[1] z) {
+        z = Relu (late)
+        late = Abs (x)
+    }";
+    folder.put("late.onnxtxt", late);
+    folder
+}
+
+const FILES: &str =
+    "good.onnx odd.onnx wrong.onnx hostile.onnx page.onnx bad.onnxtxt late.onnxtxt missing.onnx";
+
+#[test]
+fn every_command_that_reports_writes_the_envelope() {
+    let folder = folder();
+    let mut runs: Vec<String> = Vec::new();
+    for command in ["check", "check --full --data", "info", "verify"] {
+        runs.push(format!("{command} {FILES}"));
+    }
+    for file in FILES.split(' ') {
+        runs.push(format!("infer {file}"));
+        runs.push(format!("infer {file} --report --strict"));
+    }
+    for command in
+        ["limits", "ops list", "ops search soft", "ops show Conv", "ops show Absent", "ops search zzz"]
+    {
+        runs.push(command.to_owned());
+    }
+    for arguments in runs {
+        let run = onnx(&folder, &format!("{arguments} --format json"));
+        let report = envelope(&run.out, &run);
+        assert_eq!(report["exit"], run.code, "{arguments}");
+        // The same exit status, whatever the format.
+        for format in ["text", "sarif", "github", "jsonl"] {
+            let other = onnx(&folder, &format!("{arguments} --format {format}"));
+            assert_eq!(other.code, run.code, "{arguments} --format {format}: {}", other.err);
+            if format == "jsonl" {
+                other.out.lines().for_each(|line| drop(envelope(line, &other)));
+                let last = envelope(other.out.lines().last().unwrap(), &other);
+                assert_eq!(last["command"], "summary");
+                assert_eq!(last["counts"], report["counts"], "{arguments}");
+                assert_eq!(last["exit"], report["exit"]);
+            }
+            if format == "sarif" {
+                sarif(&other.json(), &report);
+            }
+        }
+    }
+}
+
+/// What SARIF requires, and that it has what JSON has.
+#[track_caller]
+fn sarif(log: &Value, report: &Value) {
+    let run = &log["runs"][0];
+    assert_eq!(log["version"], "2.1.0");
+    let found = report["findings"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), found.len());
+    for (result, found) in results.iter().zip(found) {
+        assert_eq!(result["ruleId"], found["code"]);
+        assert_eq!(result["level"], found["severity"]);
+        assert_eq!(result["partialFingerprints"]["onnx/v1"], found["fingerprint"]);
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][index]["id"], found["code"]);
+        assert!(run["tool"]["driver"]["rules"][index]["helpUri"].is_string());
+        let message = result["message"]["text"].as_str().unwrap();
+        assert!(message.starts_with(found["message"].as_str().unwrap()));
+        found["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .for_each(|note| assert!(message.contains(note.as_str().unwrap())));
+        let related = found["related"].as_array().unwrap().len();
+        assert_eq!(result["relatedLocations"].as_array().map_or(0, Vec::len), related);
+        let name = &result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"];
+        let place = &found["place"];
+        assert_eq!(name, if place["selector"].is_null() { &place["text"] } else { &place["selector"] });
+    }
+    let failures = report["failures"].as_array().unwrap();
+    let invocation = &run["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], failures.is_empty());
+    assert_eq!(invocation["exitCode"], report["exit"]);
+    let notifications = invocation["toolExecutionNotifications"].as_array().unwrap();
+    let errors = notifications.iter().filter(|notification| notification["level"] == "error");
+    assert_eq!(errors.count(), failures.len());
+}
+
+#[test]
+fn labels_notes_and_unreadable_files_are_in_every_format() {
+    let folder = folder();
+    let text = onnx(&folder, "check late.onnxtxt page.onnx").exits(2);
+    assert!(text.out.contains("::: made here"), "{}", text.out);
+    let json = onnx(&folder, "check late.onnxtxt page.onnx --format json").exits(2).json();
+    let late = json["findings"].as_array().unwrap().iter().find(|found| found["code"] == "ONNX2312").unwrap();
+    assert_eq!(late["related"][0]["message"], "made here");
+    assert_eq!(late["related"][0]["place"]["selector"], "node(1)");
+    assert_eq!(late["place"]["selector"], "node(0)");
+    assert_eq!(late["fix"]["safe"], true);
+    assert_eq!(json["failures"][0]["code"], "ONNX8002");
+    assert_eq!(json["failures"][0]["input"], 1);
+    let sarif = onnx(&folder, "check late.onnxtxt page.onnx --format sarif").exits(2).json();
+    let notification = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
+    assert_eq!(notification["descriptor"]["id"], "ONNX8002");
+    assert_eq!(notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "page.onnx");
+    onnx(&folder, "check late.onnxtxt page.onnx --format github")
+        .exits(2)
+        .says("::error file=late.onnxtxt,line=2,col=")
+        .says("%0Amade here: ")
+        .says("::error file=page.onnx,title=ONNX8002 not-a-model::page.onnx: this is a web page");
+    onnx(&folder, "explain ONNX8002").exits(0).says("not-a-model").says("Repair");
+}
+
+#[test]
+fn notes_that_nearly_every_model_has_are_counted() {
+    let text = "<ir_version: 10, opset_import: [\"\": 18], producer_name: \"p\"> g (float[1] \"a/b\") => (float[1] y) { y = Relu (\"a/b\") }";
+    let folder = Folder::with("m.onnxtxt", text);
+    let run = onnx(&folder, "check m.onnxtxt").exits(0);
+    assert_eq!(run.out, "m.onnxtxt: no findings (1 note not shown: --notes shows all)\n");
+    onnx(&folder, "check m.onnxtxt --notes").exits(0).says("note[ONNX2207]").says("m.onnxtxt: 1 note\n");
+    onnx(&folder, "check m.onnxtxt --deny notes").exits(1).says("error[ONNX2207]");
+    onnx(&folder, "check m.onnxtxt --deny ONNX2207").exits(1).says("error[ONNX2207]");
+    let counts = onnx(&folder, "check m.onnxtxt --format json").exits(0).json()["counts"].clone();
+    assert_eq!(counts["hidden"], 1);
+    assert_eq!(counts["by_code"]["ONNX2207"], 1);
+    onnx(&folder, "check m.onnxtxt m.onnxtxt").exits(0).says("2 more notes not shown (--notes shows all)");
+}
+
+#[test]
+fn arguments_are_repeated_without_characters_that_act() {
+    let folder = folder();
+    for hostile in ["\u{1b}[2J", "\u{1b}]0;x\u{7}", "\u{202e}", "\u{200b}x", "\u{9b}1m", "\r"] {
+        for arguments in [
+            hostile.to_owned(),
+            format!("check --{hostile}"),
+            format!("check --format {hostile} good.onnx"),
+            format!("check {hostile} --format json"),
+            format!("check {hostile} --format sarif"),
+            format!("check {hostile} --format github"),
+            format!("check --allow {hostile} good.onnx --format json"),
+            format!("ops show {hostile}"),
+            format!("explain {hostile}"),
+            format!("infer good.onnx --set {hostile}=x -o o.onnx"),
+            format!("infer good.onnx --explain {hostile}"),
+            format!("smith --op {hostile} -o o.onnx"),
+            format!("convert good.onnx o.{hostile}"),
+            format!("check good.onnx --set-limit {hostile}=3"),
+        ] {
+            let run = onnx(&folder, &arguments);
+            let acts = |c: char| {
+                (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{200b}' | '\u{61c}' | '\u{9b}')
+            };
+            assert!(
+                !run.out.contains(acts) && !run.err.contains(acts),
+                "{arguments:?}: {:?} {:?}",
+                run.out,
+                run.err
+            );
+            assert!(run.code != 0 || hostile == "\r", "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn help_has_no_colors_when_the_user_wants_none() {
+    let folder = folder();
+    for arguments in
+        ["--no-color --help", "check --help --no-color", "--color never --help", "--color=never --nonsense"]
+    {
+        let run = onnx(&folder, arguments);
+        assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{arguments}");
+    }
+    // Colors can be requested, too, as a terminal would get them.
+    assert!(onnx(&folder, "--color always --help").out.contains("\u{1b}["));
+}

@@ -1,0 +1,152 @@
+//! Exit statuses: every command with every kind of input, closed pipes and full devices.
+
+use std::process::Stdio;
+
+use crate::models;
+use crate::run::{Folder, command, onnx};
+
+/// Commands that read a model; `IN` is the input.
+const COMMANDS: [&str; 10] = [
+    "check IN",
+    "check --data --full IN",
+    "info IN",
+    "verify IN",
+    "convert IN out.bin --to onnx",
+    "convert IN out.bin --to json",
+    "print IN",
+    "infer IN -o out.bin --to onnx",
+    "infer IN --report",
+    "infer IN --format json",
+];
+
+/// Files that are not models, with a part of the message that identifies them.
+fn not_models() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    vec![
+        ("empty", Vec::new(), "the file is empty"),
+        ("tensor", b"\x08\x01\x10\x01\x4a\x04\0\0\0\0".to_vec(), "a TensorProto"),
+        ("node", b"\x0a\x01x\x12\x01y\x22\x04Relu".to_vec(), "a NodeProto"),
+        ("text", b"Dear all,\n\nthe model is attached.\n".to_vec(), "this is a text file"),
+        ("png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "a PNG image"),
+        ("hdf5", b"\x89HDF\r\n\x1a\n\0\0\0".to_vec(), "an HDF5 file"),
+        ("safetensors", b"\x02\0\0\0\0\0\0\0{}".to_vec(), "a safetensors file"),
+        ("tflite", b"\x1c\0\0\0TFL3\0\0".to_vec(), "a TensorFlow Lite model"),
+        ("zip", b"PK\x03\x04\x14\0\0\0".to_vec(), "a zip archive"),
+        ("pickle", b"\x80\x02}q\0.".to_vec(), "a Python pickle"),
+        ("lfs", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n".to_vec(), "a Git LFS pointer"),
+        ("html", b"<!DOCTYPE html><title>404</title>".to_vec(), "a web page"),
+    ]
+}
+
+#[test]
+fn what_is_not_a_model_fails_and_writes_nothing() {
+    let folder = Folder::new();
+    for (name, bytes, what) in not_models() {
+        folder.put(name, bytes);
+        for from in ["", " --from onnxtxt", " --from textproto", " --from json"] {
+            for run in COMMANDS {
+                // Plain text may be meant as any of the texts: then the parser tells where it is wrong.
+                if name == "text" && !from.is_empty() {
+                    continue;
+                }
+                let run = format!("{}{from}", run.replace("IN", name));
+                let mut expected = what;
+                if !from.is_empty() && ["tensor", "node", "pickle"].contains(&name) {
+                    // A text is wanted, and these are not: that is all that can be said.
+                    expected = "";
+                }
+                onnx(&folder, &run).exits(2).says(expected);
+                assert!(!folder.list().contains(&"out.bin".to_owned()), "{run}");
+            }
+        }
+        for run in ["fmt IN", "fmt --check IN", "parse IN -o out.bin"] {
+            let run = onnx(&folder, &run.replace("IN", name));
+            assert!(run.code == 2 || (run.code == 1 && name == "text"), "{name}: {}\n{}", run.code, run.err);
+            assert!(!folder.list().contains(&"out.bin".to_owned()));
+        }
+    }
+}
+
+#[test]
+fn files_that_are_decoded_in_part_need_to_be_asked_for() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    // A model without a graph.
+    folder.put("none.onnx", b"\x08\x0a");
+    for name in ["odd.onnx", "none.onnx"] {
+        for run in COMMANDS {
+            let run = run.replace("IN", name);
+            let found =
+                if run.starts_with("info") { "reading the file gave 1 finding" } else { "error[ONNX100" };
+            onnx(&folder, &run).exits(1).says(found);
+            assert!(!folder.list().contains(&"out.bin".to_owned()), "{run}");
+        }
+    }
+    for run in COMMANDS.iter().skip(4) {
+        let run = format!("{} --keep-going", run.replace("IN", "odd.onnx"));
+        onnx(&folder, &run).exits(1).says("ONNX1003");
+        let wants_output = run.contains("out.bin");
+        assert_eq!(folder.list().contains(&"out.bin".to_owned()), wants_output, "{run}");
+        let _ = std::fs::remove_file(folder.path().join("out.bin"));
+    }
+}
+
+#[test]
+fn errors_of_the_checker_do_not_prevent_other_commands() {
+    let folder = Folder::with("wrong.onnx", models::wrong());
+    for (run, status) in COMMANDS.iter().zip([1, 1, 0, 0, 0, 0, 0, 0, 0, 0]) {
+        onnx(&folder, &run.replace("IN", "wrong.onnx")).exits(status);
+        let _ = std::fs::remove_file(folder.path().join("out.bin"));
+    }
+    folder.put("good.onnx", models::small());
+    for run in COMMANDS {
+        onnx(&folder, &run.replace("IN", "good.onnx")).exits(0);
+        let _ = std::fs::remove_file(folder.path().join("out.bin"));
+        onnx(&folder, &run.replace("IN", "missing.onnx")).exits(2).says("cannot read");
+        onnx(&folder, &format!("{} --set-limit input_bytes=3", run.replace("IN", "good.onnx")))
+            .exits(3)
+            .says("`input_bytes`");
+    }
+    // The worst status of several inputs counts: 0, 1, 3, 2.
+    onnx(&folder, "check good.onnx wrong.onnx").exits(1);
+    onnx(&folder, "check wrong.onnx good.onnx --set-limit input_bytes=300").exits(3);
+    onnx(&folder, "check wrong.onnx good.onnx missing.onnx --set-limit input_bytes=300").exits(2);
+}
+
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_ignored_and_full_devices_are_not() {
+    let folder = Folder::with("good.onnx", models::small());
+    let commands = [
+        "check good.onnx",
+        "check good.onnx --format json",
+        "check good.onnx --format jsonl",
+        "check good.onnx --format sarif",
+        "info good.onnx",
+        "info --json good.onnx",
+        "verify good.onnx",
+        "print good.onnx",
+        "convert good.onnx - --to json",
+        "infer good.onnx -o -",
+        "ops list",
+        "ops list --format json",
+        "limits",
+        "explain --list",
+        "completions bash",
+        "--help",
+        "check --help",
+        "--version",
+    ];
+    for arguments in commands {
+        let mut closed = command(arguments.split(' '));
+        let mut child = closed.current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let code = child.wait().unwrap().code();
+        assert_eq!(code, Some(0), "{arguments}");
+        let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { continue };
+        let mut full_device = command(arguments.split(' '));
+        let output =
+            full_device.current_dir(folder.path()).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("cannot write to standard output"), "{arguments}: {message}");
+    }
+}

@@ -1,0 +1,173 @@
+//! What a command reports: inputs with their diagnostics, outputs, failures and a result.
+
+use crate::rule::Rule;
+use crate::sink::{Counts, Sink};
+
+/// The program that reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool<'a> {
+    /// Name of the program.
+    pub name: &'a str,
+    /// Version of the program.
+    pub version: &'a str,
+    /// Address of the page that explains rules; `#CODE` is appended. Empty if there is none.
+    pub rules_url: &'a str,
+}
+
+/// How a command ended. The order is from good to bad: the status of several inputs is the greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// It succeeded: exit status 0.
+    #[default]
+    Ok,
+    /// It completed with a negative result, such as a diagnostic of severity error: exit status 1.
+    Findings,
+    /// A limit was exceeded: exit status 3.
+    Limit,
+    /// It failed, because of its arguments, files, or bytes that are not a model: exit status 2.
+    Failed,
+}
+
+impl Status {
+    /// The exit status of the process.
+    #[must_use]
+    pub const fn exit(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Findings => 1,
+            Self::Failed => 2,
+            Self::Limit => 3,
+        }
+    }
+
+    /// The word in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Findings => "findings",
+            Self::Failed => "failed",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// A file that a command read.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Name of the file as the user gave it.
+    pub name: String,
+    /// Format of the file: `onnx`, `textproto`, `json`, `onnxtxt`, `onnxops`; `None` if it is unknown.
+    pub format: Option<&'static str>,
+    /// Size in bytes; `None` if it is unknown.
+    pub bytes: Option<u64>,
+    /// What was found.
+    pub findings: Sink,
+}
+
+/// A file that a command wrote.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Name of the file as the user gave it.
+    pub name: String,
+    /// Format of the file.
+    pub format: Option<&'static str>,
+    /// Size in bytes; `None` if it is unknown.
+    pub bytes: Option<u64>,
+}
+
+/// Why a command could not do what was requested.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The rule with the code and name of the failure.
+    pub rule: &'static Rule,
+    /// What failed.
+    pub message: String,
+    /// How to proceed.
+    pub help: Option<String>,
+    /// Position of the input that it is about, among [`Report::inputs`].
+    pub input: Option<usize>,
+    /// Name of the limit that was exceeded.
+    pub limit: Option<String>,
+}
+
+/// Everything that a command reports. [`render`](crate::render) writes it as JSON, SARIF or annotations.
+///
+/// ```
+/// use onnx_diag::{Report, Sink, Status, Tool};
+///
+/// let mut report = Report::new(Tool { name: "lint", version: "1.0.0", rules_url: "" }, "check");
+/// report.input("m.onnx", None, None, Sink::new());
+/// assert_eq!(report.status(), Status::Ok);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The program.
+    pub tool: Tool<'static>,
+    /// Name of the command.
+    pub command: String,
+    /// What was read, in order.
+    pub inputs: Vec<Input>,
+    /// What was written.
+    pub outputs: Vec<Output>,
+    /// What could not be done.
+    pub failures: Vec<Failure>,
+    /// The result of the command, as a JSON object with a `kind`.
+    pub result: Option<String>,
+    /// A status that the diagnostics and failures do not show, such as a text that is not formatted.
+    pub at_least: Status,
+    /// Returns `true` for rules whose violations the program can repair.
+    pub is_fixable: fn(&Rule) -> bool,
+}
+
+impl Report {
+    /// An empty report.
+    pub fn new(tool: Tool<'static>, command: impl Into<String>) -> Self {
+        Self {
+            tool,
+            command: command.into(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            failures: Vec::new(),
+            result: None,
+            at_least: Status::Ok,
+            is_fixable: |_| false,
+        }
+    }
+
+    /// Adds an input with what was found in it, and returns its position.
+    pub fn input(
+        &mut self,
+        name: impl Into<String>,
+        format: Option<&'static str>,
+        bytes: Option<u64>,
+        findings: Sink,
+    ) -> usize {
+        self.inputs.push(Input { name: name.into(), format, bytes, findings });
+        self.inputs.len() - 1
+    }
+
+    /// The status that follows from failures and diagnostics.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let failures = self
+            .failures
+            .iter()
+            .map(|failure| if failure.limit.is_some() { Status::Limit } else { Status::Failed });
+        let findings =
+            self.inputs.iter().filter(|input| input.findings.has_errors()).map(|_| Status::Findings);
+        failures.chain(findings).fold(self.at_least, Status::max)
+    }
+
+    /// The diagnostics of all inputs by severity.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.inputs.iter().fold(Counts::default(), |mut sum, input| {
+            let counts = input.findings.counts();
+            sum.errors = sum.errors.saturating_add(counts.errors);
+            sum.warnings = sum.warnings.saturating_add(counts.warnings);
+            sum.notes = sum.notes.saturating_add(counts.notes);
+            sum
+        })
+    }
+}
