@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
 use onnx_schema::{domain, latest_opset};
-use onnx_shape_infer::{Elem, Inference, Options, Ty, infer};
+use onnx_shape_infer::{Elem, Inference, Options, Ty, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Symbol, Type, TypeKind};
 
@@ -112,7 +112,8 @@ impl Inferred {
             imports.retain(|import| import.domain() != domain);
             imports.push(OpsetImport::new(domain, version));
         }
-        let inference = infer(&mut model, options);
+        let registry = contrib::registry();
+        let inference = infer(&mut model, &options.clone().with_registry(&registry));
         Ok(Self { model, inference })
     }
 

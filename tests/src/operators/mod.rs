@@ -2,6 +2,7 @@
 
 mod homes;
 mod page;
+mod runtime;
 mod shown;
 
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use onnx_shape_infer::follows_values;
 
 use crate::documents::HEADER;
 use homes::{Home, homes};
+pub use runtime::runtime_without_filetest;
 use shown::{Source, sources};
 
 /// A generated document: its path below `docs/generated`, and its text.
@@ -40,7 +42,7 @@ pub fn operator_pages() -> Result<Vec<Document>, String> {
     }
     operators.sort_by_key(|operator| (operator.newest.domain_name(), operator.newest.name()));
     let index = index(&operators).map_err(|error| error.to_string())?;
-    let mut documents = vec![("operators.md".to_owned(), index)];
+    let mut documents = vec![("operators.md".to_owned(), index), runtime::runtime_page()?];
     for operator in &operators {
         documents.push((path(operator.newest), page::page(operator, &sources)?));
     }

@@ -5,7 +5,8 @@ use onnx_types::{Dim, ElemType};
 
 use super::attributes::{int, int_or};
 use super::table::{OpRules, infer, since};
-use crate::cx::{Cx, Outcome};
+use crate::cx::{Cx, Outcome, Stop};
+use crate::facts::Relation;
 use crate::ty::at;
 
 pub(super) const RULES: &[OpRules] = &[
@@ -22,9 +23,17 @@ fn hash(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.copy_shape(0, 0)
 }
 
-/// The most tokens of a text are an axis behind those of the input.
+/// The most tokens of a text are an axis behind those of the input; but without texts the kernel adds no axis, and can
+/// drop the sizes of others.
 fn tokenize(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = cx.shape(0)?;
+    let count = cx.product(&dims);
+    if cx.dims_le(Dim::Known(1), count) != Some(true) {
+        if count.is_unknown() || count.known().is_some() {
+            return Err(Stop::Unknown);
+        }
+        cx.assume(Relation::AtMost(Dim::Known(1), count));
+    }
     cx.set_shape(0, dims.into_iter().chain([Dim::Unknown]));
     Ok(())
 }

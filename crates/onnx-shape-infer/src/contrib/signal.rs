@@ -13,10 +13,18 @@ pub(super) const RULES: &[OpRules] = &[
     infer(default::CROP, &[since(1, crop)]),
     infer(microsoft::CROP_AND_RESIZE, &[since(1, crop_and_resize)]),
     infer(microsoft::DYNAMIC_TIME_WARPING, &[since(1, warp)]),
-    infer(microsoft::GRID_SAMPLE, &[since(1, |cx| cx.infer_as(domain::ONNX, op::GRID_SAMPLE, 16))]),
+    infer(microsoft::GRID_SAMPLE, &[since(1, sample)]),
     infer(microsoft::IRFFT, &[since(1, inverse)]),
     infer(microsoft::RFFT, &[since(1, forward)]),
 ];
+
+/// The schema declares the type of the result apart from that of the image, which it has.
+fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
+    if let Ok(elem) = cx.elem(0) {
+        cx.set_elem(0, elem);
+    }
+    cx.infer_as(domain::ONNX, op::GRID_SAMPLE, 16)
+}
 
 /// Half of a spectrum of real numbers, with real and imaginary parts behind.
 fn forward(cx: &mut Cx<'_, '_>) -> Outcome {

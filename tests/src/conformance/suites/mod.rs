@@ -2,6 +2,7 @@
 
 pub mod check;
 mod compat;
+pub mod contrib;
 pub mod execution;
 pub mod infer;
 pub mod models;
@@ -25,6 +26,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(infer::InferSuite::default()),
         Box::new(models::ModelsSuite::default()),
         Box::new(execution::ExecutionSuite::default()),
+        Box::new(contrib::ContribSuite::default()),
         Box::new(smith::SmithSuite::default()),
     ])
 }

@@ -34,13 +34,10 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
     infer(nhwc::LRN, &[since(1, like_first)]),
 ];
 
-/// The statistics are computed in floats, and in doubles for doubles.
+/// The statistics are floats, for doubles as well.
 fn layer(cx: &mut Cx<'_, '_>) -> Outcome {
-    if let Ok(elem) = cx.elem(0) {
-        let saved = if elem == ElemType::Double { ElemType::Double } else { ElemType::Float };
-        cx.set_elem(1, saved);
-        cx.set_elem(2, saved);
-    }
+    cx.set_elem(1, ElemType::Float);
+    cx.set_elem(2, ElemType::Float);
     cx.copy_shape(0, 0)?;
     let mut dims = cx.shape(0)?;
     let axis = cx.int_or(attr::AXIS, -1)?;

@@ -8,6 +8,7 @@ use onnx_schema::onnxruntime::{microsoft, nchwc, nhwc};
 use onnx_types::Dim;
 
 use super::Axes;
+use crate::contrib::attributes::flag;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::window::{Rounding, Windows, ints_of};
@@ -47,7 +48,7 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
         ],
     ),
     infer(nhwc::MAX_UNPOOL, &[since(9, unpool)]),
-    infer(nhwc::Q_LINEAR_AVERAGE_POOL, &[since(1, |cx| pool(cx, Axes::ChannelsLast, false))]),
+    infer(nhwc::Q_LINEAR_AVERAGE_POOL, &[since(1, quantized_last)]),
 ];
 
 fn quantized(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -86,10 +87,16 @@ fn global(cx: &mut Cx<'_, '_>, axes: Axes) -> Outcome {
     Ok(())
 }
 
-/// The sizes of what was pooled are not in the attributes alone where windows did not fill the axes.
+/// What `channels_last` means in a layout that has the channels last already is not documented.
+fn quantized_last(cx: &mut Cx<'_, '_>) -> Outcome {
+    if flag(cx, "channels_last")? { Err(Stop::Unknown) } else { pool(cx, Axes::ChannelsLast, false) }
+}
+
+/// Attributes do not tell the sizes of what was pooled where windows did not fill the axes, and what onnxruntime infers for
+/// the channels contradicts the layout.
 fn unpool(cx: &mut Cx<'_, '_>) -> Outcome {
-    let mut dims = Axes::ChannelsLast.read(cx.shape(0)?)?;
-    dims.get_mut(2..).unwrap_or_default().fill(Dim::Unknown);
-    cx.set_dims(0, Axes::ChannelsLast.write(dims));
+    let mut dims = cx.shape(0)?;
+    dims.get_mut(1..).unwrap_or_default().fill(Dim::Unknown);
+    cx.set_dims(0, dims);
     Ok(())
 }
