@@ -164,8 +164,25 @@ impl Cx<'_, '_> {
             _ if self.dims_eq(a, b) == Some(true) => Ok(a),
             _ => {
                 self.prove(Relation::Broadcasts(a, b));
+                self.prove_not_cut(a, b);
+                self.prove_not_cut(b, a);
                 Ok(self.dims().bcast(a, b))
             }
+        }
+    }
+
+    /// Records what it means that a size broadcasts with its own minimum with numbers of at least 2: it is the minimum, as
+    /// a minimum of 1 has the size 1, too.
+    fn prove_not_cut(&mut self, size: Dim, cut: Dim) {
+        let Some(operands) = self.state.exprs.min_operands(cut) else { return };
+        if !operands.contains(&size) {
+            return;
+        }
+        // Numbers are last.
+        if let [.., most @ Dim::Known(2..)] = *operands
+            && operands.len() == 2
+        {
+            self.prove(Relation::AtMost(size, most));
         }
     }
 

@@ -330,8 +330,15 @@ impl ExprTable {
                 continue;
             }
             let (span, den_span) = (self.poly_span(&num), self.poly_span(&den));
-            if span.lo >= 0 && den_span.lo >= 0 && span.hi < den_span.lo.max(1) {
+            // Where the remainder is defined, a divisor that is not negative is at least 1.
+            let least = den_span.lo.max(1);
+            if span.lo >= 0 && den_span.lo >= 0 && span.hi < least {
                 return self.times(&scale, &num);
+            }
+            if span.hi < 0 && den_span.lo >= 0 && span.lo >= least.saturating_neg() {
+                let mut rest = num;
+                rest.add_scaled(&den, 1)?;
+                return self.times(&scale, &rest);
             }
             let atom = self.intern(NodeRef::Pair(PairOp::Mod, numerator, divisor))?;
             return self.times_mono(&scale, atom);

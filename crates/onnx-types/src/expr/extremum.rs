@@ -9,6 +9,8 @@ use super::{Dim, ExprTable};
 
 /// Operand lists are compared pairwise only up to this length.
 const MAX_PAIRWISE: usize = 16;
+/// An operand of a broadcast is evaluated at 1 only up to this many nodes, as each broadcast costs that much.
+const MAX_FOLLOWER: u32 = 32;
 
 impl ExprTable {
     /// The smaller of two dimensions.
@@ -41,10 +43,31 @@ impl ExprTable {
         self.list(ListOp::Max, &[a, b], Some(env))
     }
 
+    /// The operands of a minimum, in canonical order: numbers are last. Nothing for anything else.
+    ///
+    /// ```
+    /// use onnx_types::expr::ExprTable;
+    /// use onnx_types::{Dim, Interner};
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let s = Dim::Var(names.intern("S"));
+    /// let cut = table.min(512.into(), s);
+    /// assert_eq!(table.min_operands(cut), Some([s, Dim::Known(512)].as_slice()));
+    /// assert_eq!(table.min_operands(s), None);
+    /// ```
+    #[must_use]
+    pub fn min_operands(&self, dim: Dim) -> Option<&[Dim]> {
+        match self.node(dim) {
+            Some(NodeRef::List(ListOp::Min, operands)) => Some(operands),
+            _ => None,
+        }
+    }
+
     /// The size that two sizes have together by the multidirectional broadcasting rule.
     ///
     /// Defined only where the two are equal or one of them is 1; the value is the other one then. So it is not the
-    /// maximum: 0 and 1 give 0. A number other than 1 is the result wherever it is defined.
+    /// maximum: 0 and 1 give 0. A number other than 1 is the result wherever it is defined, and so is a size without which
+    /// the other one is not 1: `bcast(S, min(S, 512))` is `S`.
     pub fn bcast(&mut self, a: Dim, b: Dim) -> Dim {
         self.list(ListOp::Bcast, &[a, b], None)
     }
@@ -168,7 +191,48 @@ impl ExprTable {
         if let Some(&sure) = args.iter().find(|&&arg| self.never(arg, 1)) {
             return Some(sure);
         }
+        self.drop_followers(&mut args);
+        if let [only] = *args {
+            return Some(only);
+        }
         self.intern(NodeRef::List(ListOp::Bcast, &args))
+    }
+
+    /// Drops the operands of a broadcast that are 1 wherever another operand is 1: wherever the broadcast is defined, its
+    /// value is that of the other operand.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::arithmetic_side_effects, reason = "a position in a list that is in memory")
+    )]
+    fn drop_followers(&mut self, args: &mut SmallVec<[Dim; 4]>) {
+        if args.len() > MAX_PAIRWISE {
+            return;
+        }
+        let mut at = 0;
+        while let Some(&candidate) = args.get(at) {
+            let mut others = args.iter().enumerate().filter(|&(other, _)| other != at);
+            if others.any(|(_, &leader)| self.follows(candidate, leader)) {
+                args.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether `follower` is provably 1, or undefined, wherever `leader` is 1.
+    fn follows(&mut self, follower: Dim, leader: Dim) -> bool {
+        if let Some(NodeRef::List(op @ (ListOp::Min | ListOp::Max), args)) = self.node(follower)
+            && args.contains(&leader)
+        {
+            // The minimum of 1 and sizes of at least 1 is 1, and so is the maximum of 1 and sizes of at most 1.
+            return args.iter().filter(|&&arg| arg != leader).all(|&arg| match op {
+                ListOp::Min => self.proves_le(Dim::Known(1), arg),
+                ListOp::Max | ListOp::Bcast => self.proves_le(arg, Dim::Known(1)),
+            });
+        }
+        let Dim::Var(symbol) = leader else { return false };
+        self.is_smaller_than(follower, MAX_FOLLOWER)
+            && self.substitute(follower, &|other| (other == symbol).then_some(Dim::Known(1))) == Dim::Known(1)
     }
 
     /// Whether `dim` differs from the number `value` for all values of the symbols.

@@ -62,6 +62,7 @@
 //!   (polynomial division); signs are moved only where the divisor is provably not negative.
 //! * `k * (x /: k)` is `x`. The coefficient of an exact quotient stays in `0..k`.
 //! * Minima and maxima are flat, sorted, without operands that another one provably decides, and without common divisor.
+//! * Broadcasts are flat and sorted, without operands that are 1 wherever another one is: `bcast(S, min(S, 512))` is `S`.
 //! * Sums know `x = k*(x//k) + x%k` and `x = x//2 + (x+1)//2` and take the shortest form.
 //!
 //! Equal ids mean equal values. Different ids prove nothing: the form decides linear arithmetic and the identities

@@ -182,6 +182,11 @@ impl ExprTable {
         self.meta(dim).is_some_and(|meta| meta.related)
     }
 
+    /// Whether `dim`, written out as a tree, has fewer than `count` nodes.
+    pub(super) fn is_smaller_than(&self, dim: Dim, count: u32) -> bool {
+        self.meta(dim).is_none_or(|meta| meta.size < count)
+    }
+
     /// The interval of the values of `dim` when symbols are ≥ 0.
     pub(super) fn span(&self, dim: Dim) -> Span {
         match dim {

@@ -54,6 +54,18 @@ const GROUPS: &[&[&str]] = &[
     &["0", "bcast(N, 0)"],
     &["2*N", "bcast(2*N, M)"],
     &["N + 2", "bcast(N + 2, M)"],
+    &[
+        "S",
+        "bcast(S, min(S, 512))",
+        "bcast(min(512, S), S, min(S, 7))",
+        "bcast(S, max(S, 1))",
+        "bcast(S, S*S)",
+    ],
+    &["S", "bcast(S, min(S, 1))", "bcast(2*S - 1, S)", "min(S, (-1)%S) + max(S - (-1)%S, 0)"],
+    &["(N + 1)//2", "bcast((N + 1)//2, min((N + 1)//2, S + 1))"],
+    &["12", "(12*bcast(S, min(S, 512)))/:S"],
+    &["bcast(S, M)", "bcast(S, min(S, 512), M)"],
+    &["S - 1", "(-1)%S"],
     // Selection.
     &["N", "select(M, N, N)", "select(M + 1, N, 7)", "where(0, 3, N)"],
 ];
@@ -111,6 +123,11 @@ fn nothing_is_assumed_about_empty_tensors() {
     // Each pair differs for 0 or 1 somewhere.
     for (a, b) in [
         ("bcast(N, M)", "max(N, M)"),
+        ("bcast(N, min(N, 0))", "N"),
+        ("bcast(N, min(N, M))", "N"),
+        ("bcast(N, max(N, 2))", "N"),
+        ("bcast(N + 0*M, N*M)", "N"),
+        ("(-2)%S", "S - 2"),
         ("max(N, 1)", "N"),
         ("N//2*2", "N"),
         ("min(N, 1)", "1"),

@@ -197,6 +197,23 @@ proptest! {
         }
     }
 
+    /// Broadcasts of related sizes, which often have a shorter form, keep the value.
+    #[test]
+    fn broadcasts_keep_the_value(leader in tree(2), other in tree(2), third in tree(1), op in 0..4_usize) {
+        let op = [Op::Min, Op::Max, Op::Mul, Op::FloorDiv][op];
+        let follower = Tree::Binary(op, Box::new([leader.clone(), other]));
+        let pair = Tree::Binary(Op::Bcast, Box::new([follower, leader]));
+        let tree = Tree::Binary(Op::Bcast, Box::new([pair, third]));
+        let (mut world, symbols) = world();
+        let dim = tree.build(&mut world);
+        for at in points() {
+            if let Some(value) = tree.value(&at) && !dim.is_unknown() {
+                let found = eval(&world.table, &symbols, dim, &at);
+                prop_assert_eq!(found.map(i128::from), Some(value), "{} at {:?}", world.text(dim), at);
+            }
+        }
+    }
+
     /// Addition and multiplication are associative, commutative and distributive in ids.
     #[test]
     fn ids_obey_the_laws(a in tree(2), b in tree(2), c in tree(2)) {
