@@ -138,6 +138,12 @@ fn limits_of_inference_hold() {
     }
     names(&inferred(&mut model, "visits_per_node", 0), "visits_per_node");
     assert_eq!(inferred(&mut model, "visits_per_node", 1), "");
+
+    let sum = r#"<ir_version: 10, opset_import: ["": 18]>
+        g (float[N, M] x, float[M, K] y) => (float[P, Q] z) { z = Concat <axis = 0> (x, x, y, y) }"#;
+    let mut model = parse_model(sum, &ParseOptions::default()).unwrap();
+    names(&inferred(&mut model, "expression_steps", 0), "expression_steps");
+    assert_eq!(inferred(&mut model, "expression_steps", 16), "");
 }
 
 #[test]

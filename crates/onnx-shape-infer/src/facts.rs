@@ -55,6 +55,52 @@ pub struct Facts {
     bounds: HashMap<Symbol, Bounds, RandomState>,
     /// The expressions that are the size of a tensor: in no valid run are they negative, whatever algebra knows.
     sizes: Exprs,
+    /// How often an interval was narrowed or forgotten that a question may have been answered by.
+    revision: u32,
+}
+
+/// The answers to the questions that were asked last: the same sizes are compared at node after node.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    revision: u32,
+    known: HashMap<(Question, Dim, Dim), Option<bool>, RandomState>,
+}
+
+/// What is asked about two dimensions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Question {
+    Equal,
+    AtMost,
+}
+
+impl Answers {
+    /// More answers than this are not kept.
+    const MAX: usize = 4096;
+
+    /// The answer of algebra and intervals.
+    pub(crate) fn ask(
+        &mut self,
+        facts: &Facts,
+        exprs: &ExprTable,
+        question: Question,
+        a: Dim,
+        b: Dim,
+    ) -> Option<bool> {
+        let of = |facts: &Facts| match question {
+            Question::Equal => facts.eq_by_algebra(exprs, a, b),
+            Question::AtMost => facts.le_by_algebra(exprs, a, b),
+        };
+        let is_cheap = !matches!((a, b), (Dim::Expr(_), _) | (_, Dim::Expr(_)));
+        // Which expressions are sizes changes all the time.
+        if is_cheap || (question == Question::AtMost && matches!(a, Dim::Known(..=0))) {
+            return of(facts);
+        }
+        if self.revision != facts.revision || self.known.len() >= Self::MAX {
+            self.known.clear();
+            self.revision = facts.revision;
+        }
+        *self.known.entry((question, a, b)).or_insert_with(|| of(facts))
+    }
 }
 
 /// A set of expressions, as bits by their positions in the table: every size of every node is looked up here.
@@ -147,6 +193,7 @@ impl Facts {
     /// Forgets the interval of a symbol.
     pub(crate) fn unbound(&mut self, symbol: Symbol) {
         self.bounds.remove(&symbol);
+        self.revision = self.revision.wrapping_add(1);
     }
 
     /// Whether a relation holds in every run.
@@ -201,11 +248,15 @@ impl Facts {
     /// Narrows the interval of a symbol.
     pub(crate) fn bound(&mut self, symbol: Symbol, lo: Option<i64>, hi: Option<i64>) {
         let bounds = self.bounds.entry(symbol).or_insert(Bounds::NON_NEGATIVE);
+        let before = *bounds;
         bounds.lo = bounds.lo.max(lo);
         bounds.hi = match (bounds.hi, hi) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        if *bounds != before {
+            self.revision = self.revision.wrapping_add(1);
+        }
     }
 
     /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.

@@ -90,6 +90,7 @@ mod options;
 mod part;
 mod registry;
 mod result;
+mod sequence;
 mod table;
 mod ty;
 mod why;

@@ -7,6 +7,7 @@ use onnx_types::{Dim, ElemType, Type};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
+use crate::sequence::Members;
 use crate::ty::{Dims, Ty};
 
 /// Where the dimensions of a value stand in the pool of all dimensions.
@@ -49,6 +50,7 @@ pub(crate) struct Table {
     slots: SecondaryMap<ValueId, Slot>,
     dims: Vec<Dim>,
     contents: SecondaryMap<ValueId, Content>,
+    members: SecondaryMap<ValueId, Arc<Members>>,
 }
 
 impl Table {
@@ -112,6 +114,7 @@ impl Table {
     }
 
     pub(crate) fn set(&mut self, value: ValueId, ty: &Ty) {
+        self.members.remove(value);
         let slot = match ty {
             Ty::Unknown => {
                 self.slots.remove(value);
@@ -132,6 +135,7 @@ impl Table {
         if span.rank == Span::NO_RANK {
             return false;
         }
+        self.members.remove(value);
         self.slots.insert(value, Slot::Tensor(elem, span));
         true
     }
@@ -179,8 +183,19 @@ impl Table {
         }
     }
 
+    /// The elements of a sequence, as far as they are known one by one.
+    pub(crate) fn members(&self, value: ValueId) -> Option<&Arc<Members>> {
+        self.members.get(value)
+    }
+
+    /// Says what the elements of a sequence are, after its type was set.
+    pub(crate) fn set_members(&mut self, value: ValueId, members: Arc<Members>) {
+        self.members.insert(value, members);
+    }
+
     pub(crate) fn clear(&mut self, value: ValueId) {
         self.slots.remove(value);
         self.contents.remove(value);
+        self.members.remove(value);
     }
 }

@@ -50,6 +50,9 @@ pub struct Limits {
     /// How many nodes inference visits for each node of the model, bodies of loops and functions counted each time. Nodes
     /// beyond so many times their number plus 100,000 are left unknown. Default: 64.
     pub visits_per_node: usize,
+    /// How many expressions inference makes or looks up for one node, or one visit of it. Sizes and elements beyond are left
+    /// unknown. Default: 16,384; nodes of real models need some hundreds.
+    pub expression_steps: usize,
     /// How deep inference follows graphs and calls into each other. Default: 16,384.
     pub inference_depth: usize,
     /// How many findings are kept; the rest is counted. Default: 1000.
@@ -81,6 +84,7 @@ impl Limits {
         followed_elements: 256,
         inferred_rank: 1024,
         visits_per_node: 64,
+        expression_steps: 16_384,
         inference_depth: 16_384,
         findings: 1000,
         findings_per_rule: 100,
@@ -160,7 +164,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 20] = [
+pub const LIMITS: [Limit; 21] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
@@ -175,6 +179,11 @@ pub const LIMITS: [Limit; 20] = [
     limit!(followed_elements, "elements", "memory, against values that inference would compute"),
     limit!(inferred_rank, "axes", "memory, against shapes whose rank is the length of a tensor"),
     limit!(visits_per_node, "visits", "time, against loops in loops and calls that double"),
+    limit!(
+        expression_steps,
+        "expressions",
+        "time, against tensors of large expressions that are computed with"
+    ),
     limit!(inference_depth, "levels", "memory, against graphs and calls in each other"),
     limit!(findings, "findings", "memory and patience, against models in which everything is wrong"),
     limit!(findings_per_rule, "findings", "patience, against one defect a million times"),

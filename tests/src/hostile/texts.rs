@@ -149,5 +149,10 @@ fn expressions() -> Vec<Case> {
         ")".repeat(2000)
     );
     cases.push(Case::text("dim-text-deep", deep, &[]));
+    // Products of sums of eight sizes, for each of 256 elements.
+    let text = "<ir_version: 10, opset_import: [\"\": 18]>\n\
+                g (float[a, b, c, d, e, f, h, i] x) => (int64[] z) { s = Shape (x) t = ReduceSum (s) r = Add (s, t) \
+                m = Mul (r, r) n = Constant <value = int64[1] {32}> () w = Tile (m, n) z = Mul (w, w) }";
+    cases.push(Case::text("expression-steps", text, &["inference-limit-reached"]));
     cases
 }

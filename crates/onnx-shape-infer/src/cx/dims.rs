@@ -3,7 +3,7 @@
 use onnx_types::Dim;
 
 use super::{Cx, Outcome};
-use crate::facts::{Fact, Relation, Strength};
+use crate::facts::{Fact, Question, Relation, Strength};
 use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER, TOO_LARGE};
 use crate::ty::Dims;
 
@@ -63,13 +63,13 @@ impl Cx<'_, '_> {
     /// Whether two dimensions are the same, by algebra and by the intervals of symbols: `None` when that is not known.
     #[must_use]
     pub fn dims_eq(&self, a: Dim, b: Dim) -> Option<bool> {
-        self.state.facts.eq_by_algebra(&self.state.exprs, a, b)
+        self.state.ask(Question::Equal, a, b)
     }
 
     /// Whether the first is at most the second, by algebra and by the intervals of symbols: `None` when that is not known.
     #[must_use]
     pub fn dims_le(&self, a: Dim, b: Dim) -> Option<bool> {
-        self.state.facts.le_by_algebra(&self.state.exprs, a, b)
+        self.state.ask(Question::AtMost, a, b)
     }
 
     /// Whether a dimension is known to be at least 0, as a size must be.

@@ -7,6 +7,7 @@ use onnx_types::{ElemType, Type};
 
 use super::{Cx, Stop};
 use crate::content::{Content, Elem};
+use crate::sequence::Members;
 use crate::table::Table;
 use crate::ty::{Dims, Ty};
 
@@ -18,6 +19,8 @@ pub(crate) struct Out {
     /// twice to get it.
     pub(crate) like: Option<ValueId>,
     pub(crate) content: Option<Content>,
+    /// The elements of a sequence.
+    pub(crate) members: Option<Arc<Members>>,
 }
 
 impl Out {

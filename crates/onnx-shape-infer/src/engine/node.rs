@@ -15,7 +15,7 @@ use super::frame::{Frame, Scope};
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
 use crate::facts::Facts;
-use crate::fault::NOT_IMPORTED;
+use crate::fault::{LIMIT, NOT_IMPORTED};
 use crate::registry::{ControlFn, Custom, InferRegistry, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
 
@@ -47,6 +47,7 @@ impl<'m> Engine<'m> {
         let opset = frame.opset(node.domain());
         let args = Rc::clone(&frame.args);
         self.state.call = frame.call;
+        self.state.exprs.allow_steps(Some(self.state.options.limits.expression_steps));
         let is_nested = self.frames.len() > 1;
         let (schema, target) = self.target(node, opset);
         let runtime = match target {
@@ -85,6 +86,7 @@ impl<'m> Engine<'m> {
         match step {
             Ok(Next::Enter(graph, control)) => {
                 if self.enter(graph, control) {
+                    self.state.exprs.allow_steps(None);
                     outs.clear();
                     self.outs = outs;
                     return;
@@ -95,10 +97,17 @@ impl<'m> Engine<'m> {
             // What contradicts itself says nothing about sizes.
             Err(Stop::Failed) => outs.iter_mut().for_each(|out| {
                 out.content = None;
+                out.members = None;
                 out.set(out.ty.without_shape());
             }),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
+        if self.state.exprs.ran_out_of_steps() {
+            let message =
+                "the sizes or elements need too many expressions: raise the limit `expression_steps`";
+            self.state.failure(&LIMIT, Some(id), None, message);
+        }
+        self.state.exprs.allow_steps(None);
         self.finish(id, node, &mut outs);
         outs.clear();
         self.outs = outs;
@@ -163,7 +172,7 @@ impl<'m> Engine<'m> {
             let node = self.caller();
             let message =
                 "graphs and calls are nested too deep to look inside: raise the limit `inference_depth`";
-            self.state.failure(&crate::fault::LIMIT, node, None, message);
+            self.state.failure(&LIMIT, node, None, message);
             match &control.call {
                 Some(call) => drop(self.active.remove(call.function)),
                 None => self.state.forget_graph(graph),
@@ -212,6 +221,11 @@ impl<'m> Engine<'m> {
             self.state.table.set(value, &out.ty);
             if content.is_some() || self.state.table.content(value).is_some() {
                 self.state.table.set_content(value, content);
+            }
+            if let Some(members) = out.members.take()
+                && matches!(out.ty, Ty::Other(_))
+            {
+                self.state.table.set_members(value, members);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What a run knows, apart from where it stands.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::BuildHasher as _;
@@ -12,7 +13,7 @@ use onnx_types::{Dim, Interner, Symbol};
 use slotmap::SecondaryMap;
 
 use super::control::Known;
-use crate::facts::Facts;
+use crate::facts::{Answers, Facts, Question};
 use crate::options::Options;
 use crate::table::Table;
 
@@ -71,6 +72,7 @@ pub(crate) struct State<'m> {
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
     pub(crate) variables: HashSet<Symbol, RandomState>,
     hasher: RandomState,
+    answers: RefCell<Answers>,
 }
 
 impl<'m> State<'m> {
@@ -91,6 +93,7 @@ impl<'m> State<'m> {
             reported: HashSet::default(),
             variables: variables(model, options),
             hasher: RandomState::default(),
+            answers: RefCell::default(),
         }
     }
 
@@ -112,6 +115,11 @@ impl<'m> State<'m> {
         if self.reported.insert(self.hasher.hash_one((node, value, rule.code, &message))) {
             self.failures.push(Failure { rule, node, value, message });
         }
+    }
+
+    /// What algebra and the intervals of symbols answer; `None` when they do not.
+    pub(crate) fn ask(&self, question: Question, a: Dim, b: Dim) -> Option<bool> {
+        self.answers.borrow_mut().ask(&self.facts, &self.exprs, question, a, b)
     }
 
     pub(crate) fn is_absent(&self, value: ValueId) -> bool {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, GraphId, NodeId, User, ValueId};
@@ -10,6 +11,7 @@ use onnx_types::Dim;
 use super::Engine;
 use super::control::Known;
 use super::state::State;
+use crate::sequence::Members;
 
 /// Something that an edit changed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -104,8 +106,8 @@ impl Engine<'_> {
 
     fn visit_again(&mut self, queue: &mut Queue, node: NodeId, main: GraphId) {
         let outputs: Vec<ValueId> = self.state.model.node(node).outputs().iter().flatten().copied().collect();
-        let before: Vec<Known> = outputs.iter().map(|&value| self.state.known(value)).collect();
-        for known in &before {
+        let before: Vec<_> = outputs.iter().map(|&value| self.state.known(value)).collect();
+        for (known, _) in &before {
             self.state.forget_bounds(known, &outputs);
         }
         if let Some(frame) = self.frames.last_mut() {
@@ -143,8 +145,9 @@ impl Engine<'_> {
 }
 
 impl State<'_> {
-    fn known(&mut self, value: ValueId) -> Known {
-        Known { ty: self.table.ty(value), content: self.table.content(value).cloned() }
+    fn known(&mut self, value: ValueId) -> (Known, Option<Arc<Members>>) {
+        let known = Known { ty: self.table.ty(value), content: self.table.content(value).cloned() };
+        (known, self.table.members(value).cloned())
     }
 
     /// Forgets the intervals of the symbols that were made for a node's outputs.

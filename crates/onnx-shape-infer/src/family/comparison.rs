@@ -1,4 +1,5 @@
-//! Comparison and logic in three values: true, false, and not known.
+//! Comparison and logic. A truth value is the integer 0 or 1: where neither holds for all sizes, an expression that has the
+//! one or the other, such as `min(max(N - 2, 0), 1)` for `N > 2`.
 
 use onnx_types::Dim;
 
@@ -7,14 +8,96 @@ use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 
 /// The value rule of an operator that makes truth values of two elements.
-pub(crate) fn pairs(
-    cx: &mut Cx<'_, '_>,
-    of: impl Fn(&mut Cx<'_, '_>, Elem, Elem) -> Option<bool>,
-) -> Outcome {
+pub(crate) fn pairs(cx: &mut Cx<'_, '_>, of: impl Fn(&mut Cx<'_, '_>, Elem, Elem) -> Elem) -> Outcome {
     zip(cx, &[0, 1], |cx, elems| match *elems {
-        [a, b] => of(cx, a, b).map_or(Elem::Unknown, Elem::bool),
+        [a, b] => of(cx, a, b),
         _ => Elem::Unknown,
     })
+}
+
+/// Larger operands of a comparison than this are not written into an expression, where they would stand more than once.
+const MAX_OPERAND: u32 = 24;
+
+/// Whether an expression may stand in a truth value.
+fn is_small(cx: &Cx<'_, '_>, dim: Dim) -> bool {
+    !dim.is_unknown() && cx.state.exprs.is_smaller_than(dim, MAX_OPERAND)
+}
+
+/// 1 where an integer is not 0, and 0 where it is.
+pub(crate) fn not_zero(cx: &mut Cx<'_, '_>, dim: Dim) -> Dim {
+    if !is_small(cx, dim) {
+        return Dim::Unknown;
+    }
+    let negated = cx.dims().neg(dim);
+    // Neither operand is known to be 0 or more, but their maximum is: with the 0, bounds show it.
+    let larger = cx.max(dim, negated);
+    let absolute = cx.max(larger, Dim::Known(0));
+    cx.min(absolute, Dim::Known(1))
+}
+
+/// 1 where an integer is greater than 0, and 0 elsewhere.
+pub(crate) fn positive(cx: &mut Cx<'_, '_>, dim: Dim) -> Dim {
+    if !is_small(cx, dim) {
+        return Dim::Unknown;
+    }
+    let least = cx.max(dim, Dim::Known(0));
+    cx.min(least, Dim::Known(1))
+}
+
+/// The truth value of whether both are the same number.
+pub(crate) fn equality(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    if let Some(value) = equal(cx, a, b) {
+        return Elem::bool(value);
+    }
+    let Some((a, b)) = same_denominator(cx, a, b) else { return Elem::Unknown };
+    let difference = cx.dims().sub(a, b);
+    let differs = not_zero(cx, difference);
+    Elem::int(cx.dims().sub(Dim::Known(1), differs))
+}
+
+/// The truth value of whether the first is less than the second.
+pub(crate) fn order(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    if let Some(value) = less(cx, a, b) {
+        return Elem::bool(value);
+    }
+    let Some((a, b)) = same_denominator(cx, a, b) else { return Elem::Unknown };
+    let difference = cx.dims().sub(b, a);
+    Elem::int(positive(cx, difference))
+}
+
+/// The truth value of whether the first is at most the second.
+pub(crate) fn weak_order(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    if let Some(value) = at_most(cx, a, b) {
+        return Elem::bool(value);
+    }
+    let is_greater = order(cx, b, a);
+    not(cx, is_greater)
+}
+
+/// A truth value as 0, 1, or an expression of them.
+const fn bit(value: Elem) -> Dim {
+    match truth(value) {
+        Some(value) => Dim::Known(value as i64),
+        None => value.dim(),
+    }
+}
+
+/// The opposite of a truth value.
+pub(crate) fn not(cx: &mut Cx<'_, '_>, value: Elem) -> Elem {
+    Elem::int(cx.dims().sub(Dim::Known(1), bit(value)))
+}
+
+/// One value or another, as a truth value says.
+pub(crate) fn choose(cx: &mut Cx<'_, '_>, condition: Elem, yes: Elem, no: Elem) -> Elem {
+    match (truth(condition), yes, no) {
+        (Some(true), ..) => yes,
+        (Some(false), ..) => no,
+        (None, ..) if yes == no => yes,
+        (None, Elem::Int(yes), Elem::Int(no)) if is_small(cx, yes) && is_small(cx, no) => {
+            Elem::int(cx.dims().select(condition.dim(), yes, no))
+        }
+        _ => Elem::Unknown,
+    }
 }
 
 /// Whether both are the same number.
@@ -75,28 +158,32 @@ pub(crate) const fn truth(elem: Elem) -> Option<bool> {
     }
 }
 
-/// Both.
-pub(crate) const fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
-    match (a, b) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
+/// Both: the less of two truth values.
+pub(crate) fn and(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    match (truth(a), truth(b)) {
+        (Some(false), _) | (_, Some(false)) => Elem::bool(false),
+        _ => Elem::int(cx.min(bit(a), bit(b))),
     }
 }
 
-/// At least one.
-pub(crate) const fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
-    match (a, b) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (Some(false), Some(false)) => Some(false),
-        _ => None,
+/// At least one: the greater of two truth values.
+pub(crate) fn or(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    match (truth(a), truth(b)) {
+        (Some(true), _) | (_, Some(true)) => Elem::bool(true),
+        _ => Elem::int(cx.max(bit(a), bit(b))),
     }
 }
 
 /// Exactly one.
-pub(crate) const fn xor(a: Option<bool>, b: Option<bool>) -> Option<bool> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a != b),
-        _ => None,
+pub(crate) fn xor(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Elem {
+    match (truth(a), truth(b)) {
+        (Some(false), _) => Elem::int(bit(b)),
+        (_, Some(false)) => Elem::int(bit(a)),
+        (Some(true), _) => not(cx, b),
+        (_, Some(true)) => not(cx, a),
+        _ => {
+            let difference = cx.dims().sub(bit(a), bit(b));
+            Elem::int(not_zero(cx, difference))
+        }
     }
 }

@@ -12,6 +12,9 @@ pub(crate) fn like_first(cx: &mut Cx<'_, '_>) -> Outcome {
 /// The first output is what the first input is, whatever kind of value that is, with the same elements.
 pub(crate) fn identity(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.copy_ty(0, 0);
+    if let Some(members) = cx.members(0) {
+        cx.set_members(0, members);
+    }
     Ok(())
 }
 

@@ -292,6 +292,9 @@ impl<'a> Scope<'a> {
                 NodeRef::List(ListOp::Max, args) if term.coef > 0 => {
                     best = best.max(self.lower_by_arg(&rest, term.coef, args, enough, fuel));
                 }
+                NodeRef::List(ListOp::Min | ListOp::Max, args) => {
+                    best = best.max(self.lower_by_all(&rest, term.coef, args, enough, fuel));
+                }
                 _ => {}
             }
         }
@@ -313,6 +316,24 @@ impl<'a> Scope<'a> {
             }
         }
         best
+    }
+
+    /// The least lower bound of `rest + coef * arg` over all operands, for an extremum that has the value of one of them.
+    fn lower_by_all(&self, rest: &Poly, coef: i64, args: &[Dim], enough: i128, fuel: &mut u32) -> i128 {
+        let mut least = INF;
+        for &arg in args {
+            let Some(left) = fuel.checked_sub(1) else { return -INF };
+            *fuel = left;
+            let mut sum = rest.clone();
+            if self.table.poly(arg).and_then(|arg| sum.add_scaled(&arg, coef)).is_none() {
+                return -INF;
+            }
+            least = least.min(self.lower(&sum, enough, fuel));
+            if least <= -INF {
+                break;
+            }
+        }
+        least
     }
 
     /// A sum without the given atom and a scale, such that `scale * (rest + coef * atom)` is no less than the sum.

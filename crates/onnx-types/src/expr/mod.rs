@@ -73,7 +73,7 @@
 //! An operation looks its result up in a hash table and allocates only for nodes that are new. Recursion is bounded by
 //! the depth of expressions, never by the length of an input. A sum has at most 64 terms, a product at most degree 32,
 //! atoms nest at most 32 deep, an expression written out as a tree has at most 4096 nodes, and a table at most 2²³ nodes
-//! and operands. What would pass a limit, overflow an `i64`, or is defined nowhere (`N//0`) is [`Dim::Unknown`]; nothing panics and nothing wraps.
+//! and operands. [`ExprTable::allow_steps`] bounds the work of a caller's task. What would pass a limit, overflow an `i64`, or is defined nowhere (`N//0`) is [`Dim::Unknown`]; nothing panics and nothing wraps.
 
 mod bounds;
 mod div;

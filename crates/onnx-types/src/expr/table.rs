@@ -122,6 +122,10 @@ pub struct ExprTable {
     /// The number of nodes and their operands.
     weight: usize,
     hasher: RandomState,
+    /// How many more steps may be taken; nothing where they are not counted.
+    steps: Option<usize>,
+    /// Whether one more was needed.
+    ran_out: bool,
 }
 
 impl fmt::Debug for ExprTable {
@@ -147,6 +151,34 @@ impl ExprTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Allows so many steps from here on: expressions that are made, or looked up because they are there. Whatever needs more
+    /// is [`Dim::Unknown`]. Nothing lifts the bound.
+    ///
+    /// ```
+    /// use onnx_types::expr::ExprTable;
+    /// use onnx_types::{Dim, Interner};
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let n = Dim::Var(names.intern("N"));
+    /// table.allow_steps(Some(1));
+    /// assert!(!table.add(n, Dim::Known(1)).is_unknown());
+    /// assert!(!table.ran_out_of_steps());
+    /// assert!(table.add(n, Dim::Known(1)).is_unknown());
+    /// assert!(table.ran_out_of_steps());
+    /// table.allow_steps(None);
+    /// assert!(!table.add(n, Dim::Known(1)).is_unknown());
+    /// ```
+    pub const fn allow_steps(&mut self, steps: Option<usize>) {
+        self.steps = steps;
+        self.ran_out = false;
+    }
+
+    /// Whether more steps were needed than allowed.
+    #[must_use]
+    pub const fn ran_out_of_steps(&self) -> bool {
+        self.ran_out
     }
 
     /// The node of a dimension that is an expression of this table.
@@ -183,7 +215,18 @@ impl ExprTable {
     }
 
     /// Whether `dim`, written out as a tree, has fewer than `count` nodes.
-    pub(super) fn is_smaller_than(&self, dim: Dim, count: u32) -> bool {
+    ///
+    /// ```
+    /// use onnx_types::expr::ExprTable;
+    /// use onnx_types::{Dim, Interner};
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let half = table.parse(&mut names, "N//2");
+    /// assert!(table.is_smaller_than(half, 4));
+    /// assert!(!table.is_smaller_than(half, 3));
+    /// ```
+    #[must_use]
+    pub fn is_smaller_than(&self, dim: Dim, count: u32) -> bool {
         self.meta(dim).is_none_or(|meta| meta.size < count)
     }
 
@@ -236,6 +279,13 @@ impl ExprTable {
         )
     )]
     pub(super) fn intern(&mut self, node: NodeRef<'_>) -> Option<Dim> {
+        if let Some(steps) = &mut self.steps {
+            let Some(left) = steps.checked_sub(1) else {
+                self.ran_out = true;
+                return None;
+            };
+            *steps = left;
+        }
         let hash = self.hasher.hash_one(node) as u32;
         if self.nodes.len().saturating_mul(4) >= self.slots.len().saturating_mul(3) {
             self.grow();

@@ -7,12 +7,16 @@
 //!
 //! * *resolved*: every size can be computed, and is what was observed in all runs;
 //! * *wrong*: the element type, the rank or a size is not what was observed. There must be none;
-//! * *linked*: every size is a number or computed from the sizes of inputs.
+//! * *symbolic*: every size is a number or an expression of the sizes of inputs, whatever they are;
+//! * *data*: a size depends on the elements of an input, so no such expression exists.
+//!
+//! What is neither symbolic nor data is lost. `tests/conformance/symbolic.json` lists how many values each model loses at which
+//! operator, with a reason for each operator: a value more is a failure.
 //!
 //! Beside our counts stand those that are recorded for the file itself, the reference, and onnxruntime's symbolic
 //! inference. What stays unresolved is counted by the operator that lost it; `--op NAME` lists the values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,8 +24,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_ir::{Model, User, ValueId};
-use onnx_shape_infer::{Options, contrib, infer};
+use onnx_ir::{Def, Model, User, ValueId};
+use onnx_shape_infer::{Gap, Options, contrib, infer};
 use serde_json::Value;
 
 use super::observed::{Claim, Look};
@@ -40,6 +44,12 @@ pub struct ModelsSuite {
     op: OnceLock<String>,
 }
 
+/// How many values each model may lose, by operator.
+const LOST: &str = include_str!("../../../conformance/symbolic.json");
+
+/// The operators that give tensors of a size that depends on elements.
+const BY_DATA: &[&str] = &["NonZero", "NonMaxSuppression", "Compress", "Unique", "StringSplit"];
+
 /// How many values others resolve: the file, the reference, symbolic inference of onnxruntime.
 #[derive(Clone, Copy, Default)]
 struct Others {
@@ -54,9 +64,12 @@ struct Score {
     values: u64,
     observed: u64,
     resolved: u64,
-    linked: u64,
+    symbolic: u64,
+    data: u64,
     wrong: u64,
     others: Others,
+    /// What is neither symbolic nor depends on data, by the operator that lost it.
+    unlinked: BTreeMap<String, u64>,
     /// What stays unresolved, by the operator that lost it.
     lost: BTreeMap<String, u64>,
 }
@@ -83,7 +96,10 @@ impl Suite for ModelsSuite {
         let name = case.id.strip_prefix("models/").unwrap_or(&case.id);
         let name = name.strip_suffix(".onnx").unwrap_or(name);
         let truth = lock(&self.truths).get(name).cloned();
-        let others = lock(&self.others).get(name).copied().unwrap_or_default();
+        let others = lock(&self.others).get(name).copied();
+        let is_recorded = others.is_some();
+        // What others resolve counts where there are observations to compare it with.
+        let others = others.filter(|_| truth.is_some()).unwrap_or_default();
         let mut outcome = Outcome::default();
         let Ok(decoded) = decode(case.bytes.clone(), &DecodeOptions::default()) else {
             outcome.failures.push(Failure::new("unreadable", "it is no model"));
@@ -93,13 +109,13 @@ impl Suite for ModelsSuite {
         forget_types(&mut model);
         let registry = contrib::registry();
         let inference = infer(&mut model, &Options::default().with_registry(&registry));
-        let Some(truth) = truth else {
-            outcome.counts.push("without observations".to_owned());
-            return outcome;
-        };
-        let runs = match serde_json::from_slice::<Value>(&truth) {
-            Ok(truth) => truth.get("runs").and_then(Value::as_array).cloned().unwrap_or_default(),
-            Err(error) => {
+        let runs = match truth.as_deref().map(serde_json::from_slice::<Value>) {
+            None => {
+                outcome.counts.push("without observations".to_owned());
+                Vec::new()
+            }
+            Some(Ok(truth)) => truth.get("runs").and_then(Value::as_array).cloned().unwrap_or_default(),
+            Some(Err(error)) => {
                 outcome.failures.push(Failure::new("unreadable", format!("what was observed: {error}")));
                 return outcome;
             }
@@ -110,9 +126,12 @@ impl Suite for ModelsSuite {
         outcome.failures = scored.look.failures;
         outcome.remarks = scored.remarks;
         let best = [others.reference, others.symbolic].into_iter().flatten().max().unwrap_or(0);
-        if score.resolved < best {
+        if truth.is_some() && score.resolved < best {
             let what = format!("{} of {} resolved, others {best}", score.resolved, score.observed);
             outcome.failures.push(Failure::new("weaker", what));
+        }
+        if is_recorded {
+            outcome.failures.extend(unexpected(name, &score));
         }
         lock(&self.scores).insert(name.to_owned(), score);
         outcome
@@ -120,7 +139,9 @@ impl Suite for ModelsSuite {
 
     fn summary(&self, report: &Report) -> String {
         let scores = lock(&self.scores);
-        let mut text = String::from("model: observed, resolved (file, reference, symbolic), linked, wrong\n");
+        let mut text = String::from(
+            "model: observed, resolved (file, reference, symbolic), symbolic + by data, wrong\n",
+        );
         let mut total = Score::default();
         for (name, score) in scores.iter() {
             let _ = writeln!(text, "{name}: {}", row(score));
@@ -132,10 +153,14 @@ impl Suite for ModelsSuite {
         for (op, count) in lost {
             let _ = write!(text, " {op} {count}");
         }
+        text.push_str("\nnot symbolic:");
+        for (op, count) in &total.unlinked {
+            let _ = write!(text, " {op} {count}");
+        }
         let share = |part: u64| part as f64 * 100.0 / total.observed.max(1) as f64;
         let _ = write!(
             text,
-            "\nmodels: {} models, {} of {} values observed, {} resolved, {:.2} % (reference {:.1} %, symbolic {:.1} %), {} linked, {} wrong",
+            "\nmodels: {} models, {} of {} values observed, {} resolved, {:.2} % (reference {:.1} %, symbolic {:.1} %), {} symbolic, {} by data, {:.2} % of the rest symbolic, {} wrong",
             report.cases(),
             total.observed,
             total.values,
@@ -143,24 +168,39 @@ impl Suite for ModelsSuite {
             share(total.resolved),
             share(total.others.reference.unwrap_or(0)),
             share(total.others.symbolic.unwrap_or(0)),
-            total.linked,
+            total.symbolic,
+            total.data,
+            total.symbolic_share() * 100.0,
             total.wrong
         );
         text
     }
 }
 
+/// What is lost beyond what the committed list allows for a model.
+fn unexpected(name: &str, score: &Score) -> Vec<Failure> {
+    let allowed: Value = serde_json::from_str(LOST).unwrap_or_default();
+    let allowed = |op: &str| allowed.get("models")?.get(name)?.get(op)?.as_u64();
+    let more = score.unlinked.iter().filter(|(op, count)| **count > allowed(op).unwrap_or(0));
+    let what = |(op, count): (&String, &u64)| {
+        let what = format!("{count} values lost at {op}, {} are listed", allowed(op).unwrap_or(0));
+        Failure::new("not symbolic", what)
+    };
+    more.map(what).collect()
+}
+
 fn row(score: &Score) -> String {
     let show = |count: Option<u64>| count.map_or("–".to_owned(), |count| count.to_string());
     let Others { file, reference, symbolic } = score.others;
     format!(
-        "{}, {} ({}, {}, {}), {}, {}",
+        "{}, {} ({}, {}, {}), {} + {}, {}",
         score.observed,
         score.resolved,
         show(file),
         show(reference),
         show(symbolic),
-        score.linked,
+        score.symbolic,
+        score.data,
         score.wrong
     )
 }
@@ -170,7 +210,8 @@ impl Score {
         self.values += other.values;
         self.observed += other.observed;
         self.resolved += other.resolved;
-        self.linked += other.linked;
+        self.symbolic += other.symbolic;
+        self.data += other.data;
         self.wrong += other.wrong;
         let add = |sum: &mut Option<u64>, more: Option<u64>| {
             if let Some(more) = more {
@@ -183,6 +224,15 @@ impl Score {
         for (op, count) in &other.lost {
             *self.lost.entry(op.clone()).or_default() += count;
         }
+        for (op, count) in &other.unlinked {
+            *self.unlinked.entry(op.clone()).or_default() += count;
+        }
+    }
+
+    /// The share of symbolic values among those whose sizes no data decides.
+    fn symbolic_share(&self) -> f64 {
+        let lost: u64 = self.unlinked.values().sum();
+        self.symbolic as f64 / (self.symbolic + lost).max(1) as f64
     }
 }
 
@@ -232,6 +282,16 @@ fn is_output(model: &Model, value: ValueId) -> bool {
     model.value(value).uses().iter().any(|used| used.user == User::Graph(main))
 }
 
+/// What the sizes of a value depend on.
+enum Link {
+    /// On sizes of inputs, by known expressions.
+    Symbolic,
+    /// On elements of inputs.
+    Data,
+    /// On sizes of inputs, in a way that this operator lost.
+    Lost(String),
+}
+
 /// What is known about a model that was looked at.
 struct Scored<'a> {
     look: Look<'a>,
@@ -248,8 +308,10 @@ impl Scored<'_> {
         let claims = self.look.claims(&values, &runs);
         score.values = values.len() as u64;
         for value in values {
-            if self.is_linked(value) {
-                score.linked += 1;
+            match self.link(value) {
+                Link::Symbolic => score.symbolic += 1,
+                Link::Data => score.data += 1,
+                Link::Lost(op) => *score.unlinked.entry(op).or_default() += 1,
             }
             match claims.get(&value) {
                 None => continue,
@@ -262,9 +324,73 @@ impl Scored<'_> {
         score
     }
 
-    fn is_linked(&self, value: ValueId) -> bool {
-        self.look.inference.shape(value).is_some()
-            && self.look.inference.gaps(self.look.model, value).is_empty()
+    /// What the sizes of a value depend on.
+    fn link(&self, value: ValueId) -> Link {
+        let (model, inference) = (self.look.model, self.look.inference);
+        let mut link = Link::Symbolic;
+        for gap in inference.gaps(model, value) {
+            let root = self.root(value, gap);
+            let is_input = matches!(model.value(root).def(), Def::Input { .. });
+            if is_input && matches!(gap, Gap::Size(_)) {
+                // The size of an input that has no name.
+                continue;
+            }
+            if self.depends_on_data(root) {
+                return Link::Data;
+            }
+            link = Link::Lost(self.look.maker(root).to_owned());
+        }
+        link
+    }
+
+    /// The value where what is missing was lost.
+    fn root(&self, value: ValueId, gap: Gap) -> ValueId {
+        let why = self.look.inference.why(self.look.model, value, gap);
+        why.and_then(|why| why.chain.last().copied()).unwrap_or(value)
+    }
+
+    /// Whether the elements of an input of the model decide a size of a value: it is made by an operator of which that is
+    /// the purpose, or by one with graphs whose condition depends on elements.
+    fn depends_on_data(&self, value: ValueId) -> bool {
+        let model = self.look.model;
+        let op = self.look.maker(value);
+        if BY_DATA.contains(&op) {
+            return true;
+        }
+        let Def::Output { node, .. } = model.value(value).def() else { return false };
+        if !matches!(op, "If" | "Loop") {
+            return false;
+        }
+        let mut seen: HashSet<ValueId> = HashSet::new();
+        let mut open: Vec<ValueId> = model.node(node).inputs().flatten().take(2).collect();
+        while let Some(value) = open.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            let Def::Output { node, .. } = model.value(value).def() else {
+                if matches!(model.value(value).def(), Def::Input { .. }) {
+                    return true;
+                }
+                continue;
+            };
+            let inputs = model.node(node).inputs().flatten();
+            if !matches!(self.look.maker(value), "Shape" | "Size") {
+                open.extend(inputs);
+                continue;
+            }
+            // Of what a shape is taken from, only the sizes count.
+            for input in inputs {
+                let gaps = self.look.inference.gaps(model, input);
+                let roots = gaps.into_iter().map(|gap| self.root(input, gap));
+                for root in roots.filter(|&root| root != input || BY_DATA.contains(&self.look.maker(root))) {
+                    if BY_DATA.contains(&self.look.maker(root)) {
+                        return true;
+                    }
+                    open.push(root);
+                }
+            }
+        }
+        false
     }
 
     /// Counts a value that is not resolved at the operator that lost it.

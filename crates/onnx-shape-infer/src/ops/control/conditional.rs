@@ -6,10 +6,12 @@
 //! Graphs that give different kinds of values or element types are a fault even if the condition is known, as in the
 //! reference.
 
+use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 use onnx_types::expr::Bounds;
 
+use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Known, Step};
 use crate::family::join::join;
@@ -36,8 +38,10 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         _ => {
             let left = control.saved.pop().unwrap_or_default();
             let right = cx.raw_results(otherwise);
-            let joined = join_all(cx, &left, &right)?;
-            let taken = cx.scalar(0).ok().and_then(Dim::known);
+            let condition = cx.scalar(0).unwrap_or_default();
+            let chosen = Chosen { condition, graphs: [then, otherwise] };
+            let joined = join_all(cx, &chosen, &left, &right)?;
+            let taken = condition.known();
             let known = match taken {
                 Some(0) => cx.export(right, otherwise),
                 Some(_) => cx.export(left, then),
@@ -51,8 +55,41 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
     }
 }
 
+/// Which graph runs, as far as that is known.
+struct Chosen {
+    condition: Dim,
+    graphs: [GraphId; 2],
+}
+
+impl Chosen {
+    /// The dimension of the graph that runs; unknown where that depends on more than sizes outside of the graphs.
+    fn of(&self, cx: &mut Cx<'_, '_>, pair: (Dim, Dim)) -> Dim {
+        let [then, otherwise] = self.graphs;
+        for (dim, graph) in [(pair.0, then), (pair.1, otherwise)] {
+            if cx.state.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, graph)) {
+                return Dim::Unknown;
+            }
+        }
+        cx.dims().select(self.condition, pair.0, pair.1)
+    }
+
+    /// The elements of the graph that runs, where both graphs give as many.
+    fn content(&self, cx: &mut Cx<'_, '_>, a: &Known, b: &Known) -> Option<Content> {
+        if self.condition.is_unknown() || a.ty.dims()? != b.ty.dims()? {
+            return None;
+        }
+        let (a, b) = (a.content.as_ref()?, b.content.as_ref()?);
+        let elem = |(&a, &b): (&Elem, &Elem)| match (a, b) {
+            _ if a == b => a,
+            (Elem::Int(a), Elem::Int(b)) => Elem::int(self.of(cx, (a, b))),
+            _ => Elem::Unknown,
+        };
+        Some(a.iter().zip(b.iter()).map(elem).collect())
+    }
+}
+
 /// What the outputs are whichever graph runs.
-fn join_all(cx: &mut Cx<'_, '_>, left: &[Known], right: &[Known]) -> Outcome<Vec<Known>> {
+fn join_all(cx: &mut Cx<'_, '_>, chosen: &Chosen, left: &[Known], right: &[Known]) -> Outcome<Vec<Known>> {
     let mut joined = Vec::with_capacity(left.len());
     // Sizes that are the same two in several places are the same one there.
     let mut pairs: Vec<((Dim, Dim), Dim)> = Vec::new();
@@ -66,10 +103,14 @@ fn join_all(cx: &mut Cx<'_, '_>, left: &[Known], right: &[Known]) -> Outcome<Vec
         if let (Ty::Tensor(_, Some(dims)), Some(a), Some(b)) = (&mut known.ty, a.ty.dims(), b.ty.dims()) {
             for (axis, (dim, (&a, &b))) in dims.iter_mut().zip(a.iter().zip(b)).enumerate() {
                 if dim.is_unknown() {
-                    *dim = either(cx, &mut pairs, (a, b), index, axis)?;
+                    *dim = match chosen.of(cx, (a, b)) {
+                        Dim::Unknown => either(cx, &mut pairs, (a, b), index, axis)?,
+                        dim => dim,
+                    };
                 }
             }
         }
+        known.content = chosen.content(cx, a, b).or(known.content);
         joined.push(known);
     }
     Ok(joined)

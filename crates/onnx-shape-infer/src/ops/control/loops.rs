@@ -2,8 +2,9 @@
 //!
 //! The body is visited with the types of the initial values. What it hands on may be of another shape, so sizes that
 //! differ become unknown, and the body is visited again until nothing changes any more; then the types hold in every run
-//! of the body. A value that the body never runs for is the initial one, so the outputs are what both have in common. The
-//! reference takes the shapes of all such values away.
+//! of the body. A value that the body never runs for is the initial one, so the outputs are what both have in common, but a
+//! size to which each run adds the same is computed from the number of runs. The reference takes the shapes of all such
+//! values away.
 //!
 //! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
 //! the loop earlier. The other sizes are those of the body's value. When there is no run at all, the specification does
@@ -22,7 +23,7 @@ use crate::facts::Relation;
 use crate::family::join::join;
 use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
 use crate::registry::{OpRules, infer, since_control};
-use crate::ty::{Dims, Ty};
+use crate::ty::{Dims, Ty, at};
 
 pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]).with_elements();
 
@@ -179,6 +180,11 @@ fn finish(
         for (index, known) in carried.iter_mut().enumerate() {
             *known = cx.known(index.saturating_add(2));
         }
+    } else {
+        for (index, known) in carried.iter_mut().enumerate() {
+            let given = results.get(index.saturating_add(1));
+            grow(cx, body, index.saturating_add(2), known, given, length);
+        }
     }
     let first = carried.len();
     for (index, known) in carried.into_iter().enumerate() {
@@ -198,6 +204,45 @@ fn finish(
         }
     }
     Ok(Step::Done)
+}
+
+/// Computes the sizes of a carried value that change from run to run, where each run adds the same to a size, or gives the
+/// same one whatever it got. `runs` is the number of runs.
+fn grow(
+    cx: &mut Cx<'_, '_>,
+    body: GraphId,
+    index: usize,
+    known: &mut Known,
+    given: Option<&Known>,
+    runs: Dim,
+) {
+    let formal = cx.model().graph(body).inputs().get(index).copied();
+    let taken: Option<Dims> = formal.and_then(|value| cx.state.table.dims(value)).map(Dims::from_slice);
+    let (Ok(initial), Some(taken)) = (cx.shape(index), taken) else { return };
+    let (Ty::Tensor(_, Some(dims)), Some(given)) = (&mut known.ty, given.and_then(|given| given.ty.dims()))
+    else {
+        return;
+    };
+    for (axis, dim) in dims.iter_mut().enumerate() {
+        if !dim.is_unknown() {
+            continue;
+        }
+        let [first, taken, given] = [&initial[..], &taken[..], given].map(|dims| at(dims, axis));
+        let step = cx.dims().sub(given, taken);
+        *dim = if !has_local(cx, step, body) {
+            let added = cx.dims().mul(runs, step);
+            cx.dims().add(first, added)
+        } else if !has_local(cx, given, body) {
+            cx.dims().select(runs, given, first)
+        } else {
+            Dim::Unknown
+        };
+    }
+}
+
+/// Whether a dimension depends on symbols that were made in the body.
+fn has_local(cx: &Cx<'_, '_>, dim: Dim, body: GraphId) -> bool {
+    cx.state.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, body))
 }
 
 /// How often the body runs: the first size of what is collected.

@@ -1,14 +1,14 @@
 //! Comparison and logic of two tensors that broadcast, and `Not`.
 //!
 //! Until version 6 the second input is laid along given axes of the first one, which alone decides the shape. Elements are
-//! followed in three values: what holds for all sizes, what for none, and what is not known.
+//! followed: what holds for all sizes, what for none, and an
+//! expression of value 0 or 1 where that depends on sizes.
 
 use onnx_schema::op;
 
-use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::family::broadcast::{LAID, aligned, all, zip};
-use crate::family::comparison::{and, at_most, equal, less, or, pairs, truth, xor};
+use crate::family::comparison::{and, equality, not, or, order, pairs, weak_order, xor};
 use crate::family::elementwise::like_first;
 use crate::registry::{OpRules, infer, since};
 
@@ -17,10 +17,10 @@ pub(in crate::ops) const RULES: &[OpRules] = &[
     infer(op::EQUAL, LAID).values(&[since(1, |cx| laid(cx, same)), since(7, same)]),
     infer(op::GREATER, LAID).values(&[since(1, |cx| laid(cx, greater)), since(7, greater)]),
     infer(op::GREATER_OR_EQUAL, &[since(12, all)])
-        .values(&[since(12, |cx| pairs(cx, |cx, a, b| at_most(cx, b, a)))]),
+        .values(&[since(12, |cx| pairs(cx, |cx, a, b| weak_order(cx, b, a)))]),
     infer(op::LESS, LAID).values(&[since(1, |cx| laid(cx, smaller)), since(7, smaller)]),
-    infer(op::LESS_OR_EQUAL, &[since(12, all)]).values(&[since(12, |cx| pairs(cx, at_most))]),
-    infer(op::NOT, &[since(1, like_first)]).values(&[since(1, not)]),
+    infer(op::LESS_OR_EQUAL, &[since(12, all)]).values(&[since(12, |cx| pairs(cx, weak_order))]),
+    infer(op::NOT, &[since(1, like_first)]).values(&[since(1, opposite)]),
     infer(op::OR, LAID).values(&[since(1, |cx| laid(cx, logic_or)), since(7, logic_or)]),
     infer(op::XOR, LAID).values(&[since(1, |cx| laid(cx, logic_xor)), since(7, logic_xor)]),
 ];
@@ -31,32 +31,29 @@ fn laid(cx: &mut Cx<'_, '_>, values: fn(&mut Cx<'_, '_>) -> Outcome) -> Outcome 
 }
 
 fn same(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, equal)
+    pairs(cx, equality)
 }
 
 fn smaller(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, less)
+    pairs(cx, order)
 }
 
 fn greater(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, |cx, a, b| less(cx, b, a))
+    pairs(cx, |cx, a, b| order(cx, b, a))
 }
 
 fn logic_and(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, |_, a, b| and(truth(a), truth(b)))
+    pairs(cx, and)
 }
 
 fn logic_or(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, |_, a, b| or(truth(a), truth(b)))
+    pairs(cx, or)
 }
 
 fn logic_xor(cx: &mut Cx<'_, '_>) -> Outcome {
-    pairs(cx, |_, a, b| xor(truth(a), truth(b)))
+    pairs(cx, xor)
 }
 
-fn not(cx: &mut Cx<'_, '_>) -> Outcome {
-    zip(cx, &[0], |_, elems| match elems.first().copied().and_then(truth) {
-        Some(value) => Elem::bool(!value),
-        None => Elem::Unknown,
-    })
+fn opposite(cx: &mut Cx<'_, '_>) -> Outcome {
+    zip(cx, &[0], |cx, elems| not(cx, elems.first().copied().unwrap_or_default()))
 }

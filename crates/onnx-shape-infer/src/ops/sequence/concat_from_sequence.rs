@@ -1,6 +1,7 @@
 //! `ConcatFromSequence`: the elements of a sequence along an axis, or along a new one.
 //!
-//! The sizes beside the axis are those of each element; the size along it is not known, as the number of elements is not.
+//! The sizes beside the axis are those of each element. The size along it is known where the elements are known one by one,
+//! or are the parts of a tensor: the parts along the axis that it was cut along are the tensor again.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -9,7 +10,8 @@ use super::element;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BAD_ATTRIBUTE, MISSING};
 use crate::registry::{OpRules, infer, since};
-use crate::ty::Dims;
+use crate::sequence::Members;
+use crate::ty::{Dims, Ty, at};
 
 pub(super) const RULES: OpRules = infer(op::CONCAT_FROM_SEQUENCE, &[since(11, rule)]);
 
@@ -26,16 +28,73 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
         1 => true,
         _ => return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `new_axis` is neither 0 nor 1")),
     };
+    let members = cx.members(0);
+    let members = members.as_deref();
+    if let Some(Members::Listed(list)) = members
+        && let Some(shapes) = shapes(list)
+    {
+        let dims = if is_new { stacked(cx, &shapes, axis)? } else { joined(cx, &shapes, axis)? };
+        cx.set_dims(0, dims);
+        return Ok(());
+    }
     let mut dims: Dims = element.dims().ok_or(Stop::Unknown)?.into();
+    let count = members.map_or(Dim::Unknown, Members::count);
     if is_new {
         let axis = cx.axis(axis, dims.len().saturating_add(1))?;
-        dims.insert(axis, Dim::Unknown);
+        dims.insert(axis, count);
     } else {
         let axis = cx.axis(axis, dims.len())?;
+        let size = match members {
+            Some(Members::Parts(parts)) if parts.keeps_axis && parts.axis == axis => at(&parts.whole, axis),
+            _ => cx.dims().mul(at(&dims, axis), count),
+        };
         if let Some(dim) = dims.get_mut(axis) {
-            *dim = Dim::Unknown;
+            *dim = size;
         }
     }
     cx.set_dims(0, dims);
     Ok(())
+}
+
+/// The shapes of all elements, if there are any and all are known.
+fn shapes(list: &[Ty]) -> Option<Vec<&[Dim]>> {
+    let shapes: Vec<&[Dim]> = list.iter().map(Ty::dims).collect::<Option<_>>()?;
+    let rank = shapes.first()?.len();
+    // No run joins tensors of different ranks.
+    shapes.iter().all(|shape| shape.len() == rank).then_some(shapes)
+}
+
+/// The elements one behind the other.
+fn joined(cx: &mut Cx<'_, '_>, shapes: &[&[Dim]], axis: i64) -> Outcome<Dims> {
+    let mut dims = same(cx, shapes, Some(axis))?;
+    let axis = cx.axis(axis, dims.len())?;
+    let sizes: Dims = shapes.iter().map(|shape| at(shape, axis)).collect();
+    let sum = cx.sum_of_sizes(&sizes)?;
+    if let Some(dim) = dims.get_mut(axis) {
+        *dim = sum;
+    }
+    Ok(dims)
+}
+
+/// The elements along a new axis.
+fn stacked(cx: &mut Cx<'_, '_>, shapes: &[&[Dim]], axis: i64) -> Outcome<Dims> {
+    let mut dims = same(cx, shapes, None)?;
+    let axis = cx.axis(axis, dims.len().saturating_add(1))?;
+    dims.insert(axis, i64::try_from(shapes.len()).map_or(Dim::Unknown, Dim::Known));
+    Ok(dims)
+}
+
+/// The sizes that all elements must have, but for those along an axis.
+fn same(cx: &mut Cx<'_, '_>, shapes: &[&[Dim]], but: Option<i64>) -> Outcome<Dims> {
+    let (first, rest) = shapes.split_first().ok_or(Stop::Unknown)?;
+    let but = but.map(|axis| cx.axis(axis, first.len())).transpose()?;
+    let mut dims = Dims::from_slice(first);
+    for shape in rest {
+        for (axis, (dim, &other)) in dims.iter_mut().zip(shape.iter()).enumerate() {
+            if Some(axis) != but {
+                *dim = cx.same(*dim, other, "the sizes of elements that are joined")?;
+            }
+        }
+    }
+    Ok(dims)
 }

@@ -1,7 +1,7 @@
 //! Sequences and optional values.
 //!
 //! The type of a sequence says what holds for each of its elements: a size that may differ from element to element is not
-//! known.
+//! known from it. Where a sequence is built in the graph, its elements are followed one by one as well.
 
 mod concat_from_sequence;
 mod optional;
@@ -18,8 +18,10 @@ mod split_to_sequence;
 use onnx_types::{Type, TypeKind};
 
 use crate::cx::{Cx, Outcome};
-use crate::fault::WRONG_KIND;
+use crate::family::join::join_ty;
+use crate::fault::{TYPES_DIFFER, WRONG_KIND};
 use crate::registry::OpRules;
+use crate::sequence::Members;
 use crate::ty::Ty;
 
 pub(in crate::ops) const RULES: &[OpRules] = &[
@@ -45,6 +47,22 @@ fn element(cx: &mut Cx<'_, '_>, index: usize) -> Outcome<Ty> {
         }
         _ => Err(cx.fail(&WRONG_KIND, format_args!("input {index} is no sequence"))),
     }
+}
+
+/// Says that the first output is a sequence of these elements, and of the type that they have in common; of `empty` where
+/// there are none.
+fn listed_sequence(cx: &mut Cx<'_, '_>, empty: &Ty, list: Vec<Ty>) -> Outcome {
+    let mut types = list.iter();
+    let mut common = types.next().unwrap_or(empty).clone();
+    for ty in types {
+        match join_ty(cx, &common, ty) {
+            Ok(joined) => common = joined,
+            Err(_) => return Err(cx.fail(&TYPES_DIFFER, "the elements of a sequence must have one type")),
+        }
+    }
+    set_sequence(cx, &common);
+    cx.set_members(0, Members::Listed(list));
+    Ok(())
 }
 
 /// Says that the first output is a sequence of elements of this type.

@@ -7,6 +7,7 @@ use super::set_sequence;
 use crate::cx::{Cx, Outcome};
 use crate::family::element_type::defined;
 use crate::registry::{OpRules, infer, since};
+use crate::sequence::Members;
 use crate::ty::Ty;
 
 pub(super) const RULES: OpRules = infer(op::SEQUENCE_EMPTY, &[since(11, rule)]);
@@ -14,5 +15,6 @@ pub(super) const RULES: OpRules = infer(op::SEQUENCE_EMPTY, &[since(11, rule)]);
 fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = defined(cx, attr::DTYPE)?.unwrap_or(ElemType::Float);
     set_sequence(cx, &Ty::Tensor(elem, None));
+    cx.set_members(0, Members::Listed(Vec::new()));
     Ok(())
 }

@@ -10,7 +10,8 @@ use super::set_sequence;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BAD_VALUE, SIZES_DIFFER};
 use crate::registry::{OpRules, infer, since};
-use crate::ty::Ty;
+use crate::sequence::{Members, Parts};
+use crate::ty::{Dims, Ty};
 
 pub(super) const RULES: OpRules = infer(op::SPLIT_TO_SEQUENCE, &[since(11, rule)]);
 
@@ -21,19 +22,69 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let axis = cx.int_or(attr::AXIS, 0)?;
     let axis = cx.axis(axis, dims.len())?;
     let size = dims.get(axis).copied().unwrap_or_default();
+    let whole = dims.clone();
+    let (mut sizes, mut keeps_axis) = (None, true);
     if cx.has_input(1) {
         let part = part(cx, size)?;
         if let Some(dim) = dims.get_mut(axis) {
             *dim = part;
         }
+        sizes = parts(cx, size);
     } else if cx.int_or(attr::KEEPDIMS, 1)? == 0 {
         dims.remove(axis);
+        keeps_axis = false;
     } else if let Some(dim) = dims.get_mut(axis) {
         *dim = Dim::Known(1);
     }
     set_sequence(cx, &Ty::Tensor(elem, Some(dims)));
+    let count = match (&sizes, cx.has_input(1)) {
+        (Some(sizes), _) => i64::try_from(sizes.len()).map_or(Dim::Unknown, Dim::Known),
+        (None, false) => size,
+        (None, true) => count(cx, size),
+    };
+    let mut sizes = sizes.unwrap_or_default();
+    sizes.retain(|size| cx.is_size(*size));
+    if keeps_axis && count.known().is_some_and(|count| usize::try_from(count) == Ok(sizes.len())) {
+        let list = sizes.iter().map(|&size| {
+            let mut dims = whole.clone();
+            if let Some(dim) = dims.get_mut(axis) {
+                *dim = size;
+            }
+            Ty::Tensor(elem, Some(dims))
+        });
+        let list = list.collect();
+        cx.set_members(0, Members::Listed(list));
+    } else {
+        cx.set_members(0, Members::Parts(Parts { whole, axis, keeps_axis, count }));
+    }
     Ok(())
 }
+
+/// The sizes of all parts, where their number is known.
+fn parts(cx: &mut Cx<'_, '_>, size: Dim) -> Option<Dims> {
+    let sizes = cx.elements(1)?;
+    if cx.rank(1).ok()? == 1 {
+        return Some(sizes);
+    }
+    let (&[Dim::Known(part)], Dim::Known(mut left)) = (sizes.as_slice(), size) else { return None };
+    let mut sizes = Dims::new();
+    while left > 0 && part > 0 && sizes.len() < MAX_PARTS {
+        sizes.push(Dim::Known(part.min(left)));
+        left = left.checked_sub(part)?;
+    }
+    (left <= 0).then_some(sizes)
+}
+
+/// How many parts of one size there are.
+fn count(cx: &mut Cx<'_, '_>, size: Dim) -> Dim {
+    match cx.scalar(1) {
+        Ok(part @ Dim::Known(1..)) if cx.rank(1) == Ok(0) => cx.dims().ceil_div(size, part),
+        _ => Dim::Unknown,
+    }
+}
+
+/// More parts than this are not listed one by one.
+const MAX_PARTS: usize = 32;
 
 /// The size that all parts have.
 fn part(cx: &mut Cx<'_, '_>, size: Dim) -> Outcome<Dim> {

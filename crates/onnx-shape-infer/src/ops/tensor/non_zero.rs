@@ -1,12 +1,14 @@
 //! `NonZero`: the coordinates of all elements that are not 0, as a matrix with one row for each axis.
 //!
-//! How many there are is a new symbol, at most the number of elements, unless it is known of each element whether it is 0.
+//! How many there are follows where each element is a number or computed from sizes; otherwise it is a new symbol, at most the
+//! number of elements. Their coordinates follow where it is known of each element whether it is 0.
 
 use onnx_schema::op;
 use onnx_types::Dim;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
+use crate::family::comparison::not_zero;
 use crate::family::layout::{Sizes, Small, each, fill};
 use crate::registry::{OpRules, infer, since};
 
@@ -17,10 +19,13 @@ fn non_zero(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = cx.shape(0)?;
     let count = match found(cx) {
         Ok(found) => Dim::Known(i64::try_from(found.len()).map_err(|_| Stop::Unknown)?),
-        Err(_) => {
-            let most = cx.product(&dims);
-            cx.size_at_most(0, 1, most)
-        }
+        Err(_) => match count(cx) {
+            Dim::Unknown => {
+                let most = cx.product(&dims);
+                cx.size_at_most(0, 1, most)
+            }
+            count => count,
+        },
     };
     let rank = i64::try_from(dims.len()).map_err(|_| Stop::Unknown)?;
     cx.set_shape(0, [Dim::Known(rank), count]);
@@ -51,6 +56,27 @@ fn found(cx: &mut Cx<'_, '_>) -> Outcome<Vec<Sizes>> {
         None => all_known = false,
     })?;
     if all_known { Ok(found) } else { Err(Stop::Unknown) }
+}
+
+/// How many elements are not 0, where that depends on sizes alone.
+fn count(cx: &mut Cx<'_, '_>) -> Dim {
+    let Some(content) = cx.content(0).filter(|content| content.len() <= MAX_COUNTED) else {
+        return Dim::Unknown;
+    };
+    let ones: Vec<Dim> = content.iter().map(|&elem| one_if_not_zero(cx, elem)).collect();
+    cx.dims().sum(&ones)
+}
+
+/// Longer lists of elements that depend on sizes are not counted by an expression.
+const MAX_COUNTED: usize = 16;
+
+/// 1 for an element that is not 0, and 0 for one that is.
+pub(super) fn one_if_not_zero(cx: &mut Cx<'_, '_>, elem: Elem) -> Dim {
+    match (is_zero(cx, elem), elem) {
+        (Some(is_zero), _) => Dim::Known(i64::from(!is_zero)),
+        (None, Elem::Int(dim) | Elem::Dyadic(dim, _)) => not_zero(cx, dim),
+        (None, _) => Dim::Unknown,
+    }
 }
 
 /// Whether an element is 0, if that is known.

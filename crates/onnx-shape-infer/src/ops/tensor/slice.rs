@@ -16,6 +16,7 @@ use onnx_types::Dim;
 use crate::content::Elem;
 use crate::cx::{Cx, Ints, Outcome, Param, Stop};
 use crate::facts::Relation;
+use crate::family::comparison::positive;
 use crate::family::layout::{Sizes, Small, fill};
 use crate::fault::{BAD_VALUE, MISSING};
 use crate::registry::{OpRules, infer, since};
@@ -193,16 +194,15 @@ impl Cut {
                 within(cx, last, start);
                 last
             }
-            Dim::Known(start) if start < 0 => {
-                let counted = cx.dims().add(dim, self.start);
-                match dim {
-                    Dim::Known(_) => cx.max(counted, Dim::Known(0)),
-                    _ if cx.is_size(counted) => counted,
-                    _ => return Dim::Unknown,
-                }
-            }
             start if cx.is_size(start) => cx.min(start, last),
-            _ => return Dim::Unknown,
+            start => match position(cx, start, dim) {
+                Dim::Unknown => return Dim::Unknown,
+                start => {
+                    // Before the first element is at the first one, if there is any.
+                    let start = cx.max(start, Dim::Known(0));
+                    cx.min(start, last)
+                }
+            },
         };
         let end = match self.end {
             Dim::Known(end) if end <= -ALL && dim.known().is_none() => {
@@ -226,15 +226,24 @@ fn within(cx: &mut Cx<'_, '_>, dim: Dim, most: i64) -> Dim {
     dim
 }
 
-/// A place on an axis, counted from its beginning. It may lie outside. Unknown when its sign is not known.
+/// A place on an axis, counted from its beginning. It may lie outside. Where its sign depends on sizes, so does from which
+/// end it is counted.
 fn position(cx: &mut Cx<'_, '_>, at: Dim, dim: Dim) -> Dim {
     if cx.is_size(at) {
-        at
-    } else if cx.dims_le(at, Dim::Known(-1)) == Some(true) {
-        cx.dims().add(dim, at)
-    } else {
-        Dim::Unknown
+        return at;
     }
+    if cx.dims_le(at, Dim::Known(-1)) == Some(true) {
+        return cx.dims().add(dim, at);
+    }
+    // Where the place before the last element is negative, the axis is empty, and both ways to count are the same.
+    let last = cx.dims().sub(dim, Dim::Known(1));
+    if cx.dims_le(last, at) == Some(true) {
+        return at;
+    }
+    let negated = cx.dims().neg(at);
+    let from_end = positive(cx, negated);
+    let origin = cx.dims().select(from_end, dim, Dim::Known(0));
+    cx.dims().add(at, origin)
 }
 
 /// `max(0, high - low)`, by what is known.

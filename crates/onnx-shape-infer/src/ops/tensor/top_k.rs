@@ -29,7 +29,15 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
     {
         return Err(cx.fail(&WRONG_RANK, "`K` must be a vector of one number"));
     }
-    Ok(cx.scalar(1).ok().filter(|&k| cx.is_size(k)).unwrap_or_default())
+    Ok(match cx.scalar(1).unwrap_or_default() {
+        Dim::Known(..0) => Dim::Unknown,
+        k => {
+            if !k.is_unknown() && !cx.is_size(k) {
+                cx.prove(Relation::AtMost(Dim::Known(0), k));
+            }
+            k
+        }
+    })
 }
 
 fn top_k(cx: &mut Cx<'_, '_>, read: fn(&mut Cx<'_, '_>) -> Outcome<Dim>) -> Outcome {

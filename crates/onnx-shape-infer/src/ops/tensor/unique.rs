@@ -2,13 +2,14 @@
 //! element is, and how often each occurs.
 //!
 //! How many there are is one new symbol for all outputs, where the reference makes one for each: at most as many as there
-//! are elements or slices. Elements that are all known integers are counted.
+//! are elements or slices. Elements that are all known integers are counted, and few that are computed from sizes, too.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
+use crate::family::comparison::not_zero;
 use crate::registry::{OpRules, infer, since};
 use crate::ty::Dims;
 
@@ -33,10 +34,10 @@ fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let count = match distinct(cx) {
         Ok(distinct) => i64::try_from(distinct.list.len()).map_or(Dim::Unknown, Dim::Known),
-        // One place for the symbol that all outputs share.
-        Err(_) => match (0..cx.output_count()).find(|&output| cx.has_output(output)) {
-            Some(output) => cx.size_at_most(output, at, all),
-            None => Dim::Unknown,
+        Err(_) => match (different(cx, axis), (0..cx.output_count()).find(|&output| cx.has_output(output))) {
+            // One place for the symbol that all outputs share.
+            (Dim::Unknown, Some(output)) => cx.size_at_most(output, at, all),
+            (count, _) => count,
         },
     };
     if let Some(slot) = dims.get_mut(at) {
@@ -47,6 +48,28 @@ fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
         cx.set_shape(output, [size]);
     }
     Ok(())
+}
+
+/// More elements that depend on sizes are not compared with each other in an expression.
+const MAX_COMPARED: usize = 4;
+
+/// How many different elements there are, where they depend on sizes: each counts that differs from all before it.
+fn different(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Dim {
+    let content = cx.content(0).filter(|content| axis.is_none() && content.len() <= MAX_COMPARED);
+    let Some(content) = content else { return Dim::Unknown };
+    let mut count = Dim::Known(0);
+    for (at, elem) in content.iter().enumerate() {
+        let mut is_new = Dim::Known(1);
+        for other in content.iter().take(at) {
+            let difference = cx.dims().sub(elem.dim(), other.dim());
+            let differs = not_zero(cx, difference);
+            is_new = cx.dims().mul(is_new, differs);
+        }
+        // An element alone must be known, too: one that is no number differs from itself.
+        is_new = if elem.dim().is_unknown() { Dim::Unknown } else { is_new };
+        count = cx.dims().add(count, is_new);
+    }
+    count
 }
 
 /// The different integers of the input.

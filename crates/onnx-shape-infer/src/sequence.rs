@@ -1,0 +1,79 @@
+//! What is known about the elements of a sequence, one by one.
+//!
+//! The type of a sequence holds for each of its elements. Where a sequence is built in the graph, more is known: how many
+//! elements there are and of which type each is, or from which tensor they were cut.
+
+use std::sync::Arc;
+
+use onnx_types::Dim;
+
+use crate::cx::Cx;
+use crate::ty::{Dims, Ty};
+
+/// The elements of a sequence.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Members {
+    /// The type of each element, in order.
+    Listed(Vec<Ty>),
+    /// The parts of a tensor, in order.
+    Parts(Parts),
+}
+
+/// A tensor that was cut along an axis into parts.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Parts {
+    /// The dimensions of the tensor.
+    pub(crate) whole: Dims,
+    /// The axis along which it was cut.
+    pub(crate) axis: usize,
+    /// Whether the parts have the axis still; otherwise each has one place of it.
+    pub(crate) keeps_axis: bool,
+    /// How many parts there are.
+    pub(crate) count: Dim,
+}
+
+/// Longer lists are not kept: each insertion makes a list of its own.
+const MAX_LISTED: usize = 32;
+
+impl Members {
+    /// How many elements there are.
+    pub(crate) fn count(&self) -> Dim {
+        match self {
+            Self::Listed(list) => i64::try_from(list.len()).map_or(Dim::Unknown, Dim::Known),
+            Self::Parts(parts) => parts.count,
+        }
+    }
+}
+
+/// A place in a sequence of so many elements, of which there is one more to insert at than to read; nothing when it is
+/// outside.
+pub(crate) fn place(index: i64, places: usize, count: usize) -> Option<usize> {
+    let counted = if index < 0 { index.checked_add(i64::try_from(count).ok()?)? } else { index };
+    usize::try_from(counted).ok().filter(|&at| at < places)
+}
+
+impl Cx<'_, '_> {
+    /// What is known about the elements of an input that is a sequence.
+    pub(crate) fn members(&self, index: usize) -> Option<Arc<Members>> {
+        self.state.table.members(self.input(index)?).cloned()
+    }
+
+    /// The types of the elements of a sequence, where each is known by itself.
+    pub(crate) fn listed(&self, index: usize) -> Option<Vec<Ty>> {
+        match &*self.members(index)? {
+            Members::Listed(list) => Some(list.clone()),
+            Members::Parts(_) => None,
+        }
+    }
+
+    /// Says what is known about the elements of an output that is a sequence.
+    pub(crate) fn set_members(&mut self, output: usize, members: impl Into<Arc<Members>>) {
+        let members = members.into();
+        if matches!(&*members, Members::Listed(list) if list.len() > MAX_LISTED) {
+            return;
+        }
+        if let Some(out) = self.outs.get_mut(output) {
+            out.members = Some(members);
+        }
+    }
+}
