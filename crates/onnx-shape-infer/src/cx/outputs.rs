@@ -30,6 +30,13 @@ impl Out {
         self.like = None;
     }
 
+    /// Leaves nothing but what kind of value it is.
+    pub(crate) fn forget_sizes(&mut self) {
+        self.content = None;
+        self.members = None;
+        self.set(self.ty.without_shape());
+    }
+
     /// Puts the shape into the type where it was only said whose it is.
     pub(crate) fn settle(&mut self, table: &Table) {
         if let Some(like) = self.like.take()

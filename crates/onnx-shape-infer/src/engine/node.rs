@@ -95,22 +95,23 @@ impl<'m> Engine<'m> {
                 outs.clear();
             }
             // What contradicts itself says nothing about sizes.
-            Err(Stop::Failed) => outs.iter_mut().for_each(|out| {
-                out.content = None;
-                out.members = None;
-                out.set(out.ty.without_shape());
-            }),
+            Err(Stop::Failed) => outs.iter_mut().for_each(Out::forget_sizes),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
+        self.end_steps(id);
+        self.finish(id, node, &mut outs);
+        outs.clear();
+        self.outs = outs;
+    }
+
+    /// Ends the count of expressions for a node.
+    fn end_steps(&mut self, id: NodeId) {
         if self.state.exprs.ran_out_of_steps() {
             let message =
                 "the sizes or elements need too many expressions: raise the limit `expression_steps`";
             self.state.failure(&LIMIT, Some(id), None, message);
         }
         self.state.exprs.allow_steps(None);
-        self.finish(id, node, &mut outs);
-        outs.clear();
-        self.outs = outs;
     }
 
     fn report_missing_import(&mut self, id: NodeId, node: &Node) {
