@@ -9,13 +9,15 @@ use std::fmt::{self, Write as _};
 /// The number of characters of a name that are printed; the rest is counted.
 pub(crate) const NAME_CHARS: usize = 96;
 
-/// Returns `true` if `c` acts on the terminal or on the reading order, or is invisible.
+/// Returns `true` if `c` acts on the terminal or on the reading order, or is invisible: the Unicode categories Cc, Cf, Zl and
+/// Zp, what is ignorable by default, and private use. All writers of text decide with this function what they escape.
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
             u32::from(c),
             0x00AD                      // soft hyphen
+            | 0x0600..=0x0605 | 0x06DD | 0x070F | 0x0890 | 0x0891 | 0x08E2 | 0x110BD | 0x110CD // prepended marks
             | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x3164 | 0xFFA0 // invisible letters and marks
             | 0x180B..=0x180F
             | 0x200B..=0x200F           // zero width characters, direction marks
@@ -25,6 +27,8 @@ pub fn is_unprintable(c: char) -> bool {
             | 0xFEFF                    // byte order mark
             | 0xFFF0..=0xFFFB           // interlinear annotations
             | 0xE000..=0xF8FF           // private use
+            | 0x13430..=0x1343F         // format characters of hieroglyphs
+            | 0x1BCA0..=0x1BCA3         // format characters of shorthand
             | 0x1D173..=0x1D17A         // musical format characters
             | 0xE0000..=0x10FFFF        // tags, selectors, private use
         )
@@ -197,6 +201,46 @@ mod tests {
         ] {
             assert!(!text.chars().any(is_unprintable), "{text:?}");
             assert!(text.contains(r"\u{202e}evil\u{2066}"), "{text}");
+        }
+    }
+
+    /// The Unicode categories Cc, Cf, Zl and Zp, and the property `Default_Ignorable_Code_Point`, of Unicode 16.
+    const UNSAFE: &[(u32, u32)] = &[
+        (0, 0x1F),
+        (0x7F, 0x9F),
+        (0xAD, 0xAD),
+        (0x34F, 0x34F),
+        (0x600, 0x605),
+        (0x61C, 0x61C),
+        (0x6DD, 0x6DD),
+        (0x70F, 0x70F),
+        (0x890, 0x891),
+        (0x8E2, 0x8E2),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x200B, 0x200F),
+        (0x2028, 0x202E),
+        (0x2060, 0x206F),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFEFF, 0xFEFF),
+        (0xFFA0, 0xFFA0),
+        (0xFFF0, 0xFFFB),
+        (0x110BD, 0x110BD),
+        (0x110CD, 0x110CD),
+        (0x13430, 0x1343F),
+        (0x1BCA0, 0x1BCA3),
+        (0x1D173, 0x1D17A),
+        (0xE0000, 0xE0FFF),
+    ];
+
+    #[test]
+    fn all_characters_that_act_or_are_invisible_are_known() {
+        for c in UNSAFE.iter().flat_map(|&(first, last)| first..=last).filter_map(char::from_u32) {
+            assert!(is_unprintable(c), "{c:?}");
+            let shown = Clean(c.encode_utf8(&mut [0; 4])).to_string();
+            assert!(shown.starts_with('\\') && shown.is_ascii(), "{c:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Names, strings and bytes.
 
+use onnx_diag::is_unprintable;
 use onnx_types::Symbol;
 use onnx_types::raw_text::{holds_raw_bytes, to_bytes};
 
@@ -8,16 +9,7 @@ use crate::lexer::{is_float_word, is_identifier, is_type_word};
 
 /// Whether a character would act on a terminal, or would be lost or changed on the way through an editor.
 fn is_unsafe(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        c => {
-            c.is_control()
-                || matches!(
-                    u32::from(c),
-                    0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF9..=0xFFFB
-                )
-        }
-    }
+    !matches!(c, '\n' | '\t') && is_unprintable(c)
 }
 
 impl Printer<'_> {
