@@ -123,6 +123,7 @@ impl Runner {
             Ok(seen) => seen,
             Err(error) => {
                 count(summary, &format!("models that cannot be asked: {error}"));
+                summary.examples.entry(format!("({error})")).or_insert(case.seed);
                 return Ok(());
             }
         };
@@ -188,7 +189,7 @@ impl Runner {
     /// Records a model for [`replay`].
     fn record(&self, case: &Case, model: &Model, seen: &Observation) -> Result<(), String> {
         let Some(path) = &self.options.record else { return Ok(()) };
-        let text = print_model(model, &PrintOptions::default()).map_err(|error| error.to_string())?.text;
+        let text = print_model(model, &PrintOptions::full()).map_err(|error| error.to_string())?.text;
         let mut answer = seen.source.clone();
         answer["removed"] = json!({});
         let line = json!({ "seed": case.seed, "sizes": case.sizes, "model": text, "answer": answer });

@@ -226,6 +226,10 @@ impl World {
         if self.entries.iter().any(|entry| entry.ends_with(&format!(" {}", x.name))) {
             return None;
         }
+        if x.at.iter().any(|at| at.dims.as_ref().map(Vec::len) != x.rank()) {
+            // A rank that is wrong for other sizes would be a defect of the model.
+            return None;
+        }
         let mut dims = Vec::new();
         for (axis, dim) in x.dims()?.iter().enumerate() {
             let is_same =
