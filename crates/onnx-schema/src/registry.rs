@@ -29,6 +29,8 @@ struct Domain {
     versions: RangeInclusive<i64>,
     /// The schemas of each operator, oldest first.
     operators: BTreeMap<String, Vec<Arc<DeclaredSchema>>>,
+    /// Whether the domain can have other operators and versions.
+    is_open: bool,
 }
 
 impl OpsetRegistry {
@@ -45,12 +47,29 @@ impl OpsetRegistry {
     ///
     /// When another set declares the same version of an operator in another way.
     pub fn with(&self, set: &OperatorSet) -> Result<Self, DeclareError> {
+        self.lay(set, false)
+    }
+
+    /// Like [`with`](Self::with), for a set that is not all of its domain: other operators and versions of the domain are
+    /// as unknown as without the set.
+    ///
+    /// # Errors
+    ///
+    /// As for [`with`](Self::with).
+    pub fn with_open(&self, set: &OperatorSet) -> Result<Self, DeclareError> {
+        self.lay(set, true)
+    }
+
+    fn lay(&self, set: &OperatorSet, is_open: bool) -> Result<Self, DeclareError> {
         let mut domains = self.domains.as_deref().cloned().unwrap_or_default();
         let version = set.version();
-        let domain = domains
-            .entry(set.domain().to_owned())
-            .or_insert_with(|| Domain { versions: version..=version, operators: BTreeMap::new() });
+        let domain = domains.entry(set.domain().to_owned()).or_insert_with(|| Domain {
+            versions: version..=version,
+            operators: BTreeMap::new(),
+            is_open,
+        });
         let (oldest, newest) = (*domain.versions.start(), *domain.versions.end());
+        domain.is_open &= is_open;
         domain.versions = oldest.min(version)..=newest.max(version);
         for schema in set.operators() {
             let versions = domain.operators.entry(schema.name().to_owned()).or_default();
@@ -70,10 +89,11 @@ impl OpsetRegistry {
         self.domains.iter().flat_map(|domains| domains.keys().map(String::as_str))
     }
 
-    /// The oldest and the newest version of a domain that the declared sets speak of.
+    /// The oldest and the newest version of a domain that the declared sets have; `None` for a domain of which only
+    /// [open](Self::with_open) sets are declared.
     #[must_use]
     pub fn declared_versions(&self, domain: &str) -> Option<RangeInclusive<i64>> {
-        self.domain(domain).map(|domain| domain.versions.clone())
+        self.domain(domain).filter(|domain| !domain.is_open).map(|domain| domain.versions.clone())
     }
 
     /// The schemas that the declared sets have for an operator, oldest first.

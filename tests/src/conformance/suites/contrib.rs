@@ -31,12 +31,15 @@ pub struct ContribSuite {
     truths: Mutex<BTreeMap<String, Value>>,
 }
 
+/// What is done with a committed case.
+pub type Each<'e> = dyn FnMut(&str, Vec<u8>, Value) -> Result<(), String> + 'e;
+
 /// Visits the committed cases: their names, the models, and what was recorded.
 ///
 /// # Errors
 ///
 /// When the archive cannot be read.
-pub fn recorded(each: &mut dyn FnMut(&str, Vec<u8>, Value) -> Result<(), String>) -> Result<(), String> {
+pub fn recorded(each: &mut Each<'_>) -> Result<(), String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/onnxruntime.tar.zst");
     let mut model = Vec::new();
     archive::visit(&path, &mut |mut entry| {
@@ -138,7 +141,7 @@ pub fn compare(bytes: &[u8], truth: &Value) -> Found {
         let Some(mut fixed) = read(bytes) else { continue };
         let sizes: Vec<(Symbol, i64)> =
             bound.iter().filter_map(|(name, size)| Some((fixed.names().get(name)?, *size))).collect();
-        let concrete = infer(&mut fixed, &options.clone().with_sizes(&sizes));
+        let concrete = infer(&mut fixed, &options.with_sizes(&sizes));
         if let Some(error) = first_error(&concrete) {
             found.wrong.push(format!("a finding about a run with {bound:?}: {error}"));
         }

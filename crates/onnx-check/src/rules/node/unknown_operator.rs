@@ -107,6 +107,10 @@ fn explain(places: &Places<'_>, domain: Symbol, op: Symbol, version: i64) -> (St
         };
         return (has_no, help);
     }
+    if onnx_schema::onnxruntime::lookup(places.str(domain), name, version).is_some() {
+        let help = "onnxruntime adds it to this domain: use it for that runtime only, or add a function of this name to the model";
+        return (has_no, help.to_owned());
+    }
     (
         has_no,
         suggest(domain, name, version).unwrap_or_else(|| {
@@ -174,6 +178,11 @@ mod tests {
             "y = Binarizer (x)",
             "ONNX has no operator `Binarizer`",
             "domain `ai.onnx.ml` has it: set the domain of the node",
+        );
+        check(
+            "y = SimplifiedLayerNormalization (x, x)",
+            "ONNX has no operator `SimplifiedLayerNormalization`",
+            "onnxruntime adds it to this domain: use it for that runtime only, or add a function of this name to the model",
         );
         check(
             "y = ai.onnx.ml.Frob (x)",
