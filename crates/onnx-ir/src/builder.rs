@@ -49,6 +49,12 @@ impl<'a> Builder<'a> {
         NodeBuilder { builder: self, new: NewNode { domain, ..NewNode::new(op).inputs(inputs) } }
     }
 
+    /// Begins a node that calls an operator or function whose names are symbols of the model.
+    #[must_use = "the node is made by `output`, `outputs` or `node`"]
+    pub fn call_symbol<'b>(&'b mut self, domain: Symbol, op: Symbol) -> NodeBuilder<'a, 'b> {
+        NodeBuilder { builder: self, new: NewNode { domain, ..NewNode::new(op) } }
+    }
+
     /// The model, for anything else between two nodes.
     pub const fn model(&mut self) -> &mut Model {
         self.model
@@ -155,6 +161,20 @@ impl NodeBuilder<'_, '_> {
         let values = std::array::from_fn(|_| self.builder.model.new_value(Symbol::EMPTY));
         self.new.outputs.extend(values.map(Some));
         self.finish(&values).map(|_| values)
+    }
+
+    /// Makes the node with a number of outputs that is known at run time; those that are `false` are omitted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::add_node`].
+    pub fn outputs_if(mut self, present: &[bool]) -> Result<Vec<Option<ValueId>>, EditError> {
+        let model = &mut *self.builder.model;
+        let values: Vec<Option<ValueId>> =
+            present.iter().map(|present| present.then(|| model.new_value(Symbol::EMPTY))).collect();
+        self.new.outputs.extend(values.iter().copied());
+        let made: Vec<ValueId> = values.iter().copied().flatten().collect();
+        self.finish(&made).map(|_| values)
     }
 
     /// Makes the node, and takes back its new outputs when it is refused.

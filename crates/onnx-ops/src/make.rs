@@ -3,13 +3,15 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use onnx_ir::{AttrValue, Builder, EditError, NodeId, Position, ValueId};
+use bytes::Bytes;
+use onnx_ir::{AttrValue, Builder, EditError, NodeBuilder, NodeId, Position, ValueId};
 use onnx_schema::{Schema, attr, op};
 use onnx_types::Symbol;
 use onnx_types::tensor::{NoData, Tensor};
 use smallvec::SmallVec;
 
 use crate::call::{Operator, Place, Places, place_at};
+use crate::param::one;
 
 /// Maximum number of elements of a constant operand that becomes an attribute.
 const MAX_ELEMENTS: usize = 4096;
@@ -49,7 +51,9 @@ pub enum MakeError {
         param: &'static str,
     },
     /// The parameter is an attribute at the version in scope, and the value given for it is not constant.
-    #[error("`{schema}` takes `{param}` as an attribute, but the value given for it is not a constant in memory")]
+    #[error(
+        "`{schema}` takes `{param}` as an attribute, but the value given for it is not a constant in memory"
+    )]
     NotConstant {
         /// The operator and its version.
         schema: Name,
@@ -132,7 +136,7 @@ enum Operand {
 }
 
 /// A node in the making, as the typed builders use it. It records the first problem and reports it at the end.
-pub struct Raw<'a, 'b> {
+pub(crate) struct Raw<'a, 'b> {
     build: &'b mut Builder<'a>,
     schema: Result<&'static Schema, MakeError>,
     name: String,
@@ -181,17 +185,19 @@ impl<'a, 'b> Raw<'a, 'b> {
     }
 
     /// Sets the operand at an index.
-    pub fn input(&mut self, index: usize, value: Option<ValueId>) {
+    pub(crate) fn input(&mut self, index: usize, value: Option<ValueId>) {
         self.set_operand(index, value.map_or(Operand::Omitted, Operand::Value));
     }
 
-    /// Appends the operands of a variadic formal input.
-    pub fn inputs(&mut self, values: impl IntoIterator<Item = ValueId>) {
-        self.operands.extend(values.into_iter().map(Operand::Value));
+    /// Sets the operands of a variadic formal input that begins at an index.
+    pub(crate) fn inputs_from(&mut self, index: usize, values: impl IntoIterator<Item = ValueId>) {
+        for (offset, value) in values.into_iter().enumerate() {
+            self.set_operand(index + offset, Operand::Value(value));
+        }
     }
 
     /// Sets an attribute.
-    pub fn attribute(&mut self, param: &'static str, name: Symbol, value: AttrValue) {
+    pub(crate) fn attribute(&mut self, param: &'static str, name: Symbol, value: AttrValue) {
         let Ok(schema) = self.schema else { return };
         if schema.attribute(name).is_none() {
             return self.fail(MakeError::NoParameter { schema: name_of(schema), param });
@@ -201,7 +207,7 @@ impl<'a, 'b> Raw<'a, 'b> {
     }
 
     /// Sets a parameter where the version in scope has it.
-    pub fn param(&mut self, param: &'static str, places: Places, value: Arg) {
+    pub(crate) fn param(&mut self, param: &'static str, places: Places, value: Arg) {
         let Ok(schema) = self.schema else { return };
         match place_at(places, schema.since_version()) {
             Place::None => self.fail(MakeError::NoParameter { schema: name_of(schema), param }),
@@ -242,9 +248,9 @@ impl<'a, 'b> Raw<'a, 'b> {
         let floats = || is_small.then(|| tensor.to_vec::<f32>(&NoData).ok()).flatten();
         Some(match kind {
             AttrKind::Ints => AttrValue::Ints(ints()?),
-            AttrKind::Int => AttrValue::Int(only(&ints()?)?),
+            AttrKind::Int => AttrValue::Int(one(&ints()?)?),
             AttrKind::Floats => AttrValue::Floats(floats()?),
-            AttrKind::Float => AttrValue::Float(only(&floats()?)?),
+            AttrKind::Float => AttrValue::Float(one(&floats()?)?),
             _ => return None,
         })
     }
@@ -253,7 +259,11 @@ impl<'a, 'b> Raw<'a, 'b> {
         self.problem.get_or_insert(problem);
     }
 
-    fn node(self, outputs: &[Option<ValueId>]) -> Result<NodeId, MakeError> {
+    /// Makes the node through `finish`, which adds its outputs.
+    fn make<T>(
+        self,
+        finish: impl FnOnce(NodeBuilder<'_, '_>) -> Result<T, EditError>,
+    ) -> Result<T, MakeError> {
         let schema = self.schema?;
         if let Some(problem) = self.problem {
             return Err(problem);
@@ -273,14 +283,14 @@ impl<'a, 'b> Raw<'a, 'b> {
                     }
                 });
             }
-            let mut node = build.standard(schema, &self.name);
+            let mut node = build.call_symbol(schema.domain(), schema.op()).name(&self.name);
             for input in &inputs {
                 node = node.input(*input);
             }
             for (name, value) in self.attributes {
                 node = node.attr(name, value);
             }
-            node.define(outputs)
+            finish(node)
         })();
         if result.is_err() {
             for constant in constants {
@@ -294,13 +304,6 @@ impl<'a, 'b> Raw<'a, 'b> {
 
 fn name_of(schema: &'static Schema) -> Name {
     Name(schema.name(), schema.since_version())
-}
-
-fn only<T: Copy>(list: &[T]) -> Option<T> {
-    match *list {
-        [value] => Some(value),
-        _ => None,
-    }
 }
 
 /// A node in the making that calls the operator `O`; the functions of [`ops`](crate::ops) return it.
@@ -347,9 +350,7 @@ impl<'a, 'b, O: Operator> Make<'a, 'b, O> {
     ///
     /// See [`Make::output`].
     pub fn outputs<const N: usize>(self) -> Result<[ValueId; N], MakeError> {
-        let values: [ValueId; N] = std::array::from_fn(|_| self.raw.build.model().new_value(Symbol::EMPTY));
-        self.define(&values.map(Some))?;
-        Ok(values)
+        self.raw.make(|node| node.outputs())
     }
 
     /// Makes the node with a number of outputs that is known at run time, of which those that are `false` are omitted.
@@ -358,11 +359,7 @@ impl<'a, 'b, O: Operator> Make<'a, 'b, O> {
     ///
     /// See [`Make::output`].
     pub fn outputs_if(self, present: &[bool]) -> Result<Vec<Option<ValueId>>, MakeError> {
-        let model = self.raw.build.model();
-        let values: Vec<Option<ValueId>> =
-            present.iter().map(|present| present.then(|| model.new_value(Symbol::EMPTY))).collect();
-        self.define(&values)?;
-        Ok(values)
+        self.raw.make(|node| node.outputs_if(present))
     }
 
     /// Makes the node without outputs.
@@ -371,10 +368,11 @@ impl<'a, 'b, O: Operator> Make<'a, 'b, O> {
     ///
     /// See [`Make::output`].
     pub fn node(self) -> Result<NodeId, MakeError> {
-        self.raw.node(&[])
+        self.raw.make(|node| node.node())
     }
+}
 
-    fn define(self, values: &[Option<ValueId>]) -> Result<NodeId, MakeError> {
-        self.raw.node(values)
-    }
+/// The value of an attribute that is a list of strings.
+pub(crate) fn strings(texts: &[&str]) -> AttrValue {
+    AttrValue::Strings(texts.iter().map(|text| Bytes::copy_from_slice(text.as_bytes())).collect())
 }

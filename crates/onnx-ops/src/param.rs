@@ -226,9 +226,9 @@ macro_rules! kinds {
 
 kinds! {
     Float(Float) = f32, Float(value) => *value,
-        default Float(value) => value, nothing => 0.0, tensor(tensor) => one(floats(tensor)?);
+        default Float(value) => value, nothing => 0.0, tensor(tensor) => one(&floats(tensor)?);
     Int(Int) = i64, Int(value) => *value,
-        default Int(value) => value, nothing => 0, tensor(tensor) => one(ints(tensor)?);
+        default Int(value) => value, nothing => 0, tensor(tensor) => one(&ints(tensor)?);
     Text(String) = &'m [u8], String(value) => value.as_ref(),
         default String(value) => value.as_bytes(), nothing => &[];
     Floats(Floats) = Cow<'m, [f32]>, Floats(values) => Cow::Borrowed(values.as_slice()),
@@ -246,8 +246,8 @@ kinds! {
 }
 
 /// The only element of a list.
-fn one<T: Copy>(list: Vec<T>) -> Option<T> {
-    match *list.as_slice() {
+pub(crate) fn one<T: Copy>(list: &[T]) -> Option<T> {
+    match *list {
         [value] => Some(value),
         _ => None,
     }

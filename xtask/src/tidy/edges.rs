@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-proto", &[]),
     ("onnx-schema", &["onnx-types"]),
     ("onnx-ir", &["onnx-types", "onnx-schema", "onnx-diag"]),
+    ("onnx-ops", &["onnx-types", "onnx-schema", "onnx-ir"]),
     ("onnx-formats", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-proto"]),
     ("onnx-codec", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-proto"]),
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
