@@ -54,7 +54,7 @@ impl<'a> Cx<'a> {
         Self {
             model,
             options,
-            sink: Sink::with(options.policy.clone(), options.caps),
+            sink: Sink::with(options.profile.severities(options.policy.clone()), options.caps),
             places: Places::new(model, part),
             is_unchecked: false,
             pieces: Vec::new(),

@@ -1,11 +1,12 @@
 //! What to check, and how to report it.
 
-use onnx_diag::{Caps, Policy};
+use onnx_diag::{Caps, Policy, Severity};
 use onnx_ir::{FunctionId, NodeId};
 use onnx_schema::OpsetRegistry;
 use onnx_types::Limits;
 
 use crate::external::ExternalFiles;
+use crate::rules::model::model_too_large;
 
 /// What to check, and how to report it. The default is what the reference checker looks at, and more.
 ///
@@ -24,6 +25,8 @@ pub struct CheckOptions {
     /// Whether to look at the elements of tensors: those in memory, and those in [`external`](Self::external) files where
     /// these are given. It takes time in proportion to their bytes; everything else about a tensor is checked without.
     pub data: bool,
+    /// The size of the binary file that the model was read from, if it was: readers of protobuf open files below 2 GiB only.
+    pub file_bytes: Option<u64>,
     /// The files of external data. Without them, only what the model says of them is checked.
     pub external: Option<ExternalFiles>,
     /// The operators that are known. Besides those of ONNX these can be custom ones; what is found wrong with calls of them
@@ -50,6 +53,7 @@ impl Default for CheckOptions {
             policy: Policy::new(),
             caps: Caps::DEFAULT,
             data: false,
+            file_bytes: None,
             external: None,
             registry: OpsetRegistry::standard(),
             custom_operators: CustomOperators::default(),
@@ -115,6 +119,21 @@ pub enum Profile {
     Spec,
     /// The reference checker: findings that it would not have are left out.
     Reference,
+}
+
+impl Profile {
+    /// The severities under this profile: a file that the reference cannot open is an error for it, which is a warning
+    /// otherwise. Severities that the user changed stay.
+    #[must_use]
+    pub fn severities(self, policy: Policy) -> Policy {
+        let rule = &model_too_large::RULE;
+        match self {
+            Self::Reference if policy.severity(rule) == Some(rule.severity) => {
+                policy.set(rule, Severity::Error)
+            }
+            _ => policy,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ pub struct Limits {
     /// The greatest number of functions. Default: 1 million; the reference refuses models of more than 10,000, which the
     /// checker reports.
     pub functions: u64,
+    /// The greatest number of tensors in initializers and attributes together; a sparse tensor counts as two. Default:
+    /// 1 million, as a tensor takes several hundred bytes and an empty one has two in the file.
+    pub tensors: u64,
     /// The greatest number of entries in one list that nothing else bounds: opset imports, metadata, annotations.
     /// Default: 1 million.
     pub entries: u64,
@@ -77,6 +80,7 @@ impl Limits {
         values: 20_000_000,
         graphs: 2_000_000,
         functions: 1_000_000,
+        tensors: 1_000_000,
         entries: 1_000_000,
         text_depth: 64,
         text_bytes: u32::MAX as u64,
@@ -172,6 +176,7 @@ pub const LIMITS: [Limit; 21] = [
     limit!(values, "values", "memory, against files of tiny outputs"),
     limit!(graphs, "graphs", "memory, against files of empty nested graphs"),
     limit!(functions, "functions", "memory, against files of tiny functions"),
+    limit!(tensors, "tensors", "memory, against files of empty tensors"),
     limit!(entries, "entries", "memory, against lists of imports, metadata and annotations"),
     limit!(text_depth, "levels", "the stack, against graphs in graphs and types in types of a text"),
     limit!(text_bytes, "bytes", "the width of positions in a text"),

@@ -54,6 +54,9 @@ pub fn cases() -> Vec<Case> {
         "10000001 exceeds the limit of 10000000: raise the limit `nodes`",
     ));
     cases.push(Case::refused("1e6+1 functions", b"\xca\x01\x00".repeat(1_000_001), "`functions`"));
+    let tensors = "raise the limit `tensors`";
+    cases.push(Case::refused("1e6+1 tensors", many(b"\x2a\x00", 1_000_001), tensors));
+    cases.push(Case::refused("1e6 sparse tensors", many(b"\x7a\x00", 500_001), tensors));
     let text = "x".repeat((64 << 20) + 1);
     let long = model_of(|graph| graph.string(10, &text));
     cases.push(Case::refused("a string of 64 MiB and a byte", long, "`string_bytes`"));

@@ -104,7 +104,7 @@ fn findings(
         (None, true) => TEXT_CAPS,
         (None, false) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
     };
-    let mut sink = Sink::with(policy.clone(), caps);
+    let mut sink = Sink::with(profile(args).severities(policy.clone()), caps);
     let mut loaded = match loaded {
         Ok(loaded) => loaded,
         Err(failure) if failure.outcome() == Outcome::Limit => return Err(failure),
@@ -136,21 +136,25 @@ fn findings(
     Ok(Checked { sink, source: loaded.text, repaired: String::new(), format, bytes })
 }
 
+fn profile(args: &CheckArgs) -> Profile {
+    match args.profile {
+        RuleProfile::Spec => Profile::Spec,
+        RuleProfile::Reference => Profile::Reference,
+    }
+}
+
 /// What the library is asked.
 fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Result<CheckOptions, Failure> {
     let custom_operators =
         if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
-    let profile = match args.profile {
-        RuleProfile::Spec => Profile::Spec,
-        RuleProfile::Reference => Profile::Reference,
-    };
     Ok(CheckOptions {
         policy: policy.clone(),
         caps,
         data: args.data,
+        file_bytes: (loaded.format == Format::Onnx).then_some(loaded.bytes),
         custom_operators,
         skip_opset_compatibility: args.skip_opset_compatibility,
-        profile,
+        profile: profile(args),
         recommendations: args.recommendations,
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),

@@ -42,6 +42,40 @@ fn weights_go_out_and_come_back() {
     assert!(folder.get("back.onnx") == model);
 }
 
+/// What `--inline` restores and what it cannot, as the README lists it.
+#[test]
+fn inlined_tensors_have_their_elements_in_the_common_form() {
+    let out_and_in = |model: &[u8]| {
+        let folder = Folder::with("in.onnx", model);
+        onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
+        assert!(folder.path().join("w.data").exists());
+        onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
+        folder.get("back.onnx")
+    };
+    let raw = models::stored("raw_data", 300);
+    assert!(out_and_in(&raw) == raw);
+    // Nothing in a tensor with external data tells these apart from the common form.
+    let default = models::stored("data_location", 300);
+    assert!(default != raw && out_and_in(&default) == raw);
+    let typed = models::stored("float_data", 300);
+    assert!(typed != raw && out_and_in(&typed) == raw);
+    // A tensor that stays in the model keeps its form.
+    for form in ["float_data", "data_location"] {
+        let folder = Folder::with("in.onnx", models::stored(form, 100));
+        onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
+        onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
+        assert!(folder.get("back.onnx") == models::stored(form, 100), "{form}");
+    }
+}
+
+#[test]
+fn moving_shape_operands_is_mentioned() {
+    let folder = Folder::with("in.onnx", models::reshape());
+    let run = onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold 0").exits(0);
+    assert!(run.err.contains("1 small tensor of integers") && run.err.contains("onnxruntime"), "{}", run.err);
+    onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0).says("nothing was moved");
+}
+
 #[test]
 fn small_tensors_stay() {
     let folder = Folder::with("in.onnx", models::small());
@@ -151,4 +185,18 @@ fn a_full_disk_is_an_error() {
         command(["convert", "in.onnx", "-"]).current_dir(folder.path()).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}
+
+/// A model that protobuf readers cannot open is not written unless that is wanted.
+#[test]
+#[cfg(target_os = "linux")]
+fn two_gibibytes_are_reported_before_they_are_written() {
+    let folder = Folder::with("in.onnx", models::external_of(1 << 29));
+    let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
+    data.set_len(1 << 31).unwrap();
+    for args in ["convert in.onnx out.onnx --inline", "convert in.onnx -", "infer in.onnx -o -"] {
+        let run = onnx(&folder, args).exits(2).says("protobuf readers open at most 2147483647");
+        assert!(run.bytes.is_empty() && run.err.contains("--external-data"), "{args}: {}", run.err);
+        assert_eq!(folder.list(), ["in.onnx", "w.data"], "{args}");
+    }
 }

@@ -137,6 +137,41 @@ pub(crate) fn filled(value: f32) -> Vec<u8> {
     ))
 }
 
+/// A model with a tensor of so many floats, 1.0 each, in `raw_data` or `float_data`, or with `data_location` written out.
+pub(crate) fn stored(form: &str, count: usize) -> Vec<u8> {
+    let raw = format!("raw_data: \"{}\"", "\\000\\000\\200?".repeat(count));
+    let data = match form {
+        "float_data" => "float_data: 1 ".repeat(count),
+        "data_location" => format!("{raw} data_location: DEFAULT"),
+        _ => raw,
+    };
+    encode(&format!(
+        r#"ir_version: 8
+        graph {{
+          node {{ input: "w" output: "y" op_type: "Relu" }}
+          name: "main"
+          initializer {{ dims: {count} data_type: 1 name: "w" {data} }}
+          output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: {count} }} }} }} }} }}
+        }}
+        opset_import {{ version: 17 }}"#
+    ))
+}
+
+/// `y = Reshape (x, shape)`.
+pub(crate) fn reshape() -> Vec<u8> {
+    encode(
+        r#"ir_version: 8
+        graph {
+          node { input: "x" input: "shape" output: "y" op_type: "Reshape" }
+          name: "main"
+          initializer { dims: 1 data_type: 7 name: "shape" raw_data: "\377\377\377\377\377\377\377\377" }
+          input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } dim { dim_value: 3 } } } } }
+          output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 6 } } } } }
+        }
+        opset_import { version: 17 }"#,
+    )
+}
+
 /// A model whose weights are so many floats in `w.data`.
 #[cfg(target_os = "linux")]
 pub(crate) fn external_of(count: u64) -> Vec<u8> {

@@ -145,6 +145,8 @@ struct Cx<'a> {
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     usual: Box<Usual<'a>>,
+    /// How many tensors were read.
+    tensors: usize,
 }
 
 impl<'a> Cx<'a> {
@@ -171,6 +173,7 @@ impl<'a> Cx<'a> {
             steps: Vec::new(),
             types: HashMap::default(),
             usual: Box::default(),
+            tensors: 0,
         }
     }
 
@@ -294,6 +297,12 @@ impl<'a> Cx<'a> {
         }
         let bytes = self.input.slice(field.range()).unwrap_or_default();
         unknown.push(UnknownField { number: field.number, bytes });
+    }
+
+    /// Counts tensors before they are made.
+    fn count_tensors(&mut self, count: usize, offset: usize) -> Result<()> {
+        self.tensors = self.tensors.saturating_add(count);
+        self.check("tensors", self.tensors, self.options.limits.tensors, offset)
     }
 
     /// Refuses to go on when a count exceeds a limit.

@@ -145,6 +145,7 @@ impl<'a> Cx<'a> {
                 (2, Value::Varint(code)) if data_type == 0 => data_type = fields.int32(code),
                 (8, Value::Len(text)) if name.is_none() && !text.is_empty() => name = Some(text),
                 (9, Value::Len(raw)) if data_type != 0 && fields.remaining() == 0 => {
+                    self.count_tensors(1, payload.offset())?;
                     let tensor = Tensor::from_parts(data_type, dims, Data::Raw(fields.share(raw)));
                     return Ok(Some((tensor, name)));
                 }
@@ -290,6 +291,7 @@ impl<'a> Cx<'a> {
     }
 
     pub(super) fn finish_tensor(&mut self, mut parts: TensorParts<'a>) -> Result<Tensor> {
+        self.count_tensors(1, parts.offset)?;
         if parts.mixed || (parts.is_external && parts.number != 0) {
             self.choose_data(&mut parts)?;
         }
@@ -352,6 +354,10 @@ impl<'a> Cx<'a> {
     }
 
     pub(super) fn finish_sparse(&mut self, parts: SparseParts<'a>) -> Result<SparseTensor> {
+        // The record has room for both of its tensors, which are counted for themselves.
+        let missing =
+            usize::from(parts.values.is_none()).saturating_add(usize::from(parts.indices.is_none()));
+        self.count_tensors(missing, 0)?;
         let Form { mask, unknown } = parts.form;
         Ok(SparseTensor {
             values: parts.values.map(|values| self.finish_tensor(values)).transpose()?,

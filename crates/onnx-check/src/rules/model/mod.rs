@@ -3,6 +3,7 @@
 mod ir_version_missing;
 mod ir_version_unknown;
 mod model_domain_missing;
+pub(crate) mod model_too_large;
 mod negative_model_version;
 mod opset_import_missing;
 mod opset_import_too_early;
@@ -20,6 +21,7 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&ir_version_missing::RULE, ir_version_missing::check),
     entry(&ir_version_unknown::RULE, ir_version_unknown::check),
     entry(&model_domain_missing::RULE, model_domain_missing::check),
+    entry(&model_too_large::RULE, model_too_large::check),
     entry(&negative_model_version::RULE, negative_model_version::check),
     entry(&opset_import_missing::RULE, opset_import_missing::check),
     entry(&opset_import_too_early::RULE, opset_import_too_early::check),
