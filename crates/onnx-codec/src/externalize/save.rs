@@ -111,8 +111,11 @@ pub fn save_as(
     let written: Vec<String> = files.iter().map(|file| spelling(file.location())).collect();
     let kept = data_files(model, folder, |location| !written.contains(&spelling(location)));
     let outputs = Outputs { main: &main, kind: Kind::Model, folder, data: &targets, kept: &kept };
-    // Without the lock the answer may change, but what is wrong now should not cost the time to write everything.
+    // The answer may change until the files are replaced, but what is wrong now should not cost the time to write everything.
+    // Another writer may be between two steps, so this takes the lock, too.
+    let locks = lock(&main, &targets).map_err(at_model)?;
     decide(&outputs, options).map_err(denied)?;
+    drop(locks);
 
     let mut data = Vec::new();
     for (index, (file, target)) in files.iter().zip(&targets).enumerate() {
