@@ -168,7 +168,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 21] = [
+pub const LIMITS: [Limit; 22] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
