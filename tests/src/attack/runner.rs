@@ -218,7 +218,7 @@ impl Runner {
 
     /// What the reference computes for the value of a failure.
     fn by_reference(&self, model: &Model, case: &Case, failure: &Failure) -> Option<String> {
-        let question = self.question(model, &case.sizes, &case.inputs, false, "reference")?;
+        let question = self.question(model, &case.sizes, &case.inputs, false, "reference").ok()?;
         let answer = self.ask(&question).ok()?;
         let name = answer.get("failed").map_or_else(String::new, |failed| format!(" failed: {failed}"));
         let seen = Observation::parse(&answer);
@@ -239,14 +239,15 @@ impl Runner {
         inputs: &[Input],
         repair: bool,
         by: &str,
-    ) -> Option<Vec<u8>> {
-        let bindings = specs(model, sizes, inputs)?;
+    ) -> Result<Vec<u8>, String> {
+        let bindings = specs(model, sizes, inputs).ok_or("the inputs have no sizes")?;
         let data = if by == "reference" { 1 } else { DATA };
         let question = json!({ "bindings": bindings, "data": data, "by": by, "repair": repair });
         let mut question = question.to_string().into_bytes();
         question.push(b'\n');
-        question.extend_from_slice(&encode(model, &EncodeOptions::default()).ok()?.into_bytes());
-        Some(question)
+        let encoded = encode(model, &EncodeOptions::default()).map_err(|error| error.to_string())?;
+        question.extend_from_slice(&encoded.into_bytes());
+        Ok(question)
     }
 
     fn observe(
@@ -256,8 +257,7 @@ impl Runner {
         inputs: &[Input],
         repair: bool,
     ) -> Result<Observation, String> {
-        let question = self.question(model, sizes, inputs, repair, "runtime");
-        let question = question.ok_or("the inputs have no sizes")?;
+        let question = self.question(model, sizes, inputs, repair, "runtime")?;
         self.ask(&question).map(|answer| Observation::parse(&answer))
     }
 

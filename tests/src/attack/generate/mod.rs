@@ -123,6 +123,7 @@ fn inputs(world: &mut World) {
         let range = if elem == "float" { (-1, 2) } else { (0, 2) };
         world.inputs.push(Input { name: format!("x{index}"), elem, range, default: None, dims });
     }
+    derived(world);
     if world.rng.percent(45) {
         // A small vector of integers, whose elements are not known.
         let length = world.rng.between(1, 3);
@@ -157,6 +158,23 @@ fn dim(world: &mut World, axis: usize) -> String {
             _ => format!("3*{name}"),
         },
         _ => name,
+    }
+}
+
+/// Gives sizes to expressions of variables that no input has alone: such an expression is a variable of its own.
+fn derived(world: &mut World) {
+    let dims: Vec<String> = world.inputs.iter().flat_map(|input| input.dims.clone()).collect();
+    for text in dims.iter().filter(|text| text.contains(['*', '+'])) {
+        let is_alone = |name: &str| dims.iter().any(|dim| dim == name) || name.parse::<i64>().is_ok();
+        if text.split(['*', '+']).all(|name| is_alone(name.trim()))
+            || world.sizes.iter().any(|(name, _)| name == text)
+        {
+            continue;
+        }
+        let sizes = std::array::from_fn(|binding| {
+            dims_of(std::slice::from_ref(text), &world.sizes, binding).map_or(0, |dims| dims[0])
+        });
+        world.sizes.push((text.clone(), sizes));
     }
 }
 

@@ -244,8 +244,9 @@ impl World {
         let start = self.ints(&[1]);
         let step = self.ints(&[2]);
         let [i, go, old, new, m] = ["i", "go", "old", "new", "n"].map(|prefix| self.fresh(prefix));
-        let body =
-            format!("body = b ({i}, {go}, {old}) => ({go}, {new}) {{ [{m}b] {new} = Add ({old}, {step}) }}");
+        let body = format!(
+            "body = b (int64 {i}, bool {go}, int64[1] {old}) => ({go}, {new}) {{ [{m}b] {new} = Add ({old}, {step}) }}"
+        );
         self.op("Loop", &[trips, "", &start], &body)
     }
 
