@@ -173,11 +173,11 @@ fn nested_text(levels: usize) -> String {
 fn nesting_is_bounded() {
     // The graph and three messages for each level, below the model.
     let deepest = (Limits::DEFAULT.message_depth as usize - 1) / 3;
-    let bytes = from_text(&nested_text(deepest)).unwrap();
-    assert_eq!(from_text(&to_text(bytes).unwrap().text).unwrap(), from_text(&nested_text(deepest)).unwrap());
+    let bytes = from_text(nested_text(deepest)).unwrap();
+    assert_eq!(from_text(&to_text(bytes).unwrap().text).unwrap(), from_text(nested_text(deepest)).unwrap());
     let bytes = from_text(nested_text(deepest)).unwrap();
     assert_eq!(from_json(to_json(&bytes).unwrap().text).unwrap(), bytes);
-    let error = from_text(&nested_text(deepest + 1)).unwrap_err().to_string();
+    let error = from_text(nested_text(deepest + 1)).unwrap_err().to_string();
     assert!(error.contains("more than 100 deep"), "{error}");
     for hostile in [
         nested_text(100_000),
@@ -190,8 +190,8 @@ fn nesting_is_bounded() {
         assert!(from_text(&hostile).is_err());
         assert!(from_json(&hostile).is_err());
     }
-    assert!(from_json(&"{\"graph\":".repeat(200_000)).is_err());
-    assert!(from_json(&"{\"x\":[".repeat(200_000)).is_err());
+    assert!(from_json("{\"graph\":".repeat(200_000)).is_err());
+    assert!(from_json("{\"x\":[".repeat(200_000)).is_err());
     // Braces in strings and comments are no nesting.
     let harmless = format!("graph {{ name: \"{0}\\\"{0}\" doc_string: '{0}' }} # {0}\n", "{".repeat(200));
     from_text(&harmless).unwrap();

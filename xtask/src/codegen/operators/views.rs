@@ -53,12 +53,22 @@ struct Role<'f> {
     attribute: Option<&'f Attribute>,
 }
 
+/// An output of an operator across its versions.
+struct Output<'f> {
+    /// The method: the name in snake case with the prefix `out_`.
+    name: String,
+    /// By version: its index, if the version has it.
+    places: Vec<(u16, Option<usize>)>,
+    /// The newest declaration.
+    formal: &'f Formal,
+}
+
 /// All versions of one operator.
 struct Operator<'f> {
     name: &'f str,
     versions: &'f [Schema],
     roles: Vec<Role<'f>>,
-    outputs: Vec<(String, Vec<(u16, Option<usize>)>, &'f Formal)>,
+    outputs: Vec<Output<'f>>,
     /// Names of attributes, which `Place::Attr` indexes.
     attributes: Vec<&'f str>,
 }
@@ -163,15 +173,15 @@ impl<'f> Operator<'f> {
     }
 
     fn add_output(&mut self, since: u16, name: String, index: usize, formal: &'f Formal) {
-        let at = self.outputs.iter().position(|(other, ..)| *other == name).unwrap_or_else(|| {
-            self.outputs.push((name, Vec::new(), formal));
+        let at = self.outputs.iter().position(|output| output.name == name).unwrap_or_else(|| {
+            self.outputs.push(Output { name, places: Vec::new(), formal });
             self.outputs.len() - 1
         });
-        let (_, places, newest) = &mut self.outputs[at];
-        if places.last().is_none_or(|&(_, last)| last != Some(index)) {
-            places.push((since, Some(index)));
+        let output = &mut self.outputs[at];
+        if output.places.last().is_none_or(|&(_, last)| last != Some(index)) {
+            output.places.push((since, Some(index)));
         }
-        *newest = formal;
+        output.formal = formal;
     }
 
     /// Records the absence of what the version does not declare.
@@ -189,12 +199,12 @@ impl<'f> Operator<'f> {
                 role.places.push((since, Place::None));
             }
         }
-        for (output, places, _) in &mut self.outputs {
+        for output in &mut self.outputs {
             let is_there = schema.outputs.iter().any(|formal| {
-                format!("out_{}", alias(&OUTPUT_ALIASES, &schema.op, &snake(&formal.name))) == *output
+                format!("out_{}", alias(&OUTPUT_ALIASES, &schema.op, &snake(&formal.name))) == output.name
             });
-            if !is_there && places.last().is_some_and(|&(_, last)| last.is_some()) {
-                places.push((since, None));
+            if !is_there && output.places.last().is_some_and(|&(_, last)| last.is_some()) {
+                output.places.push((since, None));
             }
         }
     }
@@ -276,7 +286,9 @@ impl<'f> Operator<'f> {
             let name = role.name.to_uppercase();
             let _ = writeln!(body, "pub const {name}: Places = &[{}];", places.join(", "));
         }
-        for (output, places, _) in self.outputs.iter().filter(|(_, places, _)| !self.is_regular(places)) {
+        for Output { name: output, places, .. } in
+            self.outputs.iter().filter(|output| !self.is_regular(&output.places))
+        {
             let _ = writeln!(body, "/// Where each version has the output `{}`.", &output[4..]);
             let places: Vec<String> =
                 places.iter().map(|(since, index)| format!("({since}, {index:?})")).collect();
@@ -355,29 +367,29 @@ impl<'f> Operator<'f> {
                 (None, None) => {}
             }
         }
-        for (output, places, formal) in &self.outputs {
-            let index = places.iter().rev().find_map(|(_, index)| *index).unwrap_or_default();
-            let option = if formal.option.as_deref() == Some("Optional") { ", optional" } else { "" };
-            let _ = if formal.option.as_deref() == Some("Variadic") {
-                writeln!(
-                    out,
-                    "/// The outputs `{}`, from index {index} on.\n#[must_use]\npub fn {output}(&self) -> &'m [Option<ValueId>] {{ self.call().outputs_from({index}) }}\n",
-                    formal.name.trim_end_matches("...")
-                )
-            } else {
-                let read = if self.is_regular(places) {
-                    format!("output({index})")
-                } else {
-                    format!("output_at({}::{})", self.name, output.to_uppercase())
-                };
-                writeln!(
-                    out,
-                    "/// Output `{}`{option}.\n#[must_use]\npub fn {output}(&self) -> Option<ValueId> {{ self.call().{read} }}\n",
-                    formal.name
-                )
-            };
-        }
+        out.push_str(&self.outputs.iter().map(|output| self.view_of_output(output)).collect::<String>());
         out.push_str("}\n\n");
+    }
+
+    /// The method of a view for an output.
+    fn view_of_output(&self, Output { name: output, places, formal }: &Output<'_>) -> String {
+        let index = places.iter().rev().find_map(|(_, index)| *index).unwrap_or_default();
+        let option = if formal.option.as_deref() == Some("Optional") { ", optional" } else { "" };
+        if formal.option.as_deref() == Some("Variadic") {
+            return format!(
+                "/// The outputs `{}`, from index {index} on.\n#[must_use]\npub fn {output}(&self) -> &'m [Option<ValueId>] {{ self.call().outputs_from({index}) }}\n\n",
+                formal.name.trim_end_matches("...")
+            );
+        }
+        let read = if self.is_regular(places) {
+            format!("output({index})")
+        } else {
+            format!("output_at({}::{})", self.name, output.to_uppercase())
+        };
+        format!(
+            "/// Output `{}`{option}.\n#[must_use]\npub fn {output}(&self) -> Option<ValueId> {{ self.call().{read} }}\n\n",
+            formal.name
+        )
     }
 
     fn write_make(&self, out: &mut String) {
