@@ -173,6 +173,19 @@ fn limits_of_files_and_writing_hold_and_are_named() {
     encode(&model, &EncodeOptions::within(&limits("splat_bytes", 4000))).unwrap();
 }
 
+/// Reports state how many entries were left out, and an explanation without steps has only its two ends.
+#[test]
+fn limits_of_reports_hold() {
+    let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[] x) => (z) { y = Relu (x) z = Neg (y) }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let inference = infer(&mut model, &Options::default());
+    let report = inference.report(&model, &limits("report_entries", 1));
+    assert_eq!((report.unknown.len(), report.dropped), (1, 2));
+    let z = model.graph(model.main_graph()).outputs()[0].value();
+    let chain = |name: &str, to: u64| inference.explain(&model, &[z], &limits(name, to))[0].chain.len();
+    assert_eq!((chain("report_steps", 100), chain("report_steps", 0)), (3, 2));
+}
+
 #[test]
 fn every_limit_is_tried_here() {
     let text = include_str!("limits.rs");

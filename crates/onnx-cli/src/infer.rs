@@ -1,22 +1,20 @@
 //! `onnx infer`: the types and shapes of all values, written into the model, and why some are not known.
 
-use std::fmt::Write as _;
+mod unknown;
 
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Clean, Diagnostic, Policy, Severity, Sink};
-use onnx_ir::{MetadataEntry, Model, ValueId};
-use onnx_shape_infer::{Gap, Inference, MergePolicy, Options, Why, contrib, infer, name_sizes};
+use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
+use onnx_ir::{MetadataEntry, Model};
+use onnx_shape_infer::{Inference, MergePolicy, Options, contrib, infer, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{InferArgs, Merge, Symbols};
 use crate::exit::{Failure, Outcome};
 use crate::format;
-use crate::info::types;
 use crate::input::{Loaded, display_name, is_stream, load};
-use crate::output::{Colours, DIM, KEY, Out, paint, shown};
+use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::report::{self, ReportFormat};
-use crate::size::plural;
 use crate::store;
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
@@ -57,12 +55,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let found = found(&loaded, &inference, args);
     progress.aside(|| list(&loaded, &found, args, out));
     progress.aside(|| out.input(&loaded, found))?;
-    let spoken = explanations(args, &loaded.model, &inference)?;
-    if output.is_some_and(|(path, _)| is_stream(path)) || !out.is_for_people() {
-        progress.aside(|| out.aside(&spoken));
-    } else {
-        progress.aside(|| out.text(&spoken))?;
-    }
+    let is_aside = output.is_some_and(|(path, _)| is_stream(path)) || !out.is_for_people();
+    progress.aside(|| unknown::write(args, &loaded, &inference, is_aside, out))?;
     if args.strict && contradicts {
         return Ok(Outcome::Findings);
     }
@@ -164,136 +158,6 @@ fn list(loaded: &Loaded, findings: &Sink, args: &InferArgs, out: &Out) {
     if !args.strict && findings.diagnostics().iter().any(is_contradiction) {
         out.aside("note: with `--strict` these are errors, and no output is written\n");
     }
-}
-
-/// What `--explain` and `--report` say.
-fn explanations(args: &InferArgs, model: &Model, inference: &Inference) -> Result<String, Failure> {
-    let mut text = String::new();
-    if let Some(name) = &args.explain {
-        let values = named(model, name);
-        if values.is_empty() {
-            return Err(Failure::new(format_args!("there is no value `{}`", shown(name))));
-        }
-        for value in values {
-            explain(&mut text, model, inference, value)?;
-        }
-    }
-    if args.report {
-        report(&mut text, model, inference)?;
-    }
-    Ok(text)
-}
-
-/// The values of the main graph and the graphs nested in it, in order.
-fn values(model: &Model) -> impl Iterator<Item = ValueId> + '_ {
-    model.graphs_in(model.main_graph()).flat_map(|graph| {
-        let inputs = model.graph(graph).inputs().iter().copied();
-        let outputs =
-            model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().flatten().copied());
-        inputs.chain(model.initializers(graph)).chain(outputs)
-    })
-}
-
-fn named(model: &Model, name: &str) -> Vec<ValueId> {
-    let Some(name) = model.names().get(name) else { return Vec::new() };
-    values(model).filter(|&value| model.value(value).name() == name).collect()
-}
-
-fn explain(text: &mut String, model: &Model, inference: &Inference, value: ValueId) -> Result<(), Failure> {
-    let gaps = inference.gaps(model, value);
-    let known = inference.ty(value).to_type();
-    let known = known.map_or_else(|| "of unknown type".to_owned(), |ty| types::text(model, &ty));
-    writeln!(text, "{} is {known}", quoted(model, value))?;
-    if gaps.is_empty() {
-        writeln!(text, "  everything is known")?;
-    }
-    for gap in gaps {
-        let Some(why) = inference.why(model, value, gap) else { continue };
-        writeln!(text, "  {} is not known:", described(gap))?;
-        for &step in &why.chain {
-            let lost = if Some(&step) == why.chain.last() { lost_here(&why) } else { "" };
-            writeln!(text, "    {}{}", made_by(model, step), paint(DIM, lost))?;
-        }
-        if let Some(&last) = why.chain.last() {
-            writeln!(text, "    to recover it, declare {}", annotation(model, inference, last, why.missing))?;
-        }
-    }
-    Ok(())
-}
-
-fn lost_here(why: &Why) -> &'static str {
-    if why.node.is_some() { "  (lost here)" } else { "  (the model leaves it open)" }
-}
-
-fn report(text: &mut String, model: &Model, inference: &Inference) -> Result<(), Failure> {
-    let (mut all, mut open) = (0_u64, 0_u64);
-    for value in values(model) {
-        all += 1;
-        let gaps = inference.gaps(model, value);
-        open += u64::from(!gaps.is_empty());
-        for gap in gaps {
-            let Some(why) = inference.why(model, value, gap) else { continue };
-            let Some(&last) = why.chain.last() else { continue };
-            let place = if last == value {
-                made_by(model, last)
-            } else {
-                format!("{} of {}", described(why.missing), made_by(model, last))
-            };
-            writeln!(
-                text,
-                "{}: {}: {place}{}",
-                quoted(model, value),
-                described(gap),
-                paint(DIM, lost_here(&why))
-            )?;
-        }
-    }
-    writeln!(text, "{} of {} not known completely", open, plural(all, "value"))?;
-    Ok(())
-}
-
-fn described(gap: Gap) -> String {
-    match gap {
-        Gap::Type => "the type".to_owned(),
-        Gap::Elem => "the element type".to_owned(),
-        Gap::Rank => "the rank".to_owned(),
-        Gap::Size(axis) => format!("the size of axis {axis}"),
-    }
-}
-
-fn quoted(model: &Model, value: ValueId) -> String {
-    format!("`{}`", paint(KEY, shown(model.str(model.value(value).name()))))
-}
-
-/// A value with the node that makes it: `y` = Relu "r".
-fn made_by(model: &Model, value: ValueId) -> String {
-    let name = quoted(model, value);
-    let Some(node) = model.value(value).producer() else { return format!("{name}, an input") };
-    let node = model.node(node);
-    let op = Clean(model.str(node.op()));
-    match model.str(node.name()) {
-        "" => format!("{name} = {op}"),
-        label => format!("{name} = {op} \"{}\"", shown(label)),
-    }
-}
-
-/// The smallest declaration that recovers what is missing.
-fn annotation(model: &Model, inference: &Inference, value: ValueId, missing: Gap) -> String {
-    let name = quoted(model, value);
-    match missing {
-        Gap::Type => format!("the type of {name}, such as float[N]"),
-        Gap::Elem => format!("the element type of {name}"),
-        Gap::Rank => format!("the shape of {name}, such as {}[N]", elem(inference, value)),
-        Gap::Size(axis) => {
-            let rank = inference.shape(value).map_or(axis + 1, <[Dim]>::len);
-            let dims: Vec<&str> = (0..rank).map(|at| if at == axis { "SIZE" } else { "?" }).collect();
-            format!("{name} as {}[{}]", elem(inference, value), dims.join(", "))
-        }
-    }
-}
-
-fn elem(inference: &Inference, value: ValueId) -> &'static str {
-    inference.elem(value).map_or("float", onnx_types::ElemType::name)
 }
 
 /// Makes every dimension text an identifier, and writes down what the identifiers stand for.

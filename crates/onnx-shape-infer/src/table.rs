@@ -12,7 +12,7 @@ use crate::ty::{Dims, Ty};
 
 /// Where the dimensions of a value stand in the pool of all dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Span {
+pub(crate) struct Span {
     start: u32,
     /// The rank; [`Span::NO_RANK`] when it is not known.
     rank: u32,
@@ -31,6 +31,17 @@ pub(crate) enum Kind {
     /// A dense tensor of such elements.
     Tensor(ElemType),
     /// Anything else.
+    Other,
+}
+
+/// Which parts of the type of a value are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outline {
+    /// None.
+    Unknown,
+    /// Those of a dense tensor: whether the element type is known, and the place of the shape if the rank is.
+    Tensor { has_elem: bool, shape: Option<Span> },
+    /// It is not a dense tensor.
     Other,
 }
 
@@ -77,6 +88,18 @@ impl Table {
             None | Some(Slot::Tensor(ElemType::Undefined, _)) => Kind::Unknown,
             Some(&Slot::Tensor(elem, _)) => Kind::Tensor(elem),
             Some(Slot::Other(_)) => Kind::Other,
+        }
+    }
+
+    /// Which parts of the type of a value are known, without a copy of its dimensions.
+    pub(crate) fn outline(&self, value: ValueId) -> Outline {
+        match self.slots.get(value) {
+            None => Outline::Unknown,
+            Some(&Slot::Tensor(elem, span)) => Outline::Tensor {
+                has_elem: elem != ElemType::Undefined,
+                shape: (span.rank != Span::NO_RANK).then_some(span),
+            },
+            Some(Slot::Other(_)) => Outline::Other,
         }
     }
 

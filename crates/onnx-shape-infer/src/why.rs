@@ -2,10 +2,11 @@
 
 use onnx_ir::{Model, NodeId, ValueId};
 use onnx_types::{Dim, ElemType, Symbol};
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 
 use crate::content::Elem;
 use crate::result::Inference;
+use crate::table::Outline;
 use crate::ty::Ty;
 
 /// What is not known about a value.
@@ -34,6 +35,22 @@ pub struct Why {
     pub node: Option<NodeId>,
 }
 
+/// How many values and sizes an explanation may still examine.
+pub(crate) struct Steps(usize);
+
+impl Steps {
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self(limit)
+    }
+
+    /// Takes steps; `false` if there are not enough.
+    fn take(&mut self, steps: usize) -> bool {
+        let left = self.0.checked_sub(steps.saturating_add(1));
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
 impl Inference {
     /// What is not known about a value, in the order of its axes. Nothing for values that are no tensors, apart from their
     /// type as a whole.
@@ -60,22 +77,33 @@ impl Inference {
         }
     }
 
-    /// Why something is not known about a value; nothing when it is known.
+    /// Why something is not known about a value; `None` if it is known. Takes time linear in the chain and the nodes in it;
+    /// [`Inference::report`] answers for all values at once.
     #[must_use]
     pub fn why(&self, model: &Model, value: ValueId, gap: Gap) -> Option<Why> {
         match gap {
             Gap::Size(axis) => {
                 let dim = *self.shape(value)?.get(axis)?;
-                self.why_size(model, value, axis, self.made_up(model, dim)?)
+                let symbol = self.made_up(model, dim)?;
+                let (origin, at_axis) = self.origin(symbol)?;
+                let chain = self.chain_of_size(model, value, symbol, origin, &mut Steps::new(usize::MAX));
+                let rank = self.shape(origin).map_or(0, <[Dim]>::len);
+                let missing = Gap::Size(if at_axis < rank { at_axis } else { axis });
+                Some(Why { chain, missing, node: model.value(origin).producer() })
             }
             Gap::Type | Gap::Elem | Gap::Rank => {
-                self.lacks(value, gap).then(|| self.why_lacking(model, value, gap))
+                let unknown = self.lacks(value, gap);
+                let chain =
+                    unknown.then(|| self.chain_lacking(model, value, gap, &mut Steps::new(usize::MAX)))?;
+                let last = *chain.last()?;
+                let missing = if self.ty(last).is_unknown() { Gap::Type } else { gap };
+                Some(Why { chain, missing, node: model.value(last).producer() })
             }
         }
     }
 
-    /// The first symbol of a size that inference made up.
-    fn made_up(&self, model: &Model, dim: Dim) -> Option<Symbol> {
+    /// The first symbol of a size that inference created.
+    pub(crate) fn made_up(&self, model: &Model, dim: Dim) -> Option<Symbol> {
         match dim {
             Dim::Known(_) | Dim::Unknown => None,
             Dim::Var(symbol) => self.is_fresh(symbol).then_some(symbol),
@@ -84,51 +112,71 @@ impl Inference {
     }
 
     fn lacks(&self, value: ValueId, gap: Gap) -> bool {
-        match (self.ty(value), gap) {
-            (Ty::Unknown, _) => true,
-            (Ty::Tensor(elem, _), Gap::Elem) => elem == ElemType::Undefined,
-            (Ty::Tensor(_, dims), Gap::Rank) => dims.is_none(),
+        match (self.table.outline(value), gap) {
+            (Outline::Unknown, _) => true,
+            (Outline::Tensor { has_elem, .. }, Gap::Elem) => !has_elem,
+            (Outline::Tensor { shape, .. }, Gap::Rank) => shape.is_none(),
             _ => false,
         }
     }
 
-    /// Follows inputs that lack the same until a node has none, which lost it.
-    fn why_lacking(&self, model: &Model, value: ValueId, gap: Gap) -> Why {
-        let mut chain = vec![value];
-        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
-        let mut at = value;
-        let node = loop {
-            seen.insert(at, ());
-            let Some(node) = model.value(at).producer() else { break None };
-            let mut inputs = model.node(node).inputs().flatten();
-            let Some(next) = inputs.find(|&input| self.lacks(input, gap) && !seen.contains_key(input)) else {
-                break Some(node);
-            };
-            chain.push(next);
-            at = next;
-        };
-        let missing = if self.ty(at).is_unknown() { Gap::Type } else { gap };
-        Why { chain, missing, node }
+    /// The first input of a node that lacks the same as its outputs; `None` if the node lost it.
+    pub(crate) fn lost_before(&self, model: &Model, node: NodeId, gap: Gap) -> Option<ValueId> {
+        model.node(node).inputs().flatten().find(|&input| self.lacks(input, gap))
     }
 
-    /// Follows values whose sizes or elements hold the symbol to the value that it was made for.
-    fn why_size(&self, model: &Model, value: ValueId, axis: usize, symbol: Symbol) -> Option<Why> {
-        let (origin, at_axis) = self.origin(symbol)?;
+    /// Follows inputs that lack the same until a node has none, which lost it.
+    pub(crate) fn chain_lacking(
+        &self,
+        model: &Model,
+        value: ValueId,
+        gap: Gap,
+        steps: &mut Steps,
+    ) -> Vec<ValueId> {
+        let mut chain = vec![value];
+        let mut seen: SparseSecondaryMap<NodeId, ()> = SparseSecondaryMap::new();
+        let mut at = value;
+        // In a cycle, the chain ends where it would repeat.
+        while let Some(node) = model.value(at).producer()
+            && seen.insert(node, ()).is_none()
+            && steps.take(model.node(node).inputs().len())
+            && let Some(next) = self.lost_before(model, node, gap)
+        {
+            chain.push(next);
+            at = next;
+        }
+        chain
+    }
+
+    /// Follows values whose sizes or elements hold the symbol to the value that it was created for.
+    pub(crate) fn chain_of_size(
+        &self,
+        model: &Model,
+        value: ValueId,
+        symbol: Symbol,
+        origin: ValueId,
+        steps: &mut Steps,
+    ) -> Vec<ValueId> {
         let mut chain = vec![value];
         let mut at = value;
-        let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+        let mut seen: SparseSecondaryMap<ValueId, ()> = SparseSecondaryMap::new();
         while at != origin && seen.insert(at, ()).is_none() {
             let inputs = model.value(at).producer().map(|node| model.node(node).inputs().flatten());
             let next = inputs.into_iter().flatten().find(|&input| {
-                !seen.contains_key(input) && (input == origin || self.holds(model, input, symbol))
+                !seen.contains_key(input)
+                    && (input == origin || steps.take(self.extent(input)) && self.holds(model, input, symbol))
             });
-            // What happens inside a nested graph or a function is not followed.
+            // Values inside nested graphs and functions are not followed, and neither are any once the steps are used up.
             at = next.unwrap_or(origin);
             chain.push(at);
         }
-        let rank = self.shape(origin).map_or(0, <[Dim]>::len);
-        let missing = if at_axis < rank { at_axis } else { axis };
-        Some(Why { chain, missing: Gap::Size(missing), node: model.value(origin).producer() })
+        chain
+    }
+
+    /// The number of sizes and elements of a value.
+    fn extent(&self, value: ValueId) -> usize {
+        let elements = self.content(value).map_or(0, |content| content.len());
+        self.shape(value).map_or(0, <[Dim]>::len).saturating_add(elements)
     }
 
     /// Whether a symbol occurs in the sizes or in the elements of a value.

@@ -62,6 +62,10 @@ pub struct Limits {
     pub findings: usize,
     /// How many findings of one rule are kept; the rest is counted. Default: 100.
     pub findings_per_rule: usize,
+    /// How many entries a report of what inference left unknown has; further ones are counted. Default: 10,000.
+    pub report_entries: usize,
+    /// How many values and sizes are examined to explain why parts of a value are unknown. Default: 10 million.
+    pub report_steps: usize,
     /// How many different files of external data one model may use. Default: 10,000.
     pub external_files: usize,
     /// The greatest number of bytes of external data that are read for one model, whether copied or mapped. Default: 64 GiB.
@@ -92,6 +96,8 @@ impl Limits {
         inference_depth: 16_384,
         findings: 1000,
         findings_per_rule: 100,
+        report_entries: 10_000,
+        report_steps: 10_000_000,
         external_files: 10_000,
         external_bytes: 64 << 30,
         splat_bytes: 1 << 30,
@@ -168,7 +174,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 22] = [
+pub const LIMITS: [Limit; 24] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
@@ -192,6 +198,12 @@ pub const LIMITS: [Limit; 22] = [
     limit!(inference_depth, "levels", "memory, against graphs and calls in each other"),
     limit!(findings, "findings", "memory and patience, against models in which everything is wrong"),
     limit!(findings_per_rule, "findings", "patience, against one defect a million times"),
+    limit!(
+        report_entries,
+        "entries",
+        "memory and the length of output, against models in which nothing is known"
+    ),
+    limit!(report_steps, "steps", "time, against long chains of shapes with many axes"),
     limit!(external_files, "files", "handles, against models that name files without end"),
     limit!(external_bytes, "bytes", "time and memory, against files with holes that claim any size"),
     limit!(splat_bytes, "bytes", "memory, against tensors of one element that are written out"),

@@ -10,7 +10,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_diag::Sink;
 use onnx_ir::Model;
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{Inference, Limits, Options, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::tensor::NoData;
 
@@ -203,6 +203,7 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     }
     let inference = bound.stage("infer", INFERENCE, || infer(&mut clone.model, &Options::default()))?;
     printable(inference.findings())?;
+    report(bound, &clone.model, &inference)?;
     drop(inference);
     if bound.case.bytes.len() <= PRINTED {
         print_and_parse(bound, &clone.model)?;
@@ -212,6 +213,32 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     let first = found.first().map_or_else(|| "no findings".to_owned(), |slug| (*slug).to_owned());
     let more = found.len().saturating_sub(1);
     Ok(if more == 0 { format!("read: {first}") } else { format!("read: {first} and {more} more") })
+}
+
+/// What inference left unknown is reported, and explained for the last values of the main graph. Both agree.
+fn report(bound: &mut Bound<'_>, model: &Model, inference: &Inference) -> Result<(), String> {
+    const EXPLAINED: usize = 10;
+    let limits = Limits::default();
+    let report = bound.stage("report", INFERENCE, || inference.report(model, &limits))?;
+    if report.unknown.len() > limits.report_entries {
+        return Err(format!("the report has {} entries", report.unknown.len()));
+    }
+    let mut last: Vec<_> = model.nodes(model.main_graph()).collect();
+    last.drain(..last.len().saturating_sub(EXPLAINED));
+    let values: Vec<_> = last.iter().filter_map(|&node| model.node(node).output(0)).collect();
+    let explained = bound.stage("explain", INFERENCE, || inference.explain(model, &values, &limits))?;
+    for explanation in explained {
+        let known = report.unknown.iter().find(|unknown| {
+            unknown.value == explanation.unknown.value && unknown.missing == explanation.unknown.missing
+        });
+        if known.is_some_and(|unknown| unknown.missing_at_origin != explanation.unknown.missing_at_origin) {
+            return Err("the report and the explanation differ".to_owned());
+        }
+        if explanation.chain.last() != Some(&explanation.unknown.origin) {
+            return Err("an explanation does not end at the origin".to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// The text of a model parses.
@@ -251,6 +278,7 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
     if found != expected {
         return Err(format!("inference finds {found:?}"));
     }
+    report(bound, &model, &inference)?;
     print_and_parse(bound, &model)?;
     bound.stage("drop", 0, || drop((model, inference)))?;
     Ok(if found.is_empty() {

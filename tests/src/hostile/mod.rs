@@ -8,6 +8,7 @@
 //! | [`models`] | parts that are missing, odd or huge; names that act on a terminal or mean several things |
 //! | [`functions`] | to be expanded without end |
 //! | [`amplify`] | to take much more memory than they have bytes |
+//! | [`reports`] | to make the report of inference long |
 //! | [`traps`] | to take time that grows with the square of their size |
 //!
 //! A [`Case`] is only bytes and an expectation; [`gauntlet`] puts each of them through everything that the workspace does
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod models;
 pub mod nesting;
 pub mod operands;
+pub mod reports;
 pub mod table;
 pub mod tensors;
 pub mod texts;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::gauntlet::{Measured, Steps, measured};
-use super::{Case, amplify, functions, models, nesting, operands, tensors, texts, traps, wire};
+use super::{Case, amplify, functions, models, nesting, operands, reports, tensors, texts, traps, wire};
 
 /// The cases of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct Section {
 }
 
 /// All kinds of cases that are files or texts.
-pub const SECTIONS: [Section; 9] = [
+pub const SECTIONS: [Section; 10] = [
     Section { name: "nesting", cases: nesting::cases },
     Section { name: "wire", cases: wire::cases },
     Section { name: "tensors", cases: tensors::cases },
@@ -24,6 +24,7 @@ pub const SECTIONS: [Section; 9] = [
     Section { name: "texts", cases: texts::cases },
     Section { name: "operands", cases: operands::cases },
     Section { name: "amplification", cases: amplify::cases },
+    Section { name: "reports", cases: reports::cases },
     Section { name: "traps", cases: traps::cases },
 ];
 

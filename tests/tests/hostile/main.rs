@@ -44,6 +44,11 @@ fn amplification() {
 }
 
 #[test]
+fn reports() {
+    gauntlet::run(hostile::reports::cases());
+}
+
+#[test]
 fn traps() {
     gauntlet::run(hostile::traps::cases());
 }

@@ -91,12 +91,12 @@ fn what_is_unknown_is_explained() {
     let folder = Folder::with("in.onnxtxt", OPEN);
     onnx(&folder, "infer in.onnxtxt --report")
         .exits(0)
-        .says("`z`: the size of axis 1: the size of axis 1 of `y` = Reshape")
+        .says("`z`: the sizes of axes 0-1: the sizes of axes 0-1 of `y` = Reshape")
         .says("2 of 4 values not known completely");
     onnx(&folder, "infer in.onnxtxt --explain z")
         .exits(0)
         .says("`y` = Reshape  (lost here)")
-        .says("declare `y` as float[SIZE, ?]");
+        .says("declare `y` as float[SIZE, SIZE]");
     onnx(&folder, "infer in.onnxtxt --explain x").exits(0).says("everything is known");
     onnx(&folder, "infer in.onnxtxt --explain nothing").exits(2).says("there is no value `nothing`");
 }

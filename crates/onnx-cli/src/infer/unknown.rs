@@ -1,0 +1,219 @@
+//! What `--explain` and `--report` write: the parts of values that stay unknown.
+
+use std::fmt::{self, Write as _};
+
+use onnx_ir::{Def, Model, ValueId};
+use onnx_shape_infer::{Explanation, Inference, Missing, Report, Unknown};
+
+use crate::args::InferArgs;
+use crate::exit::Failure;
+use crate::info::types;
+use crate::input::Loaded;
+use crate::output::{DIM, KEY, Out, paint, shown};
+use crate::size::plural;
+
+/// Text that is written to standard output, or to standard error if the model goes there, in pieces: a report can be longer
+/// than the memory that it should take.
+struct Stream<'a> {
+    out: &'a mut Out,
+    is_aside: bool,
+    pending: String,
+}
+
+impl Stream<'_> {
+    /// The length from which on a piece is written.
+    const PIECE: usize = 1 << 16;
+
+    fn line(&mut self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.pending, "{line}");
+        if self.pending.len() < Self::PIECE { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let text = std::mem::take(&mut self.pending);
+        if self.is_aside {
+            self.out.aside(&text);
+            return Ok(());
+        }
+        self.out.text(&text)
+    }
+}
+
+/// Writes the explanation and the report that the user asks for.
+pub(super) fn write(
+    args: &InferArgs,
+    loaded: &Loaded,
+    inference: &Inference,
+    is_aside: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let model = &loaded.model;
+    let mut stream = Stream { out, is_aside, pending: String::new() };
+    if let Some(name) = &args.explain {
+        let values = named(model, name);
+        if values.is_empty() {
+            return Err(Failure::new(format_args!("there is no value `{}`", shown(name))));
+        }
+        let explanations = inference.explain(model, &values, &loaded.limits);
+        explain(&mut stream, model, inference, &values, &explanations)?;
+    }
+    if args.report {
+        report(&mut stream, model, &inference.report(model, &loaded.limits))?;
+    }
+    stream.flush()
+}
+
+/// The values of this name in the main graph and the graphs nested in it, in order.
+fn named(model: &Model, name: &str) -> Vec<ValueId> {
+    let Some(name) = model.names().get(name) else { return Vec::new() };
+    let mut values = Vec::new();
+    for graph in model.graphs_in(model.main_graph()) {
+        let inputs = model.graph(graph).inputs().iter().copied();
+        let outputs =
+            model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().flatten().copied());
+        let is_input = |&value: &ValueId| matches!(model.value(value).def(), Def::Input { .. });
+        let initializers = model.initializers(graph).filter(|value| !is_input(value));
+        let all = inputs.chain(initializers).chain(outputs);
+        values.extend(all.filter(|&value| model.value(value).name() == name));
+    }
+    values
+}
+
+fn explain(
+    stream: &mut Stream<'_>,
+    model: &Model,
+    inference: &Inference,
+    values: &[ValueId],
+    explanations: &[Explanation],
+) -> Result<(), Failure> {
+    let mut rest = explanations;
+    for &value in values {
+        let known = inference.ty(value).to_type();
+        let known = known.map_or_else(|| "of unknown type".to_owned(), |ty| types::text(model, &ty));
+        stream.line(format_args!("{} is {known}", quoted(model, value)))?;
+        let count = rest.iter().take_while(|explanation| explanation.unknown.value == value).count();
+        let (own, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        rest = others;
+        if own.is_empty() {
+            stream.line(format_args!("  everything is known"))?;
+        }
+        for explanation in own {
+            explain_part(stream, model, inference, explanation)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of a long chain, this many values are shown at its beginning and as many at its end.
+const SHOWN_OF_CHAIN: usize = 16;
+
+fn explain_part(
+    stream: &mut Stream<'_>,
+    model: &Model,
+    inference: &Inference,
+    Explanation { unknown, chain }: &Explanation,
+) -> Result<(), Failure> {
+    stream.line(format_args!("  {} not known:", described(&unknown.missing)))?;
+    let hidden = chain.len().saturating_sub(2 * SHOWN_OF_CHAIN);
+    for (at, &step) in chain.iter().enumerate() {
+        if hidden > 1 && (SHOWN_OF_CHAIN..SHOWN_OF_CHAIN + hidden).contains(&at) {
+            if at == SHOWN_OF_CHAIN {
+                stream.line(format_args!("    … {} more …", plural(hidden as u64, "value")))?;
+            }
+            continue;
+        }
+        let lost = if at + 1 == chain.len() { lost_here(unknown) } else { "" };
+        stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
+    }
+    let wanted = annotation(model, inference, unknown.origin, &unknown.missing_at_origin);
+    stream.line(format_args!("    to recover it, declare {wanted}"))
+}
+
+fn report(stream: &mut Stream<'_>, model: &Model, report: &Report) -> Result<(), Failure> {
+    for unknown in &report.unknown {
+        let made_by = made_by(model, unknown.origin);
+        let place = if unknown.origin == unknown.value {
+            made_by
+        } else {
+            format!("{} of {made_by}", part(&unknown.missing_at_origin))
+        };
+        stream.line(format_args!(
+            "{}: {}: {place}{}",
+            quoted(model, unknown.value),
+            part(&unknown.missing),
+            paint(DIM, lost_here(unknown))
+        ))?;
+    }
+    if report.dropped > 0 {
+        let dropped = plural(report.dropped, "more line");
+        stream.line(format_args!("{dropped} left out (raise the limit `report_entries` to see them)"))?;
+    }
+    let values = plural(report.values, "value");
+    stream.line(format_args!("{} of {values} not known completely", report.incomplete))
+}
+
+fn lost_here(unknown: &Unknown) -> &'static str {
+    if unknown.node.is_some() { "  (lost here)" } else { "  (the model leaves it open)" }
+}
+
+fn part(missing: &Missing) -> String {
+    match missing {
+        Missing::Type => "the type".to_owned(),
+        Missing::Elem => "the element type".to_owned(),
+        Missing::Rank => "the rank".to_owned(),
+        Missing::Sizes(axes) if axes.single().is_some() => format!("the size of {axes}"),
+        Missing::Sizes(axes) => format!("the sizes of {axes}"),
+    }
+}
+
+/// The part with its verb.
+fn described(missing: &Missing) -> String {
+    let is_plural = matches!(missing, Missing::Sizes(axes) if axes.single().is_none());
+    format!("{} {}", part(missing), if is_plural { "are" } else { "is" })
+}
+
+fn quoted(model: &Model, value: ValueId) -> String {
+    format!("`{}`", paint(KEY, shown(model.str(model.value(value).name()))))
+}
+
+/// A value with the node that makes it: `y` = Relu "r".
+fn made_by(model: &Model, value: ValueId) -> String {
+    let name = quoted(model, value);
+    let value = model.value(value);
+    let Some(node) = value.producer() else {
+        let is_initializer = matches!(value.def(), Def::Initializer(_));
+        return format!("{name}, an {}", if is_initializer { "initializer" } else { "input" });
+    };
+    let node = model.node(node);
+    let op = shown(model.str(node.op()));
+    match model.str(node.name()) {
+        "" => format!("{name} = {op}"),
+        label => format!("{name} = {op} \"{}\"", shown(label)),
+    }
+}
+
+/// The smallest declaration that recovers what is missing.
+fn annotation(model: &Model, inference: &Inference, value: ValueId, missing: &Missing) -> String {
+    /// Beyond this rank, a type with a placeholder for each axis does not fit on a line.
+    const MAX_RANK: usize = 32;
+    let name = quoted(model, value);
+    match missing {
+        Missing::Type => format!("the type of {name}, such as float[N]"),
+        Missing::Elem => format!("the element type of {name}"),
+        Missing::Rank => format!("the shape of {name}, such as {}[N]", elem(inference, value)),
+        Missing::Sizes(axes) => {
+            let rank = inference.shape(value).map_or(0, <[_]>::len);
+            if rank == 0 || rank > MAX_RANK {
+                return format!("{} of {name}", part(missing));
+            }
+            let dims: Vec<&str> =
+                (0..rank).map(|axis| if axes.contains(axis) { "SIZE" } else { "?" }).collect();
+            format!("{name} as {}[{}]", elem(inference, value), dims.join(", "))
+        }
+    }
+}
+
+fn elem(inference: &Inference, value: ValueId) -> &'static str {
+    inference.elem(value).map_or("float", onnx_types::ElemType::name)
+}
