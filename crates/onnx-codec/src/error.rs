@@ -36,6 +36,12 @@ pub enum EncodeError {
         /// The limit.
         limit: u32,
     },
+    /// The elements of a tensor are unknown: they were left out of the text that the model was read from.
+    #[error(
+        "the elements of tensors were left out of the text that the model was read from: name the model that the text was \
+         printed from (`--weights-from MODEL`)"
+    )]
+    Elided,
     /// A tensor of one repeated element takes too much room written out, or more than can be counted.
     #[error(
         "a tensor of one repeated element takes more than {limit} bytes: raise the limit `splat_bytes` to write it"

@@ -34,7 +34,7 @@ pub(crate) fn plain_form(tensor: &Tensor) -> Plain {
                 && has_clean_padding(elem, count, bytes);
             return if whole { Plain::Elements } else { Plain::No };
         }
-        Payload::None | Payload::External(_) | Payload::Splat(_) => false,
+        Payload::None | Payload::External(_) | Payload::Splat(_) | Payload::Elided(_) => false,
         _ if payload.storage() != Some(elem.storage()) => false,
         Payload::Floats(bytes) => bytes.len().is_multiple_of(4) && fits(bytes.len() / 4),
         Payload::Doubles(bytes) => bytes.len().is_multiple_of(8) && fits(bytes.len() / 8),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, TensorHolder, TensorPart};
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{NoData, Payload, Tensor};
 
 use crate::print::Digest;
 
@@ -111,6 +111,30 @@ impl<'a> Originals<'a> {
             }
             _ => Err("the original model has several such tensors"),
         }
+    }
+}
+
+impl<'a> Originals<'a> {
+    /// The tensor at a place that has the same type, dimensions and elements, bit for bit, whatever field holds them.
+    pub(crate) fn same(&self, place: &Place<&str>, tensor: &Tensor) -> Option<&'a Tensor> {
+        let listed = self.tensors.get(place)?;
+        let has_elements = |original: &&Tensor| {
+            original.data_type() == tensor.data_type()
+                && original.dims() == tensor.dims()
+                && (original.payload() == tensor.payload() || equal_elements(original, tensor))
+        };
+        listed.iter().copied().find(has_elements)
+    }
+}
+
+fn equal_elements(a: &Tensor, b: &Tensor) -> bool {
+    // Elements in other files are stated by the text as a place, and a splat is stated as such.
+    if [a, b].iter().any(|tensor| matches!(tensor.payload(), Payload::External(_) | Payload::Splat(_))) {
+        return false;
+    }
+    match (a.bytes(&NoData), b.bytes(&NoData)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => matches!((a.string_bytes(), b.string_bytes()), (Ok(a), Ok(b)) if a == b),
     }
 }
 

@@ -61,4 +61,7 @@ rules! {
     /// A model has something that the reference's syntax can say in another form only.
     STORED_OTHERWISE = 21 "stored-otherwise" Note NotEnforced
         "The reference's text syntax says this in another form of the same meaning.";
+    /// The elements of tensors are not in a text.
+    ELEMENTS_LEFT_OUT = 22 "elements-left-out" Note NotEnforced
+        "The text does not contain the elements of some tensors, so nothing that depends on them is checked.";
 }

@@ -77,6 +77,7 @@ impl Cx<'_> {
     ) -> Result {
         let number = match tensor.payload() {
             Payload::None | Payload::External(_) => return Ok(()),
+            Payload::Elided(_) => return Err(EncodeError::Elided),
             Payload::Floats(_) => 4,
             Payload::Int32s(_) => 5,
             Payload::Strings(_) => 6,
@@ -90,7 +91,7 @@ impl Cx<'_> {
         }
         let unpacked = tensor.layout().contains(TensorLayout::DATA_UNPACKED);
         match tensor.payload() {
-            Payload::None | Payload::External(_) => {}
+            Payload::None | Payload::External(_) | Payload::Elided(_) => {}
             Payload::Raw(bytes) => writer.bytes(number, bytes),
             Payload::Floats(bytes) if unpacked => {
                 let (elements, _) = bytes.as_chunks();

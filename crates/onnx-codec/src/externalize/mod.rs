@@ -248,7 +248,8 @@ impl Plan<'_> {
                 self.kept.extend(entries.location().map(spelling));
                 return Ok(());
             }
-            Payload::None | Payload::Strings(_) => return Ok(()),
+            // Elements that are unknown stay that, and the encoder refuses them.
+            Payload::None | Payload::Strings(_) | Payload::Elided(_) => return Ok(()),
             payload => sameness(tensor, payload),
         };
         let size = tensor.byte_len().unwrap_or_else(|| tensor.payload().resident_bytes());

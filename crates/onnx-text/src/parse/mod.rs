@@ -43,8 +43,13 @@ pub struct ParseOptions<'a> {
     pub limits: Limits,
     /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_positions: bool,
-    /// Where the data of elided tensors are; without, such tensors are errors.
+    /// Where the data of elided tensors are. Tensors whose elements were not edited are stored as they are stored there.
     pub originals: Option<&'a Originals<'a>>,
+    /// Without `originals`: accept elided tensors, whose elements are then unknown ([`Payload::Elided`]). By default they
+    /// are errors.
+    ///
+    /// [`Payload::Elided`]: onnx_types::tensor::Payload::Elided
+    pub keep_elided: bool,
     /// From how many bytes of text on, counted from its first node, a graph is parsed by two threads, which gives the same
     /// model. Default: never. [`LARGE`](Self::LARGE) is for programs that parse one text at a time on a machine with
     /// processors to spare: it then takes four fifths of the time. Where these are busy, the two wait for each other.
@@ -58,7 +63,13 @@ impl ParseOptions<'_> {
 
 impl Default for ParseOptions<'_> {
     fn default() -> Self {
-        Self { limits: Limits::default(), no_positions: false, originals: None, two_threads_from: usize::MAX }
+        Self {
+            limits: Limits::default(),
+            no_positions: false,
+            originals: None,
+            keep_elided: false,
+            two_threads_from: usize::MAX,
+        }
     }
 }
 
@@ -136,6 +147,7 @@ fn parse<'a, T>(
         limits: options.limits,
         no_positions: options.no_positions,
         originals: options.originals,
+        keep_elided: options.keep_elided,
         holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         exhausted: false,
@@ -198,6 +210,7 @@ struct Parser<'a> {
     limits: Limits,
     no_positions: bool,
     originals: Option<&'a Originals<'a>>,
+    keep_elided: bool,
     /// What the next tensor belongs to.
     holder: Place<Symbol>,
     positions: Positions,

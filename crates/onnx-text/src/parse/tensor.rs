@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use onnx_ir::{SparseTensor, TensorPart};
 use onnx_types::tensor::{
-    ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment, Varints,
+    Elided, ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment, Varints,
 };
-use onnx_types::{Dim, ElemType, FieldMask, Storage, Type, TypeKind};
+use onnx_types::{Dim, ElemType, FieldMask, Storage, Text, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
@@ -63,6 +63,7 @@ impl<'a> Parser<'a> {
         if self.is_annotation() {
             self.tensor_annotation(&mut tensor)?;
         }
+        self.restore_storage(&mut tensor);
         Ok(tensor)
     }
 
@@ -108,13 +109,13 @@ impl<'a> Parser<'a> {
         self.lex.bump();
         self.lex.peek();
         let mark = self.lex.mark();
-        let Some(originals) = self.originals else {
+        if self.originals.is_none() && !self.keep_elided {
             return Err(self.error(&rules::ELIDED_TENSOR, || {
-                "the data of this tensor were left out when the text was printed: print it in full, or name the \
-                 model that it was printed from"
+                "the data of this tensor were left out when the text was printed: print it with `--full`, or name \
+                 the model that it was printed from with `--weights-from`"
                     .to_owned()
             }));
-        };
+        }
         let rest = self.lex.rest();
         let Some(end) = rest.iter().take(LONGEST_ELISION).position(|&byte| byte == b'}') else {
             return Err(self.expected("`}` after what says how much was left out"));
@@ -122,6 +123,7 @@ impl<'a> Parser<'a> {
         let content = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
         self.lex.skip(end.saturating_add(1));
         let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
+        let Some(originals) = self.originals else { return self.unknown_elements(mark, head, &content, digest) };
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
         let Place { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
@@ -130,6 +132,45 @@ impl<'a> Parser<'a> {
             Err(reason) => Err(self.error_since(&rules::ELIDED_TENSOR, mark, || {
                 format!("the data of this tensor were left out, and {reason}")
             })),
+        }
+    }
+
+    /// The data of an elided tensor without the original model. What the text states about them must be consistent.
+    fn unknown_elements(
+        &mut self,
+        mark: Mark,
+        head: &Head,
+        content: &str,
+        digest: Option<&str>,
+    ) -> Result<Payload> {
+        let stated = content.trim_start_matches(['…', '.']).split_once(" elements");
+        let stated = stated.and_then(|(count, _)| count.trim().parse::<u64>().ok());
+        if let Some(stated) = stated.filter(|&stated| head.count() != Some(stated)) {
+            return Err(self.error_since(&rules::WRONG_ELEMENT_COUNT, mark, || {
+                format!("{stated} elements were left out here, which is not the number that the dimensions specify")
+            }));
+        }
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '/' | '=' | '-' | '_' | '.');
+        if digest.is_some_and(|digest| digest.is_empty() || !digest.chars().all(is_part)) {
+            return Err(self.expected("a digest such as `sha256:0f…`"));
+        }
+        Ok(Payload::Elided(Elided::new(digest.map(Text::from))))
+    }
+
+    /// Stores a tensor as the original model does, if that has the same elements. A text that is not printed in full does not
+    /// state how its elements are stored.
+    fn restore_storage(&mut self, tensor: &mut Tensor) {
+        let Some(originals) = self.originals else { return };
+        let Place { holder, attribute, element, part } = self.holder;
+        let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
+        let Some(original) = originals.same(&Place { holder, attribute, element, part }, tensor) else { return };
+        tensor.set_payload(original.payload().clone());
+        if tensor.mask() == FieldMask::NONE && tensor.layout() == TensorLayout::CANONICAL {
+            tensor.set_mask(original.mask());
+            tensor.set_layout(original.layout());
+            if let Some(extra) = original.extra().filter(|extra| !extra.unused_external.is_empty()) {
+                tensor.extra_mut().unused_external.clone_from(&extra.unused_external);
+            }
         }
     }
 

@@ -60,6 +60,9 @@ impl Printer<'_> {
 
     fn is_elided(&self, tensor: &Tensor) -> bool {
         let options = self.options;
+        if matches!(tensor.payload(), Payload::Elided(_)) {
+            return !options.compat;
+        }
         if options.full || options.compat || matches!(tensor.payload(), Payload::External(_) | Payload::None)
         {
             return false;
@@ -82,6 +85,10 @@ impl Printer<'_> {
         }
         match (tensor.payload(), plain_form(tensor)) {
             (Payload::None, _) => self.out.push_str("{}"),
+            (Payload::Elided(_), _) => {
+                self.lost("data of a tensor that were left out of the text it was read from");
+                self.out.push_str("{}");
+            }
             (payload, Plain::No)
                 if !self.exact() && tensor.element_count() == Some(0) && is_empty(payload) =>
             {
@@ -121,7 +128,11 @@ impl Printer<'_> {
             Some(count) => write!(self.out, "{count} elements"),
             None => write!(self.out, "{} bytes", tensor.payload().resident_bytes()),
         };
-        if let Some(digest) = self.options.digest.and_then(|digest| digest(tensor)) {
+        let digest = match tensor.payload() {
+            Payload::Elided(elided) => elided.digest().map(str::to_owned),
+            _ => self.options.digest.and_then(|digest| digest(tensor)),
+        };
+        if let Some(digest) = digest {
             self.out.push_str(", ");
             self.out.extend(digest.chars().filter(|&c| c != '}' && c != '\n'));
         }
@@ -150,7 +161,7 @@ impl Printer<'_> {
                 self.out.push_str("string_data ");
                 self.entries(tensor);
             }
-            Payload::None | Payload::External(_) | Payload::Splat(_) => {}
+            Payload::None | Payload::External(_) | Payload::Splat(_) | Payload::Elided(_) => {}
         }
     }
 
@@ -173,7 +184,11 @@ impl Printer<'_> {
             Payload::Strings(strings) => {
                 self.items(strings.iter(), |printer, string| printer.byte_string(string));
             }
-            Payload::None | Payload::Raw(_) | Payload::External(_) | Payload::Splat(_) => {}
+            Payload::None
+            | Payload::Raw(_)
+            | Payload::External(_)
+            | Payload::Splat(_)
+            | Payload::Elided(_) => {}
         }
         self.out.push('}');
     }
@@ -372,7 +387,7 @@ impl Printer<'_> {
 /// Whether a data field is there, but has nothing in it.
 fn is_empty(payload: &Payload) -> bool {
     match payload {
-        Payload::External(_) | Payload::Splat(_) => false,
+        Payload::External(_) | Payload::Splat(_) | Payload::Elided(_) => false,
         Payload::Strings(strings) => strings.is_empty(),
         payload => payload.resident_bytes() == 0,
     }

@@ -95,6 +95,7 @@ impl Tensor {
             Payload::Raw(_) | Payload::External(_) if elem == ElemType::Bool || elem.is_packed() => {
                 byte_faults(&self.bytes(source)?, elem, count).take(limit).collect()
             }
+            Payload::Elided(_) => return Err(TensorError::Elided),
             Payload::Raw(_) | Payload::External(_) => Vec::new(),
         };
         Ok(faults)
@@ -129,6 +130,8 @@ impl Sizes {
         match payload {
             Payload::None if self.count == 0 => None,
             Payload::None => Some(TensorFault::NoData { elements: self.count }),
+            // Nothing is known about them.
+            Payload::Elided(_) => None,
             // A field that was written without contents says nothing, whichever it is.
             _ if self.count == 0 && is_empty(payload) => None,
             Payload::Raw(_) | Payload::External(_) | Payload::Splat(_) if self.elem == ElemType::String => {
@@ -177,7 +180,7 @@ fn is_empty(payload: &Payload) -> bool {
         Payload::Int32s(varints) | Payload::Int64s(varints) | Payload::Uint64s(varints) => varints.is_empty(),
         Payload::Strings(strings) => strings.is_empty(),
         Payload::None => true,
-        Payload::External(_) | Payload::Splat(_) => false,
+        Payload::External(_) | Payload::Splat(_) | Payload::Elided(_) => false,
     }
 }
 

@@ -117,6 +117,9 @@ pub enum TensorError {
     /// External data cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The elements were left out of the text that the tensor was read from.
+    #[error("the elements of the tensor were left out of the text that it was read from")]
+    Elided,
     /// The elements have another type than they were asked for as.
     #[error("tensor holds {found} elements, not {wanted}")]
     WrongType {

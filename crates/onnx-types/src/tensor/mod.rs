@@ -64,6 +64,7 @@
 //! | `raw_data`, `float_data`, `double_data` | share the bytes of the file |
 //! | another file | what the [`DataSource`] gives, which may be a slice of a map |
 //! | `int32_data`, `int64_data`, `uint64_data` | decode: at most 8 bytes for each byte on the wire |
+//! | nowhere: elided from a text | are an error |
 //! | a splat | a view keeps the one element; bytes are written out up to [`SPLAT_LIMIT`], or piece by piece by [`Tensor::chunks`] |
 //!
 //! No view assumes that the bytes are aligned.
@@ -128,7 +129,7 @@ pub use narrow::{
     F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, I2, I4, PowerRounding, U2, U4,
 };
 pub use num_complex::Complex;
-pub use payload::{Payload, Splat};
+pub use payload::{Elided, Payload, Splat};
 pub use proto::{Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment};
 pub use read::{Chunks, SPLAT_LIMIT};
 pub use varints::{VarintError, VarintIter, Varints};

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::external::ExternalData;
 use super::varints::Varints;
 use crate::elem::Storage;
+use crate::text::Text;
 
 /// The field of a `TensorProto` that holds the elements, with its contents as the file has them.
 ///
@@ -34,6 +35,11 @@ pub enum Payload {
     Strings(Arc<[Bytes]>),
     /// `external_data` with `data_location` `EXTERNAL`: the elements stand in another file, laid out as in `raw_data`.
     External(ExternalData),
+    /// The elements are unknown, because they were left out of the text that the tensor was read from. Reading them is
+    /// [`TensorError::Elided`], and no encoder writes such a tensor.
+    ///
+    /// [`TensorError::Elided`]: super::TensorError::Elided
+    Elided(Elided),
     /// One element that fills the whole tensor. Passes make it, files never hold it; it is written as `raw_data`, whose
     /// bytes are generated piece by piece.
     Splat(Splat),
@@ -46,8 +52,8 @@ impl Payload {
         Self::Strings(Arc::from(strings))
     }
 
-    /// The name of the variant's field in `TensorProto`; `no data` for [`Payload::None`] and `splat` for
-    /// [`Payload::Splat`].
+    /// The name of the variant's field in `TensorProto`; `no data` for [`Payload::None`], `splat` for [`Payload::Splat`] and
+    /// `elided data` for [`Payload::Elided`].
     #[must_use]
     pub fn field_name(&self) -> &'static str {
         match self {
@@ -61,6 +67,7 @@ impl Payload {
             Self::Strings(_) => "string_data",
             Self::External(_) => "external_data",
             Self::Splat(_) => "splat",
+            Self::Elided(_) => "elided data",
         }
     }
 
@@ -69,7 +76,7 @@ impl Payload {
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         let bytes = match self {
-            Self::None | Self::External(_) | Self::Splat(_) => 0,
+            Self::None | Self::External(_) | Self::Splat(_) | Self::Elided(_) => 0,
             Self::Raw(bytes) | Self::Floats(bytes) | Self::Doubles(bytes) => bytes.len(),
             Self::Int32s(varints) | Self::Int64s(varints) | Self::Uint64s(varints) => varints.bytes().len(),
             Self::Strings(strings) => return strings.iter().map(|text| text.len() as u64).sum(),
@@ -87,7 +94,7 @@ impl Payload {
             Self::Int64s(_) => Storage::Int64,
             Self::Uint64s(_) => Storage::Uint64,
             Self::Strings(_) => Storage::String,
-            Self::None | Self::Raw(_) | Self::External(_) | Self::Splat(_) => return None,
+            Self::None | Self::Raw(_) | Self::External(_) | Self::Splat(_) | Self::Elided(_) => return None,
         })
     }
 }
@@ -107,7 +114,29 @@ impl fmt::Debug for Payload {
             Self::Strings(strings) => write!(f, "{field}({} entries)", strings.len()),
             Self::External(external) => fmt::Debug::fmt(external, f),
             Self::Splat(splat) => fmt::Debug::fmt(splat, f),
+            Self::Elided(elided) => fmt::Debug::fmt(elided, f),
         }
+    }
+}
+
+/// Elements that are unknown: those of a [`Payload::Elided`]. Two of them are equal if they have the same digest, or both none;
+/// that does not mean that the elements are equal.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Elided {
+    digest: Option<Text>,
+}
+
+impl Elided {
+    /// Unknown elements, with the digest that the text has of them.
+    #[must_use]
+    pub const fn new(digest: Option<Text>) -> Self {
+        Self { digest }
+    }
+
+    /// The digest of the elements, such as `sha256:0f…`, if the text has one.
+    #[must_use]
+    pub fn digest(&self) -> Option<&str> {
+        self.digest.as_deref()
     }
 }
 

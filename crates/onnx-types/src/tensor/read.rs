@@ -47,6 +47,7 @@ impl Tensor {
                 SplatChunks::new(splat, elem, count).for_each(|chunk| bytes.put(chunk));
                 Ok(bytes.freeze())
             }
+            Payload::Elided(_) => Err(TensorError::Elided),
             // Validated: tensors of fixed-width elements have no strings, and without data no elements.
             Payload::None | Payload::Strings(_) => Ok(Bytes::new()),
         }
@@ -78,6 +79,7 @@ impl Tensor {
         match self.payload() {
             _ if found != ElemType::String => Err(TensorError::WrongType { wanted: "string", found }),
             Payload::Strings(strings) => Ok(strings),
+            Payload::Elided(_) if self.element_count() != Some(0) => Err(TensorError::Elided),
             _ => Ok(&[]),
         }
     }

@@ -18,7 +18,8 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;
     // The reference asks for the field that holds the elements, and raw and external data are fields of any type.
-    let any_field = matches!(cx.tensor.payload(), Payload::Raw(_) | Payload::External(_));
+    let any_field =
+        matches!(cx.tensor.payload(), Payload::Raw(_) | Payload::External(_) | Payload::Elided(_));
     for fault in cx.faults {
         let accepted = match fault {
             TensorFault::NoType => false,
