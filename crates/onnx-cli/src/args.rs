@@ -357,7 +357,8 @@ Examples:
   onnx convert model.onnx - --to textproto | less
   onnx convert big.onnx out.onnx --external-data out.data              weights beside the model
   onnx convert big.onnx out.onnx --external-data w.data --shard-size 2GB
-  onnx convert out.onnx one-file.onnx --inline                         weights back into the model";
+  onnx convert out.onnx one-file.onnx --inline                         weights back into the model
+  onnx convert edited.onnxtxt edited.onnx --weights-from model.onnx    text from `print`, with its weights";
 
 /// Arguments of `onnx convert`.
 #[derive(Debug, Args)]
@@ -378,6 +379,9 @@ pub(crate) struct ConvertArgs {
     /// Take weights from external files into the model.
     #[arg(long)]
     pub(crate) inline: bool,
+    /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
+    #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) weights_from: Option<PathBuf>,
     /// Leave tensors smaller than this in the model.
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
     #[arg(default_value = "1024")]
@@ -444,7 +448,10 @@ exactly the same file back.
 
 Examples:
   onnx print model.onnx
-  onnx print model.onnx --full > model.onnxtxt
+  onnx print model.onnx --full -o model.onnxtxt
+  onnx print model.onnx --no-metadata          without documentation and metadata
+  onnx print model.onnx --at logits            the node that produces a value
+  onnx print model.onnx --at 'near(node(12), 2)'
   onnx print model.onnx --digest               tells large tensors apart by their contents
   onnx print node.pb --as node";
 
@@ -461,7 +468,18 @@ pub(crate) struct PrintArgs {
     /// Print everything: all elements of all tensors, and how they are stored.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Print only what the reference parser reads, and say on standard error what had to be left out.
+    /// Where to write; without this, standard output.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output_file: Option<PathBuf>,
+    /// Print only a part: a node by its name or by the name of an output, `node(K)` for the node at index K, `near(SEL, N)`
+    /// for the nodes within N edges, `main()` or `function(DOMAIN.NAME)`.
+    #[arg(long, value_name = "SEL")]
+    pub(crate) at: Option<String>,
+    /// Leave out documentation strings and metadata entries.
+    #[arg(long)]
+    pub(crate) no_metadata: bool,
+    /// Print only what the reference parser reads, and list on standard error what had to be left out. The reference
+    /// parser has no escapes: control characters in names are written verbatim, except to a terminal.
     #[arg(long, conflicts_with = "full")]
     pub(crate) compat: bool,
     /// Print the SHA-256 digest of each tensor that is left out, which reads its elements.
@@ -472,6 +490,8 @@ pub(crate) struct PrintArgs {
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 const PARSE_EXAMPLES: &str = "\

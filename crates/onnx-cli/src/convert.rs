@@ -1,6 +1,7 @@
 //! `onnx convert`: from one format to another, and weights out of the model or into it.
 
 use std::num::NonZeroU64;
+use std::path::Path;
 
 use onnx_codec::{DataFile, ExternalizeOptions, externalize};
 use onnx_ir::Model;
@@ -9,9 +10,11 @@ use onnx_types::tensor::NoData;
 
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, Outcome};
-use crate::format;
+use crate::format::{self, Format};
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
+use crate::originals;
 use crate::output::Out;
+use crate::part::Part;
 use crate::progress::Progress;
 use crate::store::{self, Destination};
 use crate::{size, tensors};
@@ -25,13 +28,28 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     store::refuse_terminal(&args.output_file, format)?;
     let progress = Progress::start("converting", 1);
     progress.begin(&display_name(&args.input_file));
-    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    let mut loaded = match &args.weights_from {
+        Some(original) => load_with_original(args, original)?,
+        None => load_to_copy(&args.input_file, &args.input)?,
+    };
     progress.aside(|| loaded.report(out, args.keep_going))?;
     let options = store::options(args.output, loaded.files()?);
     let files = move_weights(&mut loaded, args, out)?;
     let to = Destination { path: &args.output_file, format, limits: loaded.limits, options };
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// Reads a text in which tensors are elided.
+fn load_with_original(args: &ConvertArgs, original: &Path) -> Result<Loaded, Failure> {
+    if args.input.from.or_else(|| Format::of(&args.input_file)) != Some(Format::Onnxtxt) {
+        return Err(Failure::new(
+            "`--weights-from` is for ONNX text, the only format in which tensors are elided",
+        )
+        .help("if the input is ONNX text, add `--from onnxtxt`"));
+    }
+    let limits = args.input.bounds.limits();
+    originals::load_with(&args.input_file, Some(original), Part::Model, limits)
 }
 
 /// Moves weights as the user wishes, and returns the files to write beside the model.

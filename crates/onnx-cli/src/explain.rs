@@ -51,7 +51,9 @@ fn page(rule: &Rule) -> Result<String, Failure> {
         Reference::NotEnforced => "accepts models that have this defect",
     };
     writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
-    writeln!(text, "{} onnx check --allow {} FILE", paint(DIM, "to silence it:    "), rule.slug)?;
+    if !is_fatal(rule) {
+        writeln!(text, "{} onnx check --allow {} FILE", paint(DIM, "to silence it:    "), rule.slug)?;
+    }
     if onnx_check::ON_REQUEST.contains(&rule) {
         writeln!(
             text,
@@ -67,6 +69,11 @@ fn page(rule: &Rule) -> Result<String, Failure> {
         markdown(&mut text, page)?;
     }
     Ok(text)
+}
+
+/// Whether a text with this defect is not a model at all, so that no option can ignore it.
+fn is_fatal(rule: &Rule) -> bool {
+    rule.severity == Severity::Error && onnx_text::rules::ALL.iter().any(|text| text.code == rule.code)
 }
 
 /// Markdown for a terminal: headings stand out, fences are left away and what they hold is indented; the rest reads well

@@ -36,7 +36,7 @@ pub(crate) struct Loaded {
     pub(crate) findings: Sink,
     /// The input, where it is in the ONNX text syntax and findings have a line and column of it.
     pub(crate) text: Option<Bytes>,
-    mode: ReadMode,
+    pub(crate) mode: ReadMode,
     /// What the model may cost.
     pub(crate) limits: Limits,
 }
@@ -151,7 +151,8 @@ pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loade
 /// How to read, whatever the format.
 fn reading(args: &InputArgs) -> ParseOptions<'static> {
     let two_threads_from = args.two_threads_from(ParseOptions::LARGE);
-    ParseOptions { limits: args.bounds.limits(), two_threads_from, ..ParseOptions::default() }
+    let limits = args.bounds.limits();
+    ParseOptions { limits, two_threads_from, keep_elided: true, ..ParseOptions::default() }
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {

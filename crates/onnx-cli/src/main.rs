@@ -21,6 +21,7 @@ mod input;
 mod interrupt;
 mod limits;
 mod ops;
+mod originals;
 mod output;
 mod parse;
 mod part;

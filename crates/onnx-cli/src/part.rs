@@ -8,12 +8,15 @@ use onnx_codec::{
     decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor, decode_value_info,
     encode, encode_function, encode_graph, encode_node,
 };
-use onnx_diag::{Caps, Policy, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_ir::{FunctionId, Model, NodeId};
 use onnx_text::{
     ParseError, ParseOptions, PrintError, PrintOptions, Printed, parse_function, parse_graph, parse_model,
-    parse_node, print_function, print_graph, print_model, print_node,
+    parse_node, print_function, print_graph, print_model, print_node, rules,
 };
+use onnx_types::tensor::Payload;
+
+use crate::size::plural;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -115,9 +118,32 @@ impl Part {
                 (model, Piece::Node(node))
             }
         };
-        // A text that can be parsed at all has no findings.
-        Ok((Decoded { model, findings: Sink::with(Policy::new(), Caps::DEFAULT) }, piece))
+        let mut findings = Sink::with(Policy::new(), Caps::DEFAULT);
+        if options.keep_elided {
+            report_elided(&model, &mut findings);
+        }
+        Ok((Decoded { model, findings }, piece))
     }
+}
+
+/// Reports how many tensors have unknown elements.
+fn report_elided(model: &Model, findings: &mut Sink) {
+    let count = elided(model);
+    if count > 0 {
+        let tensors = plural(count, "tensor");
+        let message = format!("the text does not contain the elements of {tensors}: they are unknown");
+        let found = Diagnostic::new(&rules::ELEMENTS_LEFT_OUT, Locus::model(), message);
+        findings.report(
+            found.help("`onnx convert TEXT OUT.onnx --weights-from MODEL` takes them from the model"),
+        );
+    }
+}
+
+/// The number of tensors whose elements are unknown.
+pub(crate) fn elided(model: &Model) -> u64 {
+    let mut count = 0;
+    model.for_each_tensor(|_, tensor| count += u64::from(matches!(tensor.payload(), Payload::Elided(_))));
+    count
 }
 
 impl Piece {

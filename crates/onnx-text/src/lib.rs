@@ -78,5 +78,7 @@ pub use format::{Formatted, format_model};
 pub use onnx_types::Limits;
 pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
-pub use print::{Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node};
+pub use print::{
+    Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node, print_nodes,
+};
 pub use tokens::{Token, TokenKind, tokens};

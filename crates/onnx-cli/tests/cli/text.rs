@@ -54,8 +54,11 @@ fn large_tensors_are_left_out() {
     assert!(onnx(&folder, "print in.onnx --compat").exits(0).out.len() > 1000);
     onnx(&folder, "print in.onnx --compat --full").exits(2);
     folder.put("short.onnxtxt", short.bytes);
-    let run = onnx(&folder, "parse short.onnxtxt -o out.onnx").exits(1).says("error[ONNX0009]");
-    assert!(run.err.contains("--> short.onnxtxt:9:") && run.err.contains("^"), "{}", run.err);
+    // One message, whatever the number of tensors, and it names the option.
+    for command in ["parse short.onnxtxt -o out.onnx", "convert short.onnxtxt out.onnx"] {
+        let run = onnx(&folder, command).exits(2).says("--weights-from");
+        assert_eq!(run.err.matches("error").count(), 1, "{}", run.err);
+    }
     assert_eq!(folder.list(), ["in.onnx", "short.onnxtxt"]);
 }
 
@@ -77,6 +80,107 @@ fn what_was_left_out_comes_from_the_original() {
     let run = onnx(&folder, "parse other.onnxtxt -o other.onnx --weights-from in.onnx").exits(1);
     run.says("the tensor of the original model has another digest");
     assert_eq!(folder.list().iter().filter(|name| name.ends_with(".onnx")).count(), 2);
+}
+
+/// A text without weights can be inspected and formatted; no command writes it as a binary model.
+#[test]
+fn text_without_weights_is_usable() {
+    let folder = Folder::with("in.onnx", models::small());
+    for print in ["print in.onnx", "print in.onnx --digest"] {
+        let text = onnx(&folder, &format!("{print} -o short.onnxtxt")).exits(0);
+        assert_eq!(text.out, "");
+        onnx(&folder, "check short.onnxtxt").exits(0).says("ONNX0022").says("--weights-from");
+        onnx(&folder, "check --full --data short.onnxtxt").exits(0);
+        onnx(&folder, "check --allow elements-left-out --deny notes short.onnxtxt").exits(0);
+        onnx(&folder, "info short.onnxtxt").exits(0).says("500");
+        onnx(&folder, "infer short.onnxtxt --report").exits(0);
+        onnx(&folder, "fmt --check short.onnxtxt").exits(0);
+        // What is printed again still has no weights, and the same digest.
+        for again in
+            ["print short.onnxtxt", "print --full short.onnxtxt", "infer short.onnxtxt -o - --to onnxtxt"]
+        {
+            let run = onnx(&folder, again).exits(0).says("{…500 elements");
+            assert_eq!(run.out.contains("sha256:2da4"), print.ends_with("digest"), "{}", run.out);
+        }
+        for format in ["onnx", "json", "textproto"] {
+            onnx(&folder, &format!("convert short.onnxtxt - --to {format}")).exits(2).says("--weights-from");
+            onnx(&folder, &format!("infer short.onnxtxt -o - --to {format}")).exits(2).says("--weights-from");
+        }
+        onnx(&folder, "convert short.onnxtxt e.onnx --external-data e.data --threshold 1").exits(2);
+        // Formatting keeps comments and needs no weights.
+        let untidy =
+            format!("# weights elsewhere\n{}", String::from_utf8(folder.get("short.onnxtxt")).unwrap());
+        folder.put("untidy.onnxtxt", untidy.replace("   ", " "));
+        onnx(&folder, "fmt untidy.onnxtxt").exits(0);
+        assert_eq!(String::from_utf8(folder.get("untidy.onnxtxt")).unwrap(), untidy);
+    }
+    assert_eq!(folder.list(), ["in.onnx", "short.onnxtxt", "untidy.onnxtxt"]);
+    let text = String::from_utf8(folder.get("short.onnxtxt")).unwrap();
+    folder.put("wrong.onnxtxt", text.replace("…500", "…499"));
+    onnx(&folder, "check wrong.onnxtxt").exits(1).says("ONNX0006");
+    let page = onnx(&folder, "explain ONNX0009").exits(0).says("--weights-from").says("To repair it");
+    assert!(!page.out.contains("--allow"), "{}", page.out);
+}
+
+/// An unedited text with the weights of its model gives the same file, and after an edit the other tensors keep their storage.
+#[test]
+fn the_original_gives_back_its_storage() {
+    for model in [models::small(), models::rich(), models::odd(), models::hostile(), models::external("w")] {
+        let folder = Folder::with("in.onnx", &model);
+        onnx(&folder, "print in.onnx -o short.onnxtxt").exits(0);
+        onnx(&folder, "parse short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
+        onnx(&folder, "convert in.onnx canonical.onnx").exits(0);
+        assert!(folder.get("out.onnx") == folder.get("canonical.onnx"));
+        onnx(&folder, "convert short.onnxtxt out.onnx --weights-from in.onnx").exits(0);
+        assert!(folder.get("out.onnx") == folder.get("canonical.onnx"));
+    }
+    // Both tensors are raw data in the file; one is edited.
+    let text = r#"<ir_version: 10, opset_import: ["": 21]>
+g () => (y) <float[2] a = raw {1, 2}, int64[3] b = raw {1, 2, 3}> { y = Strange (a, b) }"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    onnx(&folder, "convert in.onnxtxt in.onnx").exits(0);
+    let short = onnx(&folder, "print in.onnx").exits(0).out;
+    folder.put("short.onnxtxt", short.replace("{1, 2}", "{1, 4}"));
+    onnx(&folder, "convert short.onnxtxt out.onnx --weights-from in.onnx").exits(0);
+    let run = onnx(&folder, "print --full out.onnx").exits(0).says("int64[3] b = raw {1, 2, 3}");
+    assert!(run.out.contains("float[2] a = {1, 4}"), "{}", run.out);
+    onnx(&folder, "convert in.onnx out.onnx --weights-from in.onnx").exits(2).says("ONNX text");
+}
+
+/// Parts of a model, and the model without metadata.
+#[test]
+fn parts_are_printed() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21], doc_string: "of the model", metadata_props: ["k": "v"]>
+g (float[N] x) => (float[N] z) @{doc_string: "of the graph"} {
+   [first] a = Relu (x) @{doc_string: "of a node", metadata_props: ["secret": "value"]}
+   b = Neg (a)
+   c = Abs (b)
+   z = Exp (c)
+}
+"#;
+    let folder = Folder::with("in.onnxtxt", text);
+    let run = onnx(&folder, "print in.onnxtxt --no-metadata").exits(0).says("a = Relu (x)");
+    assert!(
+        !["of the", "secret", "metadata", "doc_string"].iter().any(|word| run.out.contains(word)),
+        "{}",
+        run.out
+    );
+    folder.put("without.onnxtxt", run.bytes);
+    onnx(&folder, "check without.onnxtxt").exits(0);
+    for (selector, printed) in [
+        ("first", "[first] a = Relu (x)\n"),
+        ("a", "[first] a = Relu (x)\n"),
+        ("node(3)", "z = Exp (c)\n"),
+        ("near(node(3),1)", "c = Abs (b)\nz = Exp (c)\n"),
+        ("near(b,1)", "[first] a = Relu (x)\nb = Neg (a)\nc = Abs (b)\n"),
+    ] {
+        let run = onnx(&folder, &format!("print in.onnxtxt --no-metadata --at {selector}")).exits(0);
+        assert_eq!(run.out, printed, "{selector}");
+    }
+    assert_eq!(onnx(&folder, "print in.onnxtxt --at main() --no-metadata").exits(0).out.lines().count(), 6);
+    onnx(&folder, "print in.onnxtxt --at nothing").exits(2).says("nothing in the model matches");
+    onnx(&folder, "print in.onnxtxt --at node(").exits(2).says("is not a selector");
+    onnx(&folder, "print in.onnxtxt --at x").exits(2).says("no node produces `x`");
 }
 
 #[test]

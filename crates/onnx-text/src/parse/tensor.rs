@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use onnx_ir::{SparseTensor, TensorPart};
 use onnx_types::tensor::{
-    Elided, ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment, Varints,
+    Elided, ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment,
+    Varints,
 };
 use onnx_types::{Dim, ElemType, FieldMask, Storage, Text, Type, TypeKind};
 use smallvec::SmallVec;
@@ -123,7 +124,9 @@ impl<'a> Parser<'a> {
         let content = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
         self.lex.skip(end.saturating_add(1));
         let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
-        let Some(originals) = self.originals else { return self.unknown_elements(mark, head, &content, digest) };
+        let Some(originals) = self.originals else {
+            return self.unknown_elements(mark, head, &content, digest);
+        };
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
         let Place { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
@@ -150,7 +153,8 @@ impl<'a> Parser<'a> {
                 format!("{stated} elements were left out here, which is not the number that the dimensions specify")
             }));
         }
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '/' | '=' | '-' | '_' | '.');
+        let is_part =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '/' | '=' | '-' | '_' | '.');
         if digest.is_some_and(|digest| digest.is_empty() || !digest.chars().all(is_part)) {
             return Err(self.expected("a digest such as `sha256:0f…`"));
         }
@@ -163,7 +167,9 @@ impl<'a> Parser<'a> {
         let Some(originals) = self.originals else { return };
         let Place { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
-        let Some(original) = originals.same(&Place { holder, attribute, element, part }, tensor) else { return };
+        let Some(original) = originals.same(&Place { holder, attribute, element, part }, tensor) else {
+            return;
+        };
         tensor.set_payload(original.payload().clone());
         if tensor.mask() == FieldMask::NONE && tensor.layout() == TensorLayout::CANONICAL {
             tensor.set_mask(original.mask());

@@ -35,13 +35,15 @@ pub struct PrintOptions<'a> {
     /// The largest number of elements of a tensor that is printed in full, unless `full` or `compat` asks for all of
     /// them. Default: 64.
     pub elide_above: u64,
+    /// Leave out all documentation strings and metadata entries.
+    pub no_metadata: bool,
     /// Makes a digest such as `sha256:0f…` of an elided tensor. Without it, elided tensors are not read at all.
     pub digest: Option<&'a Digest<'a>>,
 }
 
 impl Default for PrintOptions<'_> {
     fn default() -> Self {
-        Self { full: false, compat: false, elide_above: 64, digest: None }
+        Self { full: false, compat: false, elide_above: 64, no_metadata: false, digest: None }
     }
 }
 
@@ -124,6 +126,29 @@ pub fn print_node(model: &Model, node: NodeId, options: &PrintOptions<'_>) -> Re
     print(model, options, 256, |printer| {
         printer.node(node)?;
         printer.out.push('\n');
+        Ok(())
+    })
+}
+
+/// Prints nodes, each on lines of its own, without what surrounds them.
+///
+/// # Errors
+///
+/// If graphs or types are nested too deeply.
+///
+/// # Panics
+///
+/// If a node is not of this model.
+pub fn print_nodes(
+    model: &Model,
+    nodes: &[NodeId],
+    options: &PrintOptions<'_>,
+) -> Result<Printed, PrintError> {
+    print(model, options, nodes.len().saturating_mul(256), |printer| {
+        for &node in nodes {
+            printer.node(node)?;
+            printer.out.push('\n');
+        }
         Ok(())
     })
 }

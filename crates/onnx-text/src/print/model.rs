@@ -97,8 +97,10 @@ impl Printer<'_> {
             self.header_text(&mut header, key, text, info.mask.contains(number));
         }
         self.header_int(&mut header, "model_version", info.model_version, info.mask.contains(5));
-        self.header_text(&mut header, "doc_string", info.doc, info.mask.contains(6));
-        if !info.metadata.is_empty() {
+        if !self.options.no_metadata {
+            self.header_text(&mut header, "doc_string", info.doc, info.mask.contains(6));
+        }
+        if !info.metadata.is_empty() && !self.options.no_metadata {
             self.header_key(&mut header, "metadata_props");
             self.metadata_list(&info.metadata);
         }
@@ -242,8 +244,10 @@ impl Printer<'_> {
             self.header_key(&mut header, "opset_import");
             self.opsets(&function.opset_imports);
         }
-        self.header_text(&mut header, "doc_string", function.doc, mask.contains(8));
-        if !function.metadata.is_empty() {
+        if !self.options.no_metadata {
+            self.header_text(&mut header, "doc_string", function.doc, mask.contains(8));
+        }
+        if !function.metadata.is_empty() && !self.options.no_metadata {
             if self.compat() {
                 self.lost("the metadata of a function");
             } else {
