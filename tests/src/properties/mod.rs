@@ -95,6 +95,8 @@ fn write(model: &Model) -> Result<Option<Bytes>, String> {
     match onnx_codec::encode(model, &EncodeOptions::default()) {
         Ok(segments) => Ok(Some(segments.into_bytes())),
         Err(EncodeError::TooDeep { .. } | EncodeError::SplatTooLarge { .. }) => Ok(None),
+        // Only texts that are read for it have such tensors, and the properties read none.
+        Err(error @ EncodeError::Elided) => Err(error.to_string()),
     }
 }
 
