@@ -20,3 +20,4 @@ mod run;
 mod smith;
 mod status;
 mod text;
+mod tour;
