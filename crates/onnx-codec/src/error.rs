@@ -59,6 +59,7 @@ impl EncodeError {
         Some(match self {
             Self::TooDeep { .. } => "message_depth",
             Self::SplatTooLarge { .. } => "splat_bytes",
+            Self::Elided => return None,
         })
     }
 }
