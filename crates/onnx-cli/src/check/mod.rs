@@ -38,7 +38,7 @@ pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure
         return Err(Failure::new("a model states its IR version and its operator sets itself")
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
     }
-    let registry = documents::registry(&args.ops)?;
+    let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
     let files = expand(&args.files, &[extension]);
     // Several files are looked at by a thread each.

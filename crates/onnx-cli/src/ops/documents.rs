@@ -11,7 +11,7 @@ use onnx_codec::{
 use onnx_diag::Sink;
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
-use onnx_schema::{OperatorSet, OpsetRegistry};
+use onnx_schema::{OperatorSet, OpsetRegistry, onnxruntime};
 
 use crate::exit::Failure;
 use crate::input::display_name;
@@ -35,6 +35,19 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
             .map_err(Failure::new)
             .map_err(|failure| about(failure).help("`onnx ops check` tells what is wrong with a document"))?;
         registry = registry.with(&set).map_err(Failure::new).map_err(about)?;
+    }
+    Ok(registry)
+}
+
+/// The same, with the operators of onnxruntime in domains that no document declares. Builds of onnxruntime differ in which
+/// operators they have, so others are accepted.
+pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
+    let documents = registry(files)?;
+    let mut registry = documents.clone();
+    for set in onnxruntime::operator_sets().map_err(Failure::new)? {
+        if !set.domain().is_empty() && documents.declared_versions(set.domain()).is_none() {
+            registry = registry.with_open(&set).map_err(Failure::new)?;
+        }
     }
     Ok(registry)
 }

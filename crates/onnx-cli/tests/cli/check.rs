@@ -289,3 +289,21 @@ fn the_profile_of_the_reference_has_only_its_rules() {
     onnx(&folder, "check --profile reference model.onnxtxt").exits(0).says("no findings");
     onnx(&folder, "check --profile reference --check-custom-domains model.onnxtxt").exits(1).says("Op");
 }
+
+/// The signatures of onnxruntime are known by default; operators that other builds of it have are accepted.
+#[test]
+fn calls_of_operators_of_onnxruntime_are_checked() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 20, "com.microsoft" : 1]>
+        g (float[2, 3] x, float[3] b) => (float[2, 3] y) {
+            z = com.microsoft.BiasGelu <alpah = 1> (x)
+            w = com.microsoft.NotInThisBuild (z)
+            y = com.microsoft.BiasGelu (x, b)
+        }"#;
+    let folder = Folder::with("model.onnxtxt", text);
+    onnx(&folder, "check model.onnxtxt")
+        .exits(1)
+        .says("`BiasGelu` takes 2 inputs, but has 1")
+        .says("`BiasGelu` has no attribute `alpah`")
+        .says("the signature is that of com.microsoft.BiasGelu-1")
+        .says("model.onnxtxt: 2 errors");
+}
