@@ -43,7 +43,7 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
         seed: 0,
         shrunk: 2,
         folder: PathBuf::from("target/attack"),
-        progress: 500,
+        progress: 100,
         record: None,
     };
     let mut is_printed = false;
