@@ -96,6 +96,13 @@ fn at<'a>(mismatch: &'a Mismatch<'a>) -> Option<Node<'a>> {
     Some(Node { model: mismatch.model, node: mismatch.node?, run: mismatch.run })
 }
 
+/// Whether a node is a `Reshape` for which the size of -1 is not determined.
+fn divides_by_nothing(node: &Node<'_>) -> bool {
+    let shape = node.ints(1);
+    let allows = node.model.names().get("allowzero").and_then(|name| node.model.node(node.node).int(name));
+    node.op() == "Reshape" && allows == Some(1) && shape.contains(&0) && shape.contains(&-1)
+}
+
 const NEVER: fn(&Node<'_>) -> bool = |_| false;
 
 /// The known deviations.
@@ -171,6 +178,13 @@ pub const DEVIATIONS: &[Deviation] = &[
             at(mismatch).is_some_and(|node| node.op() == "SplitToSequence" && node.dims(1).is_some())
         },
         accepts: NEVER,
+    },
+    Deviation {
+        name: "Reshape with allowzero, 0 and -1",
+        reason: "A shape with both 0 and -1 is accepted with `allowzero`, and a size is made up for -1. The specification \
+                 calls such a shape invalid.",
+        explains: |mismatch| at(mismatch).is_some_and(|node| divides_by_nothing(&node)),
+        accepts: divides_by_nothing,
     },
     Deviation {
         name: "Tile or Expand of nothing",
