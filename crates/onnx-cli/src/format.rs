@@ -104,11 +104,13 @@ pub(crate) fn rejected(bytes: &[u8], wanted: Format, otherwise: &str) -> Option<
     Some(Failure::not_a_model(what).help(help))
 }
 
-/// Whether bytes that no signature identifies are not characters: a text has a control character by accident only.
+/// Returns `true` if bytes that no signature identifies are not text: more than one in twenty of the first 512 bytes is a
+/// control character or not UTF-8.
 fn is_binary(bytes: &[u8]) -> bool {
     let start = bytes.get(..512).unwrap_or(bytes);
     let is_odd = |byte: &&u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    let odd = start.iter().filter(is_odd).count();
+    let invalid: usize = start.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    let odd = start.iter().filter(is_odd).count() + invalid;
     start.contains(&0) || start.first().as_ref().is_some_and(is_odd) || odd > start.len() / 20
 }
 

@@ -123,7 +123,8 @@ fn bodies_tell_what_they_can() {
 
 #[test]
 fn documents_are_text_too() {
-    let bytes = onnx_formats::operator_set_from_text(ACME).unwrap();
+    // The fields of the text are not in the order of their numbers, in which the encoder writes them.
+    let bytes = bytes_of(&read(onnx_formats::operator_set_from_text(ACME).unwrap()));
     assert_eq!(bytes_of(&read(bytes.clone())), bytes);
     let text = onnx_formats::operator_set_to_text(bytes.clone()).unwrap();
     assert!(text.losses.is_empty());

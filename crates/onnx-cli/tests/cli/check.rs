@@ -43,7 +43,7 @@ fn files_of_other_kinds_get_advice() {
     folder.put("json.onnx", "{\"irVersion\": \"8\"}");
     folder.put("binary.json", [0xff; 20]);
     folder.put("syntax.textproto", "<ir_version: 10> g () => () {}");
-    onnx(&folder, "check binary.json").exits(2).says("binary.json: this is not JSON").says("--from onnx");
+    onnx(&folder, "check binary.json").exits(2).says("binary.json: this is not text").says("--from onnx");
     onnx(&folder, "check syntax.textproto").exits(2).says("this looks like ONNX text").says("--from onnxtxt");
     onnx(&folder, "check page.onnx").exits(2).says("the download went wrong");
     onnx(&folder, "check pointer.onnx").exits(2).says("git lfs pull");

@@ -2,6 +2,7 @@
 
 use onnx_formats::from_text;
 
+/// The bytes of a text, whose fields are in the order of their numbers: those of a canonical writer.
 fn encode(text: &str) -> Vec<u8> {
     from_text(text).unwrap().to_vec()
 }
@@ -62,17 +63,16 @@ pub(crate) fn odd() -> Vec<u8> {
 pub(crate) fn rich() -> Vec<u8> {
     encode(
         r#"ir_version: 8 domain: "com.example" model_version: 3 doc_string: "A model.\nOf two lines."
-        metadata_props { key: "task" value: "testing" }
         graph {
           node { input: "x" output: "t" op_type: "Twice" domain: "local" }
           node { input: "t" output: "u" op_type: "Twice" domain: "local" }
           node { output: "c" op_type: "Constant"
-            attribute { name: "value" type: TENSOR t { data_type: 9 int32_data: 1 } } }
+            attribute { name: "value" t { data_type: 9 int32_data: 1 } type: TENSOR } }
           node { input: "c" output: "v" op_type: "If"
-            attribute { name: "then_branch" type: GRAPH g { name: "then"
-              node { input: "u" output: "p" op_type: "Relu" } output { name: "p" } } }
-            attribute { name: "else_branch" type: GRAPH g { name: "else"
-              node { input: "u" output: "q" op_type: "Gelu" } output { name: "q" } } } }
+            attribute { name: "then_branch" g { node { input: "u" output: "p" op_type: "Relu" }
+              name: "then" output { name: "p" } } type: GRAPH }
+            attribute { name: "else_branch" g { node { input: "u" output: "q" op_type: "Gelu" }
+              name: "else" output { name: "q" } } type: GRAPH } }
           node { input: "v" output: "y" op_type: "Fancy" domain: "com.vendor" }
           name: "main"
           initializer { dims: 3 data_type: 10 name: "half" raw_data: "\000\000\000\000\000\000" }
@@ -80,10 +80,11 @@ pub(crate) fn rich() -> Vec<u8> {
             shape { dim { dim_param: "2*n + 1" } dim { } dim { dim_value: 4 } } } } }
           output { name: "y" type { sequence_type { elem_type { tensor_type { elem_type: 7 } } } } }
         }
-        functions { name: "Twice" domain: "local" input: "a" output: "b"
-          node { input: "a" input: "a" output: "b" op_type: "Add" } opset_import { version: 17 } }
         opset_import { version: 17 } opset_import { domain: "local" version: 1 }
-        opset_import { domain: "com.vendor" version: 2 }"#,
+        opset_import { domain: "com.vendor" version: 2 }
+        metadata_props { key: "task" value: "testing" }
+        functions { name: "Twice" input: "a" output: "b"
+          node { input: "a" input: "a" output: "b" op_type: "Add" } opset_import { version: 17 } domain: "local" }"#,
     )
 }
 
@@ -91,14 +92,14 @@ pub(crate) fn rich() -> Vec<u8> {
 pub(crate) fn hostile() -> Vec<u8> {
     encode(
         r#"ir_version: 8 producer_name: "\033]0;owned\007" doc_string: "\033[2J"
-        metadata_props { key: "\033[31m" value: "\342\200\256" }
         graph {
           node { input: "\033[2J" output: "y\033[31m" name: "\033[0m" op_type: "Bell\007" domain: "\033[1m" }
           name: "\033[2Jmain"
           input { name: "\033[2J" type { tensor_type { elem_type: 1 shape { dim { dim_param: "\033[7m" } } } } }
           output { name: "y\033[31m" }
         }
-        opset_import { version: 17 } opset_import { domain: "\033[1m" version: 2 }"#,
+        opset_import { version: 17 } opset_import { domain: "\033[1m" version: 2 }
+        metadata_props { key: "\033[31m" value: "\342\200\256" }"#,
     )
 }
 
@@ -109,8 +110,8 @@ pub(crate) fn external(location: &str) -> Vec<u8> {
         graph {{
           node {{ input: "w" output: "y" op_type: "Relu" }}
           name: "main"
-          initializer {{ dims: 500 data_type: 1 name: "w" data_location: EXTERNAL
-            external_data {{ key: "location" value: "{location}" }} }}
+          initializer {{ dims: 500 data_type: 1 name: "w"
+            external_data {{ key: "location" value: "{location}" }} data_location: EXTERNAL }}
           output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: 500 }} }} }} }} }}
         }}
         opset_import {{ version: 17 }}"#
