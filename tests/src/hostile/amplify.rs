@@ -6,14 +6,17 @@ use super::write::{inside, message, model_of};
 /// How many bytes of tiny records each file has.
 const BYTES: usize = 120_000;
 
+/// How many bytes of memory a byte of empty tensors may cost; the limit `tensors` bounds the sum.
+const TENSORS: usize = 260;
+
 /// All cases.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     // What is repeated, in which message, and how many bytes one of the file may cost.
     let records: [(&str, &[u32], &[u8], usize); 27] = [
         ("empty nodes", &[7], b"\x0a\x00", 150),
-        ("empty initializers", &[7], b"\x2a\x00", 260),
-        ("empty sparse initializers", &[7], b"\x7a\x00", 260),
+        ("empty initializers", &[7], b"\x2a\x00", TENSORS),
+        ("empty sparse initializers", &[7], b"\x7a\x00", TENSORS),
         ("empty inputs", &[7], b"\x5a\x00", 100),
         ("empty outputs", &[7], b"\x62\x00", 100),
         ("empty value infos", &[7], b"\x6a\x00", 100),
@@ -55,8 +58,8 @@ pub fn cases() -> Vec<Case> {
     ));
     cases.push(Case::refused("1e6+1 functions", b"\xca\x01\x00".repeat(1_000_001), "`functions`"));
     let tensors = "raise the limit `tensors`";
-    cases.push(Case::refused("1e6+1 tensors", many(b"\x2a\x00", 1_000_001), tensors));
-    cases.push(Case::refused("1e6 sparse tensors", many(b"\x7a\x00", 500_001), tensors));
+    cases.push(Case::refused("1e6+1 tensors", many(b"\x2a\x00", 1_000_001), tensors).growth(TENSORS));
+    cases.push(Case::refused("1e6 sparse tensors", many(b"\x7a\x00", 500_001), tensors).growth(TENSORS));
     let text = "x".repeat((64 << 20) + 1);
     let long = model_of(|graph| graph.string(10, &text));
     cases.push(Case::refused("a string of 64 MiB and a byte", long, "`string_bytes`"));
