@@ -51,7 +51,7 @@ fn page(rule: &Rule) -> Result<String, Failure> {
         Reference::NotEnforced => "accepts models that have this defect",
     };
     writeln!(text, "{} {reference}", paint(DIM, "reference checker:"))?;
-    if !is_fatal(rule) {
+    if can_be_silenced(rule) {
         writeln!(text, "{} onnx check --allow {} FILE", paint(DIM, "to silence it:    "), rule.slug)?;
     }
     if onnx_check::ON_REQUEST.contains(&rule) {
@@ -71,9 +71,12 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Whether a text with this defect is not a model at all, so that no option can ignore it.
-fn is_fatal(rule: &Rule) -> bool {
-    rule.severity == Severity::Error && onnx_text::rules::ALL.iter().any(|text| text.code == rule.code)
+/// Returns `true` if a file that violates a rule can still be processed: a text with syntax errors is not a model, and a
+/// failure is not a diagnostic.
+fn can_be_silenced(rule: &Rule) -> bool {
+    let is_text = onnx_text::rules::ALL.contains(&rule);
+    let is_text_error = is_text && rule.severity == Severity::Error;
+    !is_text_error && !crate::failures::ALL.contains(&rule)
 }
 
 /// Markdown for a terminal: headings stand out, fences are left away and what they hold is indented; the rest reads well

@@ -44,6 +44,13 @@ fn rules_are_explained() {
             .says("ONNX1003 attribute-with-several-values (error)");
     }
     onnx(&folder, "explain external-file-unreadable").exits(0).says("\nWhy\n").says("--inline");
+    // What keeps a text from being a model cannot be silenced, and neither can a failure.
+    for (code, can_be_silenced) in
+        [("ONNX0009", false), ("ONNX8002", false), ("ONNX0020", true), ("ONNX2101", true)]
+    {
+        let run = onnx(&folder, &format!("explain {code}")).exits(0);
+        assert_eq!(run.out.contains("--allow"), can_be_silenced, "{code}");
+    }
     onnx(&folder, "explain ONNX9999").exits(2).says("there is no rule `ONNX9999`").says("--list");
     let list = onnx(&folder, "explain --list").exits(0);
     let codes: Vec<&str> = list.out.lines().filter_map(|line| line.split(' ').next()).collect();
