@@ -141,6 +141,7 @@ Examples:
   onnx check model.onnx --format json | jq '.findings[].place.text'
   onnx check models/ --format sarif > findings.sarif
   onnx check model.onnx --ops acme.onnxops      with the operators of a document
+  onnx check model.onnx --shapes x=2x128        do the inferred shapes hold for this input?
   onnx check model.onnx --fix --dry-run         what could be repaired?
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
@@ -178,6 +179,10 @@ pub(crate) struct CheckArgs {
     /// Report what type and shape inference finds as well.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Test shapes of inputs against the declarations and the conditions of inference: `x=2x128,length=1`; a name with no
+    /// sizes is a scalar.
+    #[arg(long, value_name = "NAME=SIZES,…")]
+    pub(crate) shapes: Vec<String>,
     /// Look at the elements of tensors in the model as well, which reads all weights.
     #[arg(long)]
     pub(crate) data: bool,
@@ -263,6 +268,7 @@ Examples:
   onnx infer model.onnx -o typed.onnx
   onnx infer model.onnx -o typed.onnx --set batch=1 --set sequence=128
   onnx infer model.onnx --report                      what stays unknown, and why?
+  onnx infer model.onnx --guards                      for which sizes do the shapes hold?
   onnx infer model.onnx --explain logits              why is the shape of this value not known?
   onnx infer model.onnx -o - --to onnxtxt | less";
 
@@ -275,7 +281,7 @@ pub(crate) struct InferArgs {
     pub(crate) input_file: PathBuf,
     /// Where to write the model with its types; `-` is standard output.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present_any = ["report", "explain", "format"])]
+    #[arg(required_unless_present_any = ["report", "explain", "format", "guards"])]
     pub(crate) output_file: Option<PathBuf>,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -301,6 +307,16 @@ pub(crate) struct InferArgs {
     /// Infer for this size of a dimension variable; may be given several times.
     #[arg(long = "set", value_name = "NAME=N", value_parser = size_of)]
     pub(crate) sizes: Vec<(String, i64)>,
+    /// List the conditions under which the inferred shapes hold.
+    #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "text")]
+    pub(crate) guards: Option<GuardFormat>,
+    /// Write these conditions into the metadata of the model, as `onnx.infer.guard.N`.
+    #[arg(long, requires = "output_file")]
+    pub(crate) write_guards: bool,
+    /// Leave unknown in which this runtime deviates from the specification.
+    #[arg(long, value_enum, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<Runtime>,
     /// List what stays unknown, and where it was lost.
     #[arg(long)]
     pub(crate) report: bool,
@@ -325,6 +341,22 @@ fn size_of(text: &str) -> Result<(String, i64), String> {
         Ok(size) if size >= 0 && !name.is_empty() => Ok((name.to_owned(), size)),
         _ => Err(format!("`{size}` is no size: write a number that is not negative")),
     }
+}
+
+/// Format of the list of guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuardFormat {
+    /// One line for each.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// A runtime that inferred results must hold for, in addition to the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Runtime {
+    /// onnxruntime.
+    Onnxruntime,
 }
 
 /// What happens to types that the model declares already.

@@ -1,5 +1,6 @@
 //! `onnx infer`: the types and shapes of all values, written into the model, and why some are not known.
 
+mod guards;
 mod unknown;
 
 use onnx_diag::render::text;
@@ -8,7 +9,7 @@ use onnx_ir::{MetadataEntry, Model};
 use onnx_shape_infer::{Inference, MergePolicy, Options, contrib, infer, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
-use crate::args::{InferArgs, Merge, Symbols};
+use crate::args::{InferArgs, Merge, Runtime, Symbols};
 use crate::exit::{Failure, Outcome};
 use crate::format;
 use crate::input::{Loaded, display_name, is_stream, load};
@@ -50,6 +51,9 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     options.values = !args.no_values;
     options.check_types = args.check_types;
     options.defaults_are_constant = args.trust_defaults;
+    if args.runtime == Some(Runtime::Onnxruntime) {
+        options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
+    }
     let inference = infer(&mut loaded.model, &options);
     let contradicts = inference.findings().has_errors();
     let found = found(&loaded, &inference, args);
@@ -67,6 +71,9 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Merge::Override => MergePolicy::Override,
     };
     inference.apply(&mut loaded.model, policy).map_err(Failure::new)?;
+    if args.write_guards {
+        inference.apply_guards(&mut loaded.model);
+    }
     if args.symbols == Symbols::Identifiers {
         name(&mut loaded.model);
     }

@@ -7,7 +7,7 @@ use onnx_ir::{Model, ValueId};
 use onnx_types::expr::{Registers, Tape};
 use onnx_types::{Dim, Symbol};
 
-use crate::facts::{Fact, Relation};
+use crate::facts::{Fact, Scope, Strength};
 use crate::result::Inference;
 
 /// The shapes of all values, compiled so that they can be evaluated for many sizes of the dimension variables.
@@ -85,13 +85,17 @@ pub enum Violation {
         input: ValueId,
         /// Its axis.
         axis: usize,
-        /// The size that the declaration gives, with what the other inputs say; none where it gives none.
+        /// The declared dimension.
+        dim: Dim,
+        /// Its size for the given shapes; `None` if it has none, such as a quotient by 0.
         declared: Option<i64>,
         /// The size at run time.
         found: i64,
     },
-    /// A fact that the results rest on does not hold for these sizes.
+    /// A fact that the results depend on does not hold for these sizes.
     Fact(Fact),
+    /// The same for a guard of a nested graph or function, which applies only if the graph is executed.
+    Scoped(Fact),
 }
 
 impl Inference {
@@ -115,10 +119,11 @@ impl Inference {
     }
 
     /// The sizes of the dimension variables for given shapes of the main graph's inputs, and everything about these shapes
-    /// that contradicts the declarations or the facts that inference concluded. So it says, before a model runs, whether
-    /// it can run on given inputs.
+    /// that contradicts the declarations or the facts that inference concluded, before the model runs.
+    /// [`check_shapes`](Self::check_shapes) reports the same as diagnostics.
     ///
-    /// Inputs that are left out say nothing. Variables that stand alone in some declaration are solved for.
+    /// Inputs that are left out are not tested. A variable is solved for if it is a whole dimension of some input; a
+    /// relation of a variable without a size is not tested.
     #[must_use]
     pub fn solve(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
@@ -149,11 +154,16 @@ impl Inference {
             if let Some(declared) = known(dim)
                 && declared != Some(found)
             {
-                violations.push(Violation::Size { input, axis, declared, found });
+                violations.push(Violation::Size { input, axis, dim, declared, found });
             }
         }
-        let broken = |fact: &&Fact| !fact.is_conditional && fails(fact.relation, |dim| known(dim).flatten());
-        violations.extend(self.facts().all().iter().filter(broken).copied().map(Violation::Fact));
+        let fails = |fact: &&Fact| fact.relation.fails(|dim| known(dim).flatten());
+        violations.extend(self.facts().all().iter().filter(fails).filter_map(|&fact| match fact {
+            Fact { scope: Scope::Model, .. } => Some(Violation::Fact(fact)),
+            // What is proved in a graph that does not run says nothing about the results.
+            Fact { strength: Strength::Assumed, .. } => Some(Violation::Scoped(fact)),
+            Fact { .. } => None,
+        }));
         (sizes, violations)
     }
 
@@ -163,16 +173,5 @@ impl Inference {
             Dim::Expr(_) => model.exprs().symbols(dim),
             Dim::Known(_) | Dim::Unknown => Vec::new(),
         }
-    }
-}
-
-/// Whether a relation certainly does not hold.
-fn fails(relation: Relation, size: impl Fn(Dim) -> Option<i64>) -> bool {
-    let both = |a, b| size(a).zip(size(b));
-    match relation {
-        Relation::Equal(a, b) => both(a, b).is_some_and(|(a, b)| a != b),
-        Relation::AtMost(a, b) => both(a, b).is_some_and(|(a, b)| a > b),
-        Relation::Divides(a, b) => both(a, b).is_some_and(|(a, b)| b.checked_rem(a) != Some(0)),
-        Relation::Broadcasts(a, b) => both(a, b).is_some_and(|(a, b)| a != b && a != 1 && b != 1),
     }
 }

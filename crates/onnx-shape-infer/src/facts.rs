@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::NodeId;
+use onnx_ir::{GraphId, NodeId, ValueId};
 use onnx_types::expr::{Bounds, ExprTable, SymbolBounds};
 use onnx_types::{Dim, ExprId, Symbol};
 
@@ -18,6 +18,29 @@ pub enum Relation {
     Divides(Dim, Dim),
     /// They are equal, or one of them is 1: they broadcast.
     Broadcasts(Dim, Dim),
+    /// The value has the type that the model declares, which inference could not derive.
+    Declared(ValueId),
+    /// The caller does not override this input, whose initializer was read as a constant.
+    Default(ValueId),
+}
+
+impl Relation {
+    /// Returns `true` if the relation does not hold for these sizes, and `false` if it holds or a size is not known.
+    /// 0 divides 0.
+    #[must_use]
+    pub fn fails(self, size: impl Fn(Dim) -> Option<i64>) -> bool {
+        let both = |a, b| size(a).zip(size(b));
+        match self {
+            Self::Equal(a, b) => both(a, b).is_some_and(|(a, b)| a != b),
+            Self::AtMost(a, b) => both(a, b).is_some_and(|(a, b)| a > b),
+            Self::Divides(a, b) => both(a, b).is_some_and(|(a, b)| {
+                if a == 0 { b != 0 } else { b.checked_rem(a).is_some_and(|rest| rest != 0) }
+            }),
+            Self::Broadcasts(a, b) => both(a, b).is_some_and(|(a, b)| a != b && a != 1 && b != 1),
+            // Sizes neither confirm nor contradict these.
+            Self::Declared(_) | Self::Default(_) => false,
+        }
+    }
 }
 
 /// How much a fact can be relied on.
@@ -29,17 +52,38 @@ pub enum Strength {
     Assumed,
 }
 
-/// Something that holds whenever the results of inference do.
+/// The part of the model that a fact holds in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Scope {
+    /// Every run of the model.
+    Model,
+    /// Runs in which this nested graph or function body is executed, which is not known.
+    Graph(GraphId),
+}
+
+/// A relation that holds whenever the inferred results do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fact {
     /// What holds.
     pub relation: Relation,
     /// On what ground.
     pub strength: Strength,
-    /// The node that it was concluded from; none for what the graph declares.
+    /// The node that it was concluded from; `None` for the interface of the model.
     pub node: Option<NodeId>,
-    /// Whether it holds only when a nested graph or a function runs: a branch that is not taken proves nothing.
-    pub is_conditional: bool,
+    /// Where it holds.
+    pub scope: Scope,
+    /// Why an assumed fact is needed, as a clause without a subject; empty for proved facts, which follow from `node`.
+    pub reason: &'static str,
+    /// The node of the main graph, or of the graph that inference started in, during whose visit it was concluded.
+    pub(crate) root: Option<NodeId>,
+}
+
+impl Fact {
+    /// Returns `true` if the fact holds only when a nested graph or a function is executed.
+    #[must_use]
+    pub const fn is_conditional(&self) -> bool {
+        matches!(self.scope, Scope::Graph(_))
+    }
 }
 
 /// The facts of one run. Facts that hold for all sizes anyway are not kept, nor is the same fact twice.
@@ -55,6 +99,14 @@ pub struct Facts {
     bounds: HashMap<Symbol, Bounds, RandomState>,
     /// The expressions that are the size of a tensor: in no valid run are they negative, whatever algebra knows.
     sizes: Exprs,
+    /// The sizes that this run has proved not to be negative, or for which it has recorded a guard of the model.
+    guarded: Exprs,
+    /// Further conclusions of the same relations: facts of other nodes remain when a node is erased.
+    repeated: Vec<Fact>,
+    /// Whether conclusions are missing in `repeated`: facts of functions that were not visited for each call, or too many.
+    is_incomplete: bool,
+    /// Number of conclusions.
+    concluded: u64,
     /// How often an interval was narrowed or forgotten that a question may have been answered by.
     revision: u32,
 }
@@ -117,16 +169,14 @@ impl Exprs {
         self.0.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// Says whether it is new.
-    fn insert(&mut self, id: ExprId) -> bool {
+    fn insert(&mut self, id: ExprId) {
         let (word, bit) = Self::place(id);
         if self.0.len() <= word {
             self.0.resize(word.saturating_add(1), 0);
         }
-        let Some(bits) = self.0.get_mut(word) else { return false };
-        let is_new = *bits & bit == 0;
-        *bits |= bit;
-        is_new
+        if let Some(bits) = self.0.get_mut(word) {
+            *bits |= bit;
+        }
     }
 
     fn remove(&mut self, id: ExprId) {
@@ -140,11 +190,22 @@ impl Exprs {
 /// More facts than this are not kept: a bound on memory, far above what models have.
 const MAX_FACTS: usize = 1 << 20;
 
+/// Maximum number of repeated conclusions. If there are more, the model is inferred from scratch after an edit.
+const MAX_REPEATED: usize = 1 << 18;
+
+/// Number of facts of one node that are compared with each of its sizes.
+const MAX_RECENT: usize = 16;
+
 impl Facts {
     /// The facts in the order in which they were found.
     #[must_use]
     pub fn all(&self) -> &[Fact] {
         &self.list
+    }
+
+    /// All conclusions, further ones with the same relation included.
+    pub(crate) fn every(&self) -> impl Iterator<Item = &Fact> {
+        self.list.iter().chain(&self.repeated)
     }
 
     /// The conditions under which the results hold: the facts that do not follow from the meaning of operators.
@@ -156,22 +217,48 @@ impl Facts {
         if self.list.len() >= MAX_FACTS {
             return;
         }
+        self.concluded = self.concluded.wrapping_add(1);
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let known = *self.known.entry(fact.relation).or_insert(position);
         if known == position {
             self.list.push(fact);
-        } else if let Some(known) = self.list.get_mut(known as usize)
-            && (fact.is_conditional, fact.strength) < (known.is_conditional, known.strength)
-        {
-            *known = fact;
+            return;
+        }
+        let Some(known) = self.list.get_mut(known as usize) else { return };
+        let is_stronger =
+            (fact.scope != Scope::Model, fact.strength) < (known.scope != Scope::Model, known.strength);
+        let other = if is_stronger { std::mem::replace(known, fact) } else { fact };
+        if other.root == known.root && (other.scope, other.strength) >= (known.scope, known.strength) {
+            return;
+        }
+        if self.repeated.len() < MAX_REPEATED {
+            self.repeated.push(other);
+        } else {
+            self.is_incomplete = true;
         }
     }
 
-    /// Forgets what was concluded from nodes that `keep` does not want.
+    /// Number of conclusions so far, known relations included.
+    pub(crate) const fn concluded(&self) -> u64 {
+        self.concluded
+    }
+
+    /// Notes that facts hold because of a node other than the one that they are recorded for.
+    pub(crate) const fn set_incomplete(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    /// Returns `true` if the facts that remain without a node are not known.
+    pub(crate) const fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// Removes the facts that were concluded during the visits of nodes for which `keep` returns `false`.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
-        let kept = std::mem::take(&mut self.list);
+        let kept = std::mem::take(&mut self.list).into_iter().chain(std::mem::take(&mut self.repeated));
         self.known.clear();
-        kept.into_iter().filter(|fact| fact.node.is_none_or(&mut keep)).for_each(|fact| self.add(fact));
+        let kept: Vec<Fact> = kept.collect();
+        kept.into_iter().filter(|fact| fact.root.is_none_or(&mut keep)).for_each(|fact| self.add(fact));
     }
 
     /// Takes the facts of another list, which go where `key` puts them.
@@ -179,7 +266,10 @@ impl Facts {
         self.bounds = std::mem::take(&mut other.bounds);
         self.sizes = std::mem::take(&mut other.sizes);
         let mut all = std::mem::take(&mut self.list);
+        self.is_incomplete |= other.is_incomplete;
         all.append(&mut other.list);
+        all.append(&mut self.repeated);
+        all.append(&mut other.repeated);
         all.sort_by_key(key);
         self.known.clear();
         all.into_iter().for_each(|fact| self.add(fact));
@@ -199,7 +289,7 @@ impl Facts {
     /// Whether a relation holds in every run.
     fn has(&self, relation: Relation) -> bool {
         let fact = self.known.get(&relation).and_then(|&at| self.list.get(at as usize));
-        fact.is_some_and(|fact| !fact.is_conditional)
+        fact.is_some_and(|fact| !fact.is_conditional())
     }
 
     /// Whether two dimensions are the same by algebra and intervals alone.
@@ -235,9 +325,36 @@ impl Facts {
         left.lo.zip(right.hi).is_some_and(|(lo, hi)| lo > hi).then_some(false)
     }
 
-    /// Notes that an expression is the size of a tensor; says whether that is new.
+    /// Notes that an expression is the size of a tensor; returns `true` if that is new.
     pub(crate) fn add_size(&mut self, size: ExprId) -> bool {
-        self.sizes.insert(size)
+        let is_new = !self.sizes.contains(size);
+        self.sizes.insert(size);
+        is_new
+    }
+
+    /// Returns `true` if this run has proved that a size is not negative, or has recorded it as a guard of the model.
+    pub(crate) fn is_guarded(&self, size: ExprId) -> bool {
+        self.guarded.contains(size)
+    }
+
+    pub(crate) fn set_guarded(&mut self, size: ExprId) {
+        self.guarded.insert(size);
+    }
+
+    /// Returns `true` if a size is not negative for all values of its symbols.
+    pub(crate) fn is_never_negative(&self, exprs: &ExprTable, size: ExprId) -> bool {
+        let size = Dim::Expr(size);
+        exprs.bounds_in(size, self).lo.is_some_and(|lo| lo >= 0)
+            || exprs.proves_le_in(Dim::Known(0), size, self)
+    }
+
+    /// Returns `true` if a fact that was just concluded from a node states that a dimension is not negative.
+    pub(crate) fn excludes_negative(&self, exprs: &mut ExprTable, node: NodeId, size: ExprId) -> bool {
+        let recent = self.list.iter().rev().take_while(|fact| fact.node == Some(node));
+        recent.take(MAX_RECENT).any(|fact| match fact.relation {
+            Relation::AtMost(low, high) => exprs.sub(high, low) == Dim::Expr(size),
+            _ => false,
+        })
     }
 
     /// Forgets that an expression is the size of a tensor.

@@ -22,7 +22,8 @@ pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps:
     let places = Places::new(model);
     let mut sink = Sink::with(Policy::new(), caps);
     for failure in failures {
-        sink.report_with(failure.rule, || {
+        let rule = if failure.is_conditional { &fault::CONDITIONAL } else { failure.rule };
+        sink.report_with(rule, || {
             // The node is to blame, and more precisely its output where the value is one.
             let made = |value| matches!(model.value(value).def(), Def::Output { .. });
             let place = match (failure.value, failure.node) {
@@ -30,8 +31,12 @@ pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps:
                 (_, Some(node)) => places.node(node),
                 _ => Locus::model(),
             };
-            let found =
-                Diagnostic::new(failure.rule, place, failure.message.clone()).help(fault::help(failure.rule));
+            let message = if failure.is_conditional {
+                format!("if this is executed: {} ({})", failure.message, failure.rule.id())
+            } else {
+                failure.message.clone()
+            };
+            let found = Diagnostic::new(rule, place, message).help(fault::help(failure.rule));
             match failure.node.and_then(|node| operands(model, table, node)) {
                 Some(operands) => found.note(operands),
                 None => found,

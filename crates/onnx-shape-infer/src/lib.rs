@@ -35,8 +35,12 @@
 //!
 //! **Never wrong.** A size that is claimed is the size at run time, for all sizes of the inputs with which the model runs
 //! at all, 0 and 1 among them. What is not known is said to be unknown: it becomes a new symbol, the same one wherever the
-//! same size appears. Where a result rests on more than the meaning of the operators (a declaration in the model, numbers
-//! that stay in the range of their type), the ground is recorded among the [`Facts`] as a guard.
+//! same size appears. If a result depends on more than the semantics of the operators (a declaration in the model, a window
+//! that fits, numbers that stay in the range of their type), the condition is recorded among the [`Facts`] as a guard:
+//! [`Inference::guards`]. If all guards hold, no inferred size is negative. Initializers that the caller can override (with
+//! IR version 3, or [`Options::defaults_are_constant`]) and loops that may have no iteration have guards, too.
+//! `docs/guards.md` lists what is assumed. Results are those of the specification; with [`Options::runtime`], those in which
+//! a runtime deviates are unknown.
 //!
 //! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
 //! operator that nobody knows leaves only what depends on it unknown. Nothing panics, recurses without bound or allocates
@@ -84,6 +88,7 @@ mod facts;
 mod family;
 pub mod fault;
 mod findings;
+mod guards;
 mod identifiers;
 mod ops;
 mod options;
@@ -101,10 +106,11 @@ pub use bind::{Shapes, Sizes, Violation};
 pub use content::{Content, Elem};
 pub use cx::{Cx, Ints, Outcome, Param, Stop};
 pub use engine::Changed;
-pub use facts::{Fact, Facts, Relation, Strength};
+pub use facts::{Fact, Facts, Relation, Scope, Strength};
+pub use guards::{GUARD_KEY, Guard, parse_shapes};
 pub use identifiers::name_sizes;
 pub use onnx_types::Limits;
-pub use options::Options;
+pub use options::{Options, Runtime};
 pub use part::{infer_function, infer_node};
 pub use registry::{CustomRule, InferRegistry, RuleFn, follows_values, uncovered};
 pub use report::{Axes, Explanation, Missing, Report, Unknown};

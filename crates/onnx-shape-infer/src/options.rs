@@ -5,6 +5,18 @@ use onnx_types::{Limits, Symbol};
 
 use crate::registry::InferRegistry;
 
+/// The implementation that inferred results must hold for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Runtime {
+    /// Any implementation of the specification.
+    #[default]
+    Specification,
+    /// onnxruntime as well. Results in which it deviates from the specification are unknown, or have a guard. The
+    /// deviations are documented with the operators.
+    Onnxruntime,
+}
+
 /// How inference runs; [`Options::default`] serves most callers.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -19,7 +31,8 @@ pub struct Options<'a> {
     pub declared: bool,
     /// Whether an initializer that is an input of the main graph, too, counts as a constant, as in the reference. The caller
     /// of the model can give another value for it, so what is inferred then holds only for callers who do not. Off by
-    /// default; before version 4 of the format all initializers had to be inputs, and all count as constants.
+    /// default; before version 4 of the format all initializers had to be inputs, and all count as constants. A guard records
+    /// each one whose elements were read, or whose shape differs from the declared one.
     pub defaults_are_constant: bool,
     /// Rules for operators that ONNX does not define, or other rules for those it does. None by default.
     pub registry: Option<&'a InferRegistry>,
@@ -28,6 +41,8 @@ pub struct Options<'a> {
     /// Sizes of dimension variables of the main graph, by name: everything is inferred for these. They must not be
     /// negative.
     pub sizes: &'a [(Symbol, i64)],
+    /// The implementation that results must hold for: the specification by default.
+    pub runtime: Runtime,
     /// Bounds on work and memory: [`followed_elements`](Limits::followed_elements), [`inferred_rank`](Limits::inferred_rank),
     /// [`visits_per_node`](Limits::visits_per_node), [`inference_depth`](Limits::inference_depth) and those of findings.
     pub limits: Limits,
@@ -43,6 +58,7 @@ impl Default for Options<'_> {
             registry: None,
             data: &NoData,
             sizes: &[],
+            runtime: Runtime::default(),
             limits: Limits::DEFAULT,
         }
     }

@@ -65,6 +65,6 @@ pub fn infer_function(
         .chain(defaults.iter().filter(|default| !given(default.name())))
         .map(|attribute| (attribute.name(), attribute))
         .collect();
-    engine.run_function(function, inputs, args);
+    engine.run_function(function, inputs, Some(args));
     Raw::from(engine).finish(model)
 }

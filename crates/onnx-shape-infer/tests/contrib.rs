@@ -116,3 +116,19 @@ fn quantized_operators() {
         ]
     );
 }
+
+#[test]
+fn vectors_are_not_transposed() {
+    let found = shapes(
+        r#"<ir_version: 10, opset_import: ["" : 17, "com.microsoft" : 1]>
+        g (float[K, M] a, float[K] k, float[B, K, M] stack, float[M, K] b) => (float[] o)
+        {
+            left = com.microsoft.FusedMatMul <transA = 1> (a, k)
+            right = com.microsoft.FusedMatMul <transB = 1> (k, b)
+            both = com.microsoft.FusedMatMul <transA = 1, transB = 1> (k, b)
+            dot = com.microsoft.FusedMatMul <transA = 1, transB = 1> (k, k)
+            o = com.microsoft.FusedMatMul <transA = 1, transB = 1> (stack, k)
+        }"#,
+    );
+    assert_eq!(found, ["float[M]", "float[M]", "float[M]", "float[]", "float[B,M]"]);
+}

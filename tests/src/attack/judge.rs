@@ -108,7 +108,7 @@ impl Look<'_> {
     fn violated(&self, strength: Strength) -> Option<String> {
         let facts = self.inference.facts().all().iter();
         let mut of = facts.filter(|fact| {
-            fact.strength == strength && (strength == Strength::Assumed || !fact.is_conditional)
+            fact.strength == strength && (strength == Strength::Assumed || !fact.is_conditional())
         });
         of.find(|fact| self.fails(fact.relation)).map(|fact| {
             let node = fact.node.map_or("", |node| self.model.str(self.model.node(node).name()));

@@ -7,26 +7,27 @@
 //!
 //! Words: `opset=13..18` (or `13..`, up to the newest) runs the test at each of these versions of the default domain, and
 //! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas;
-//! `trust-defaults` takes initializers that are inputs, too, for constants.
+//! `trust-defaults` takes initializers that are inputs, too, for constants; `runtime=onnxruntime` infers what holds in that
+//! runtime, too; `shapes=x=2x3,y=4` tests these shapes of inputs against declarations and guards.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
 use onnx_schema::{domain, latest_opset};
-use onnx_shape_infer::{Elem, Inference, Options, Ty, contrib, infer};
+use onnx_shape_infer::{Elem, Inference, Options, Runtime, Ty, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Symbol, Type, TypeKind};
 
-use super::{Finding, Outcome, split};
+use super::{Finding, Outcome, given, split};
 
 pub(super) const MARK: &str = "# is:";
 
 pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
-    let Words { options, versions } = Words::new(words)?;
+    let Words { options, versions, shapes } = Words::new(words)?;
     let mut first: Option<(Outcome, Option<i64>)> = None;
     for (domain, version) in versions {
-        let outcome = at_version(text, domain, version, &options)?;
+        let outcome = at_version(text, domain, version, &options, shapes.as_deref())?;
         match &first {
             None => first = Some((outcome, version)),
             Some((expected, other)) => {
@@ -50,23 +51,28 @@ pub(super) struct Words {
     options: Options<'static>,
     /// The versions to run at, of one domain; `None` leaves what the text imports.
     pub(super) versions: Vec<(Symbol, Option<i64>)>,
+    /// Shapes of inputs to test against declarations and guards.
+    shapes: Option<String>,
 }
 
 impl Words {
     pub(super) fn new(words: &[&str]) -> Result<Self, String> {
         let mut options = Options::default();
         let mut versions = vec![(domain::ONNX, None)];
+        let mut shapes = None;
         for word in words {
             match word.split_once('=') {
                 Some(("opset", range)) => versions = range_of(domain::ONNX, range)?,
                 Some(("ml", range)) => versions = range_of(domain::ML, range)?,
+                Some(("shapes", given)) => shapes = Some(given.to_owned()),
+                Some(("runtime", "onnxruntime")) => options.runtime = Runtime::Onnxruntime,
                 None if *word == "no-values" => options.values = false,
                 None if *word == "check-types" => options.check_types = true,
                 None if *word == "trust-defaults" => options.defaults_are_constant = true,
                 _ => return Err(format!("`infer` does not know `{word}`")),
             }
         }
-        Ok(Self { options, versions })
+        Ok(Self { options, versions, shapes })
     }
 
     /// The text at the newest of the versions.
@@ -90,10 +96,15 @@ fn at_version(
     domain: Symbol,
     version: Option<i64>,
     options: &Options<'_>,
+    shapes: Option<&str>,
 ) -> Result<Outcome, String> {
     let inferred = Inferred::new(text, domain, version, options)?;
     let (body, _) = inferred.say(text);
-    let findings = inferred.inference.findings().diagnostics().iter().map(Finding::new).collect();
+    let mut sink = inferred.inference.findings().clone();
+    if let Some(shapes) = shapes {
+        sink.merge(given::check(&inferred.model, &inferred.inference, shapes)?);
+    }
+    let findings = sink.diagnostics().iter().map(Finding::new).collect();
     Ok(Outcome { findings, body: Some(body) })
 }
 

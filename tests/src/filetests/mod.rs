@@ -7,6 +7,7 @@
 mod check;
 mod example;
 pub mod expect;
+pub mod given;
 mod infer;
 mod roundtrip;
 mod text;

@@ -2,6 +2,7 @@
 
 mod fix;
 mod report;
+mod shapes;
 mod workers;
 
 use std::path::Path;
@@ -37,6 +38,9 @@ pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure
     if args.part == Part::Model && (args.ir_version.is_some() || !args.opsets.is_empty()) {
         return Err(Failure::new("a model states its IR version and its operator sets itself")
             .help("`--ir-version` and `--opset` are for parts: see `--as`"));
+    }
+    if args.part != Part::Model && !args.shapes.is_empty() {
+        return Err(Failure::new("`--shapes` is for whole models, and a part of one is given"));
     }
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
@@ -127,6 +131,9 @@ fn findings(
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
         if args.full && args.part == Part::Model {
             inferred(&mut loaded, args, &mut sink)?;
+        }
+        if !args.shapes.is_empty() {
+            shapes::test(&mut loaded, &args.shapes, &mut sink)?;
         }
     }
     if !is_for_people {

@@ -5,7 +5,8 @@ use std::fmt::{self, Write as _};
 use onnx_ir::{Def, Model, ValueId};
 use onnx_shape_infer::{Explanation, Inference, Missing, Report, Unknown};
 
-use crate::args::InferArgs;
+use super::guards;
+use crate::args::{GuardFormat, InferArgs};
 use crate::exit::Failure;
 use crate::info::types;
 use crate::input::Loaded;
@@ -40,6 +41,9 @@ impl Stream<'_> {
     }
 }
 
+/// Number of guards that a report lists.
+const MAX_REPORTED: usize = 1000;
+
 /// Writes the explanation and the report that the user asks for.
 pub(super) fn write(
     args: &InferArgs,
@@ -57,9 +61,17 @@ pub(super) fn write(
         }
         let explanations = inference.explain(model, &values, &loaded.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
+        for &value in &values {
+            guards::of_value(model, inference, value, &mut |line| stream.line(line))?;
+        }
     }
     if args.report {
         report(&mut stream, model, &inference.report(model, &loaded.limits))?;
+    }
+    // What a report lists as known holds only under the guards.
+    if let Some(format) = args.guards.or(args.report.then_some(GuardFormat::Text)) {
+        let limit = if args.guards.is_some() { usize::MAX } else { MAX_REPORTED };
+        guards::list(model, inference, format, limit, &mut |line| stream.line(line))?;
     }
     stream.flush()
 }

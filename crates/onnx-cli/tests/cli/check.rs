@@ -307,3 +307,27 @@ fn calls_of_operators_of_onnxruntime_are_checked() {
         .says("the signature is that of com.microsoft.BiasGelu-1")
         .says("model.onnxtxt: 2 errors");
 }
+
+#[test]
+fn given_shapes_are_tested() {
+    let model = r#"<ir_version: 10, opset_import: ["": 18]>
+        g (float[B, S] x, float[B] w, float s) => (float[B, R] y)
+        <int64[1] one = {1}, int64[1] all = {9223372036854775807}, int64[1] axis = {1}>
+        { y = Slice (x, one, all, axis) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "check in.onnxtxt --shapes x=2x128,w=2,s=").exits(0);
+    onnx(&folder, "check in.onnxtxt --shapes x=2x128 --shapes w=2").exits(0);
+    let text = onnx(&folder, "check in.onnxtxt --shapes x=2x128,w=3").exits(1).out;
+    assert!(text.contains("dimension 0 of input `w` is B, which is 2, and 3 is given"), "{text}");
+    let text = onnx(&folder, "check in.onnxtxt --shapes x=2x0").exits(1).out;
+    assert!(text.contains("1 <= S does not hold: the slice omits one element of the axis"), "{text}");
+    assert!(text.contains("S is 0"), "{text}");
+    let text = onnx(&folder, "check in.onnxtxt --shapes x=2,s=4").exits(1).out;
+    assert!(text.contains("input `x` has rank 2, and a shape of rank 1 is given"), "{text}");
+    assert!(text.contains("input `s` has rank 0, and a shape of rank 1 is given"), "{text}");
+    let text = onnx(&folder, "check in.onnxtxt --shapes q=2").exits(2).err;
+    assert!(text.contains("no input `q`"), "{text}");
+    onnx(&folder, "check in.onnxtxt --shapes x=2x-1").exits(2);
+    onnx(&folder, "check in.onnxtxt --shapes x").exits(2);
+    onnx(&folder, "check in.onnxtxt --shapes x=1x1,x=1x1").exits(2);
+}

@@ -115,3 +115,66 @@ fn what_cannot_be_done_exits_with_two() {
     onnx(&folder, "infer in.onnxtxt -o nowhere/out.onnx").exits(2);
     assert_eq!(folder.list(), ["bad.onnx", "bad.onnxtxt", "in.onnxtxt"]);
 }
+
+/// A slice that omits one element, in the main graph and in a branch.
+const GUARDED: &str = r#"<ir_version: 10, opset_import: ["": 18]>
+g (float[S, T] x, bool c) => (z)
+<int64[1] one = {1}, int64[1] all = {9223372036854775807}, int64[1] axis = {1}>
+{
+   [first] y = Slice (x, one, all)
+   z = If (c) <then_branch = t () => (p) { p = Slice (x, one, all, axis) }, else_branch = e () => (q) { q = Neg (x) }>
+}
+"#;
+
+#[test]
+fn guards_are_reported_and_written() {
+    let folder = Folder::with("in.onnxtxt", GUARDED);
+    let text = onnx(&folder, "infer in.onnxtxt --guards").exits(0).out;
+    assert!(text.contains("1 <= S  # Slice `first`: the slice omits one element of the axis"), "{text}");
+    assert!(text.contains("1 <= T  # Slice `p`, if graph `t` runs: the slice omits"), "{text}");
+    assert!(text.ends_with("2 guards\n"), "{text}");
+    let report = onnx(&folder, "infer in.onnxtxt --report").exits(0).out;
+    assert!(report.contains("1 <= S"), "{report}");
+    // What a value does not depend on is not among its guards.
+    let explained = onnx(&folder, "infer in.onnxtxt --explain y").exits(0).out;
+    assert!(explained.contains("1 <= S") && !explained.contains("1 <= T"), "{explained}");
+    let json = onnx(&folder, "infer in.onnxtxt --guards=json").exits(0).out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["guards"][0]["condition"], "1 <= S");
+    assert_eq!(json["guards"][0]["strength"], "assumed");
+    assert_eq!(json["guards"][0]["scope"], "model");
+    assert_eq!(json["guards"][1]["graph"], "graph `t`");
+    // In the metadata only on request, and once.
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt").exits(0);
+    assert!(!text_of(&folder, "out.onnxtxt").contains("onnx.infer.guard"));
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --write-guards").exits(0);
+    onnx(&folder, "infer out.onnxtxt -o again.onnxtxt --write-guards").exits(0);
+    let text = text_of(&folder, "again.onnxtxt");
+    assert!(text.contains(r#""onnx.infer.guard.0": "1 <= S  # Slice `first`: the slice"#), "{text}");
+    assert!(text.contains("onnx.infer.guard.1") && !text.contains("onnx.infer.guard.2"), "{text}");
+}
+
+#[test]
+fn a_runtime_can_be_named() {
+    let model = r#"<ir_version: 10, opset_import: ["": 18]> g (float x) => (y) { y = NonZero (x) }"#;
+    let folder = Folder::with("in.onnxtxt", model);
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt").exits(0);
+    assert!(text_of(&folder, "out.onnxtxt").contains("int64[0,"));
+    onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --runtime onnxruntime").exits(0);
+    assert!(!text_of(&folder, "out.onnxtxt").contains("int64[0,"));
+}
+
+/// A contradiction in a branch that need not be executed.
+const CONDITIONAL: &str = r#"<ir_version: 10, opset_import: ["": 18]>
+g (float[4, 5] x, bool c) => (z) <int64[1] axis = {0}>
+{
+   z = If (c) <then_branch = t () => (p) { p = Squeeze (x, axis) }, else_branch = e () => (q) { q = Identity (x) }>
+}
+"#;
+
+#[test]
+fn a_contradiction_in_a_branch_is_a_warning() {
+    let folder = Folder::with("in.onnxtxt", CONDITIONAL);
+    let run = onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --strict").exits(0);
+    assert!(run.err.contains("warning[ONNX3021]"), "{}", run.err);
+}

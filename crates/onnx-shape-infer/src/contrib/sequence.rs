@@ -32,7 +32,7 @@ fn tokenize(cx: &mut Cx<'_, '_>) -> Outcome {
         if count.is_unknown() || count.known().is_some() {
             return Err(Stop::Unknown);
         }
-        cx.assume(Relation::AtMost(Dim::Known(1), count));
+        cx.assume(Relation::AtMost(Dim::Known(1), count), "without an element, the result has another shape");
     }
     cx.set_shape(0, dims.into_iter().chain([Dim::Unknown]));
     Ok(())

@@ -11,17 +11,23 @@ use super::{Cx, Outcome, Stop};
 use crate::fault::BAD_ATTRIBUTE;
 
 impl<'m> Cx<'_, 'm> {
-    /// An attribute as the node has it. In the body of a function, a reference stands for the attribute of the call, or
-    /// for the function's default; it is absent where there is neither.
+    /// An attribute as the node has it. In the body of a function, a reference is the attribute of the call or the
+    /// function's default, and `None` if there is neither. Rules do not run on nodes with references if no call is known.
     #[must_use]
     pub fn attr(&self, name: Symbol) -> Option<&'m Attribute> {
         let attribute = self.node.attribute(name)?;
         match attribute.value() {
             AttrValue::Ref(target) => {
-                self.args.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
+                self.args?.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
             }
             _ => Some(attribute),
         }
+    }
+
+    /// Returns `true` if an attribute of the node is a reference to an attribute of a call that is not known.
+    pub(crate) fn has_open_reference(&self) -> bool {
+        let mut attributes = self.node.attributes().iter();
+        self.args.is_none() && attributes.any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
     }
 
     /// Whether an attribute says that it is of this kind, and gives no value: that is the kind's zero, as writers may leave

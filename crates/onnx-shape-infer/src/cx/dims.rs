@@ -3,7 +3,7 @@
 use onnx_types::Dim;
 
 use super::{Cx, Outcome};
-use crate::facts::{Fact, Question, Relation, Strength};
+use crate::facts::{Question, Relation, Strength};
 use crate::fault::{AXIS_OUT_OF_RANGE, AXIS_TWICE, NO_BROADCAST, SIZES_DIFFER, TOO_LARGE};
 use crate::ty::Dims;
 
@@ -44,20 +44,15 @@ impl Cx<'_, '_> {
         Ok(named)
     }
 
-    /// Records something that follows from the meaning of the node.
+    /// Records a relation that follows from the semantics of the node: it holds in every valid run of the node.
     pub fn prove(&mut self, relation: Relation) {
-        self.record(relation, Strength::Proved);
+        self.state.conclude(relation, Strength::Proved, Some(self.id), "");
     }
 
-    /// Records something that the results rest on from here on.
-    pub fn assume(&mut self, relation: Relation) {
-        self.record(relation, Strength::Assumed);
-    }
-
-    fn record(&mut self, relation: Relation, strength: Strength) {
-        let node = Some(self.id);
-        let is_conditional = self.is_nested;
-        self.state.facts.add(Fact { relation, strength, node, is_conditional });
+    /// Records a guard: a relation that the results of the node depend on and that a valid run may violate. `reason`
+    /// completes "because": "the window must fit into the padded axis".
+    pub fn assume(&mut self, relation: Relation, reason: &'static str) {
+        self.state.conclude(relation, Strength::Assumed, Some(self.id), reason);
     }
 
     /// Whether two dimensions are the same, by algebra and by the intervals of symbols: `None` when that is not known.

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Cx, Outcome, Stop};
 use crate::content::{Content, Elem};
+use crate::facts::{Fact, Relation, Scope, Strength};
 use crate::fault::WRONG_RANK;
 use crate::ty::{Dims, Ty};
 
@@ -204,12 +205,31 @@ impl<'m> crate::engine::state::State<'m> {
         self.options.defaults_are_constant || self.model.info().ir_version < 4
     }
 
+    /// Records a guard if a value that was read as a constant is an input, which the caller may override.
+    pub(crate) fn note_default(&mut self, value: ValueId) {
+        if matches!(self.model.value(value).def(), Def::Input { .. }) {
+            let relation = Relation::Default(value);
+            // Once read, the elements are known in the whole model.
+            let (scope, reason) =
+                (Scope::Model, "the initializer is also an input, which the caller can override");
+            self.facts.add(Fact {
+                relation,
+                strength: Strength::Assumed,
+                node: None,
+                scope,
+                reason,
+                root: None,
+            });
+        }
+    }
+
     /// The elements of a small value, as far as they are known.
     pub(crate) fn content(&mut self, value: ValueId) -> Option<Content> {
         if let Some(content) = self.table.content(value) {
             return Some(Content::clone(content));
         }
         let tensor = self.constant(value)?;
+        self.note_default(value);
         let content =
             crate::content::of_tensor(tensor, self.options.data, self.options.limits.followed_elements)?;
         self.table.set_content(value, Some(Content::clone(&content)));

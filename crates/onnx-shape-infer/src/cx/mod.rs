@@ -23,6 +23,7 @@ use onnx_types::{Interner, Symbol};
 pub use param::{Ints, Param};
 
 use crate::engine::state::State;
+use crate::options::Runtime;
 pub(crate) use outputs::Out;
 
 /// Why a rule ended early.
@@ -46,10 +47,8 @@ pub struct Cx<'s, 'm> {
     /// The schema of an operator that onnxruntime adds; `None` if `schema` is present.
     pub(crate) runtime: Option<&'static RuntimeSchema>,
     pub(crate) opset: i64,
-    /// What attribute references mean in the function whose body this is.
-    pub(crate) args: &'s [(Symbol, &'m Attribute)],
-    /// Whether the node is in a nested graph or a function, which need not run.
-    pub(crate) is_nested: bool,
+    /// The attributes that references refer to; `None` in the body of a function of which no call is known.
+    pub(crate) args: Option<&'s [(Symbol, &'m Attribute)]>,
     pub(crate) outs: Vec<Out>,
 }
 
@@ -89,6 +88,12 @@ impl<'m> Cx<'_, 'm> {
     #[must_use]
     pub const fn opset(&self) -> i64 {
         self.opset
+    }
+
+    /// Returns `true` if results must hold in onnxruntime, too: rules leave unknown in which it deviates.
+    #[must_use]
+    pub fn for_onnxruntime(&self) -> bool {
+        self.state.options.runtime == Runtime::Onnxruntime
     }
 
     /// The arithmetic of dimensions.

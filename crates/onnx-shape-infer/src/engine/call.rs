@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
-use std::rc::Rc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{AttrValue, Attribute, FunctionId, GraphId, NodeId};
@@ -14,7 +13,7 @@ use slotmap::SecondaryMap;
 
 use super::Engine;
 use super::control::{Control, Known, Step};
-use super::frame::{Frame, Scope};
+use super::frame::{Frame, Runs, Scope};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::RECURSION;
@@ -26,6 +25,8 @@ pub(crate) struct Call {
     pub(crate) function: FunctionId,
     /// Where its results are remembered, if they are.
     slot: Option<usize>,
+    /// Number of conclusions before the visit.
+    concluded: u64,
 }
 
 /// What decides the results of a call: the function, arguments (none for an absent one) and attributes.
@@ -34,12 +35,16 @@ struct Key {
     function: FunctionId,
     arguments: Vec<Option<Known>>,
     attributes: Vec<(Symbol, AttrValue)>,
+    /// Whether the call is executed decides whether contradictions and facts of the function hold for the model.
+    runs: Runs,
 }
 
 struct Entry {
     key: Key,
     /// What the outputs of the body were, with the symbols of the body; none until the visit has ended.
     results: Option<Vec<Known>>,
+    /// Whether the visit concluded facts or found contradictions.
+    has_facts: bool,
 }
 
 /// The calls that were visited.
@@ -85,7 +90,7 @@ impl Memo {
             return known;
         }
         slots.push(self.entries.len());
-        self.entries.push(Entry { key, results: None });
+        self.entries.push(Entry { key, results: None, has_facts: false });
         self.entries.len().checked_sub(1)
     }
 }
@@ -120,6 +125,7 @@ pub(super) fn step(
         let raw = cx.raw_results(body);
         if let Some(entry) = call.slot.and_then(|slot| memo.entries.get_mut(slot)) {
             entry.results = Some(raw.clone());
+            entry.has_facts = cx.state.conclusions() != call.concluded;
         }
         return Ok(give(cx, raw, body));
     }
@@ -132,8 +138,14 @@ pub(super) fn step(
     let arguments: Vec<Option<Known>> =
         (0..inputs.len()).map(|index| cx.has_input(index).then(|| cx.known(index))).collect();
     let attributes = attributes(cx, function);
-    let slot = memo.slot(Key { function, arguments: arguments.clone(), attributes });
-    if let Some(raw) = slot.and_then(|slot| memo.entries.get(slot)).and_then(|entry| entry.results.clone()) {
+    let runs = cx.state.site.runs;
+    let slot = memo.slot(Key { function, arguments: arguments.clone(), attributes, runs });
+    if let Some(entry) = slot.and_then(|slot| memo.entries.get(slot))
+        && let Some(raw) = entry.results.clone()
+    {
+        if entry.has_facts {
+            cx.state.facts.set_incomplete();
+        }
         return Ok(give(cx, raw, body));
     }
     for (&value, argument) in inputs.iter().zip(arguments) {
@@ -141,8 +153,8 @@ pub(super) fn step(
         cx.state.bind(value, argument.unwrap_or_default());
     }
     active.insert(function, ());
-    control.call = Some(Call { function, slot });
-    Ok(Step::Enter(body))
+    control.call = Some(Call { function, slot, concluded: cx.state.conclusions() });
+    Ok(Step::Enter(body, Runs::Always))
 }
 
 /// Gives the outputs of a call what the body gave, with symbols of the call's own.
@@ -168,14 +180,17 @@ impl<'m> Engine<'m> {
         let record = model.function(call.function);
         let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
         let number = self.calls;
+        let runs = caller.runs;
         let Some(node) = caller.current().map(|node| model.node(node)) else {
-            return Scope { opsets, args: Rc::from([]), call: number };
+            return Scope { opsets, args: None, call: number, runs };
         };
+        // Without a known call of the caller, `step` enters only calls without references.
+        let outer = caller.args.as_deref().unwrap_or_default();
         let actual = |name: Symbol| {
             let attribute = node.attribute(name)?;
             match attribute.value() {
                 AttrValue::Ref(target) => {
-                    caller.args.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
+                    outer.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
                 }
                 _ => Some(attribute),
             }
@@ -183,7 +198,7 @@ impl<'m> Engine<'m> {
         let formal = record.attributes.iter().filter_map(|&name| Some((name, actual(name)?)));
         let defaulted =
             record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
-        Scope { opsets, args: formal.chain(defaulted).collect(), call: number }
+        Scope { opsets, args: Some(formal.chain(defaulted).collect()), call: number, runs }
     }
 
     /// Reports the functions that call themselves, directly or through others, each once.

@@ -13,6 +13,7 @@
 use onnx_ir::{GraphId, ValueId};
 use onnx_types::{Dim, ElemType, Symbol};
 
+pub(crate) use super::frame::Runs;
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{BODY_ARITY, DECLARED_DIFFERS, MISSING};
@@ -21,8 +22,8 @@ use crate::ty::{Ty, with_shapes};
 /// What an operator with graphs does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// Visit this graph, then call the rule again.
-    Enter(GraphId),
+    /// Visit this graph, then call the rule again. The graph runs as stated if the node does.
+    Enter(GraphId, Runs),
     /// The outputs of the node are set.
     Done,
 }

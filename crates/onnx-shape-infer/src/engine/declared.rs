@@ -11,9 +11,12 @@ use onnx_types::{Dim, Symbol, Type};
 use super::Engine;
 use super::state::State;
 use crate::cx::Out;
-use crate::facts::{Fact, Relation, Strength};
+use crate::facts::{Relation, Strength};
 use crate::fault::DECLARED_DIFFERS;
 use crate::ty::{Dims, Ty, with_shapes};
+
+/// Why a guard on a declared type is needed.
+const DECLARED: &str = "the model declares it";
 
 impl<'m> Engine<'m> {
     /// Takes the types of a main graph's inputs and initializers.
@@ -39,7 +42,12 @@ impl<'m> Engine<'m> {
         if let Some(constant) = record.initializer() {
             self.state.check_default(value, &ty, constant);
             if ty.is_unknown() || self.state.defaults_are_constant() {
-                ty = of_constant(constant);
+                let found = of_constant(constant);
+                // A declaration with other sizes lets the caller override them.
+                if found != ty {
+                    self.state.note_default(value);
+                }
+                ty = found;
             }
         }
         if let Ty::Tensor(_, Some(dims)) = &mut ty {
@@ -101,6 +109,7 @@ impl<'m> Engine<'m> {
                         dims.iter_mut().for_each(|dim| *dim = self.believed(*dim));
                     }
                     *inferred = declared;
+                    self.state.conclude(Relation::Declared(value), Strength::Assumed, Some(node), DECLARED);
                 }
             }
             (Ty::Tensor(elem, dims), Ty::Tensor(wanted, shape)) => {
@@ -126,6 +135,8 @@ impl<'m> Engine<'m> {
                     }
                     None if self.state.options.declared => {
                         *dims = Some(shape.into_iter().map(|dim| self.believed(dim)).collect());
+                        let relation = Relation::Declared(value);
+                        self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
                     }
                     None => {}
                 }
@@ -181,12 +192,8 @@ impl<'m> Engine<'m> {
                 (Dim::Known(_), _) => {}
                 (Dim::Unknown, wanted) if self.state.options.declared => *dim = self.believed(wanted),
                 (found, Dim::Known(_)) if self.state.options.declared => {
-                    self.state.facts.add(Fact {
-                        relation: Relation::Equal(found, wanted),
-                        strength: Strength::Assumed,
-                        node: Some(node),
-                        is_conditional: self.frames.len() > 1,
-                    });
+                    let relation = Relation::Equal(found, wanted);
+                    self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
                     // Files declare sizes that are not so; one that follows from the inputs counts for more.
                     if self.state.symbols(found).iter().all(|&symbol| self.state.is_fresh(symbol)) {
                         *dim = wanted;

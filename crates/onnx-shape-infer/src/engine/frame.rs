@@ -11,14 +11,41 @@ use crate::table::Table;
 /// The versions of the domains in force, as imported.
 pub(super) type Opsets = Rc<[(Symbol, i64)]>;
 
-/// What attribute references mean in the body of a function.
-pub(super) type Args<'m> = Rc<[(Symbol, &'m Attribute)]>;
+/// The attributes that references in the body of a function refer to: those of the call, completed by the defaults of the
+/// function. A reference that is not among them is omitted by the call. `None` if no call is known; a reference then has
+/// an unknown value. Outside of functions the list is empty.
+pub(super) type Args<'m> = Option<Rc<[(Symbol, &'m Attribute)]>>;
 
-/// What holds in a graph because of where it stands.
+/// Whether a graph is executed when the model is. The order is from certain to impossible, so the maximum of a graph and
+/// the graph that owns it applies to nodes in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(crate) enum Runs {
+    /// In every run of the model.
+    #[default]
+    Always,
+    /// Not known.
+    Maybe,
+    /// In no run of the model: the other branch is taken, or a loop has no iteration.
+    Never,
+}
+
+impl Runs {
+    /// For a graph that is executed if a size or an element is at least 1.
+    pub(crate) const fn if_positive(is_positive: Option<bool>) -> Self {
+        match is_positive {
+            Some(true) => Self::Always,
+            Some(false) => Self::Never,
+            None => Self::Maybe,
+        }
+    }
+}
+
+/// Properties of a graph that depend on where it is used.
 pub(super) struct Scope<'m> {
     pub(super) opsets: Opsets,
     pub(super) args: Args<'m>,
     pub(super) call: u32,
+    pub(super) runs: Runs,
 }
 
 enum Order {
@@ -37,6 +64,7 @@ pub(super) struct Frame<'m> {
     pub(super) args: Args<'m>,
     /// The visit of a function that this is part of, by its number; 0 outside of functions.
     pub(super) call: u32,
+    pub(super) runs: Runs,
     /// The state of the current node's rule, if it has entered a graph.
     pub(super) control: Option<Box<Control>>,
     /// The expressions that were first met as sizes here. When the graph need not run, they say nothing outside.
@@ -46,23 +74,15 @@ pub(super) struct Frame<'m> {
 impl<'m> Frame<'m> {
     pub(super) fn new(model: &Model, graph: GraphId, scope: Scope<'m>) -> Self {
         let order = Order::Linked { next: model.graph(graph).first(), done: 0, is_watched: true };
-        let Scope { opsets, args, call } = scope;
-        Self { graph, order, current: None, opsets, args, call, control: None, sizes: Vec::new() }
+        let Scope { opsets, args, call, runs } = scope;
+        Self { graph, order, current: None, opsets, args, call, runs, control: None, sizes: Vec::new() }
     }
 
-    /// One node of a graph alone.
-    pub(super) fn single(graph: GraphId, node: NodeId, opsets: Opsets) -> Self {
+    /// A frame for one node of a graph.
+    pub(super) fn single(graph: GraphId, node: NodeId, scope: Scope<'m>) -> Self {
         let order = Order::Listed(vec![node].into_iter());
-        Self {
-            graph,
-            order,
-            current: None,
-            opsets,
-            args: Rc::from([]),
-            call: 0,
-            control: None,
-            sizes: Vec::new(),
-        }
+        let Scope { opsets, args, call, runs } = scope;
+        Self { graph, order, current: None, opsets, args, call, runs, control: None, sizes: Vec::new() }
     }
 
     /// Goes on to the next node; `table` holds what was found in this visit of the graph.

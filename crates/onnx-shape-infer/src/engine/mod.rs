@@ -22,7 +22,7 @@ use crate::options::Options;
 use crate::registry::Custom;
 use crate::ty::Ty;
 use call::Memo;
-use frame::{Args, Frame, Scope};
+use frame::{Args, Frame, Runs, Scope};
 use state::State;
 pub use update::Changed;
 
@@ -90,7 +90,8 @@ impl<'m> Engine<'m> {
             self.declare_value(value);
         }
         self.report_recursion();
-        self.frames.push(Frame::single(record.graph(), node, self.imports()));
+        let scope = self.scope_of(record.graph());
+        self.frames.push(Frame::single(record.graph(), node, scope));
         self.drive(0);
     }
 
@@ -110,7 +111,7 @@ impl<'m> Engine<'m> {
         self.active.insert(function, ());
         self.declare_initializers(body);
         self.report_recursion();
-        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 1 }));
+        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 1, runs: Runs::Always }));
         self.drive(0);
     }
 
@@ -157,8 +158,29 @@ impl<'m> Engine<'m> {
     }
 
     fn enter_main(&mut self, graph: GraphId) {
-        let scope = Scope { opsets: self.imports(), args: std::rc::Rc::from([]), call: 0 };
+        let scope = self.scope_of(graph);
         self.frames.push(Frame::new(self.state.model, graph, scope));
+    }
+
+    /// The scope of a graph that inference starts in. In the body of a function, or in a graph nested in one, the imports
+    /// are those of the function, and no call is known.
+    fn scope_of(&self, graph: GraphId) -> Scope<'m> {
+        let model = self.state.model;
+        let function = model.functions().iter().copied().find(|&function| {
+            let body = model.function(function).body();
+            body == graph || model.is_inside(graph, body)
+        });
+        match function {
+            Some(function) => {
+                let imports = model.function(function).opset_imports.iter();
+                let opsets = imports.map(|import| (import.domain(), import.version())).collect();
+                Scope { opsets, args: None, call: 1, runs: Runs::Always }
+            }
+            None => {
+                let args = Some(std::rc::Rc::from([]));
+                Scope { opsets: self.imports(), args, call: 0, runs: Runs::Always }
+            }
+        }
     }
 
     /// The versions of domains that the model imports.

@@ -6,15 +6,16 @@ use onnx_diag::Quoted;
 use onnx_ir::{FunctionId, Node, NodeId, ValueId};
 use onnx_schema::onnxruntime::{self, RuntimeSchema};
 use onnx_schema::{Schema, lookup};
+use onnx_types::Dim;
 use slotmap::SecondaryMap;
 
 use super::Engine;
 use super::call::Memo;
 use super::control::{Control, Step};
-use super::frame::{Frame, Scope};
+use super::frame::{Frame, Runs, Scope};
+use super::state::Site;
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
-use crate::facts::Facts;
 use crate::fault::{LIMIT, NOT_IMPORTED};
 use crate::registry::{ControlFn, Custom, InferRegistry, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
@@ -45,10 +46,11 @@ impl<'m> Engine<'m> {
         let node = self.state.model.node(id);
         let Some(frame) = self.frames.last() else { return };
         let opset = frame.opset(node.domain());
-        let args = Rc::clone(&frame.args);
+        let args = frame.args.clone();
         self.state.call = frame.call;
         self.state.exprs.allow_steps(Some(self.state.options.limits.expression_steps));
-        let is_nested = self.frames.len() > 1;
+        let root = self.frames.first().and_then(Frame::current);
+        self.state.site = Site { runs: frame.runs, graph: frame.graph, root };
         let (schema, target) = self.target(node, opset);
         let runtime = match target {
             Target::Runtime(schema) => Some(schema),
@@ -66,12 +68,13 @@ impl<'m> Engine<'m> {
             schema,
             runtime,
             opset: opset.unwrap_or(0),
-            args: &args,
-            is_nested,
+            args: args.as_deref(),
             outs,
         };
         let step = if super::bind::bind(&mut cx).is_err() {
             Err(Stop::Failed)
+        } else if cx.has_open_reference() {
+            Err(Stop::Unknown)
         } else {
             run_target(&mut cx, &target, control, &mut self.memo, &mut self.active)
         };
@@ -84,8 +87,8 @@ impl<'m> Engine<'m> {
         };
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
-            Ok(Next::Enter(graph, control)) => {
-                if self.enter(graph, control) {
+            Ok(Next::Enter(graph, runs, control)) => {
+                if self.enter(graph, runs, control) {
                     self.state.exprs.allow_steps(None);
                     outs.clear();
                     self.outs = outs;
@@ -158,16 +161,19 @@ impl<'m> Engine<'m> {
     }
 
     /// Opens a graph for the current node. Says no when too many are open.
-    fn enter(&mut self, graph: onnx_ir::GraphId, control: Box<Control>) -> bool {
+    fn enter(&mut self, graph: onnx_ir::GraphId, runs: Runs, control: Box<Control>) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let scope = match &control.call {
             Some(call) => {
                 self.calls = self.calls.wrapping_add(1);
                 self.callee_scope(frame, call)
             }
-            None => {
-                Scope { opsets: Rc::clone(&frame.opsets), args: Rc::clone(&frame.args), call: frame.call }
-            }
+            None => Scope {
+                opsets: Rc::clone(&frame.opsets),
+                args: frame.args.clone(),
+                call: frame.call,
+                runs: frame.runs.max(runs),
+            },
         };
         if self.frames.len() >= self.state.options.limits.inference_depth {
             let node = self.caller();
@@ -208,7 +214,7 @@ impl<'m> Engine<'m> {
         for (&value, out) in node.outputs().iter().zip(outs) {
             let Some(value) = value else { continue };
             if let Some(like) = out.like
-                && self.finish_like(value, out, like)
+                && self.finish_like(id, value, out, like)
             {
                 continue;
             }
@@ -216,7 +222,7 @@ impl<'m> Engine<'m> {
             self.merge_declared(id, value, out);
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
                 self.state.materialize(value, dims);
-                note_sizes(&mut self.state.facts, self.frames.as_mut_slice(), dims);
+                self.note_sizes(id, dims);
             }
             let content = out.content.take().filter(|content| holds(&out.ty, content.len()));
             self.state.table.set(value, &out.ty);
@@ -232,7 +238,7 @@ impl<'m> Engine<'m> {
     }
 
     /// The same for an output without elements that has the shape of another value, unless something is declared about it.
-    fn finish_like(&mut self, value: ValueId, out: &Out, like: ValueId) -> bool {
+    fn finish_like(&mut self, id: NodeId, value: ValueId, out: &Out, like: ValueId) -> bool {
         let Ty::Tensor(elem, None) = out.ty else { return false };
         // What a function declares does not count; see there.
         let is_declared = self.state.call == 0 && self.state.model.value(value).shared_ty().is_some();
@@ -242,20 +248,22 @@ impl<'m> Engine<'m> {
         if self.state.table.content(value).is_some() {
             self.state.table.set_content(value, None);
         }
-        let dims = self.state.table.dims(value).unwrap_or_default();
-        note_sizes(&mut self.state.facts, self.frames.as_mut_slice(), dims);
+        let dims = crate::ty::Dims::from_slice(self.state.table.dims(value).unwrap_or_default());
+        self.note_sizes(id, &dims);
         true
     }
-}
 
-/// Notes the expressions that are sizes, for the graph that is open.
-fn note_sizes(facts: &mut Facts, frames: &mut [Frame<'_>], dims: &[onnx_types::Dim]) {
-    for &dim in dims {
-        if let onnx_types::Dim::Expr(size) = dim
-            && facts.add_size(size)
-            && let [_, .., frame] = frames
-        {
-            frame.sizes.push(size);
+    /// Notes the expressions that are sizes, for the graph that is open. An expression may be negative for sizes of the
+    /// inputs with which the node cannot run, or with which its result is another one; a guard excludes these.
+    fn note_sizes(&mut self, id: NodeId, dims: &[Dim]) {
+        for &dim in dims {
+            let Dim::Expr(size) = dim else { continue };
+            if self.state.facts.add_size(size)
+                && let [_, .., frame] = self.frames.as_mut_slice()
+            {
+                frame.sizes.push(size);
+            }
+            self.state.guard_size(id, size);
         }
     }
 }
@@ -295,16 +303,16 @@ fn run_target(
 
 /// What follows a rule.
 enum Next {
-    Enter(onnx_ir::GraphId, Box<Control>),
+    Enter(onnx_ir::GraphId, Runs, Box<Control>),
     Done,
 }
 
 impl Next {
     fn of(step: Step, mut control: Box<Control>) -> Self {
         match step {
-            Step::Enter(graph) => {
+            Step::Enter(graph, runs) => {
                 control.round = control.round.saturating_add(1);
-                Self::Enter(graph, control)
+                Self::Enter(graph, runs, control)
             }
             Step::Done => Self::Done,
         }
@@ -367,7 +375,7 @@ impl Cx<'_, '_> {
 }
 
 /// The number of elements of a shape, if all its sizes are numbers.
-fn count(dims: &[onnx_types::Dim]) -> Option<usize> {
+fn count(dims: &[Dim]) -> Option<usize> {
     dims.iter().try_fold(1_usize, |count, dim| count.checked_mul(usize::try_from(dim.known()?).ok()?))
 }
 

@@ -9,11 +9,13 @@ use foldhash::fast::RandomState;
 use onnx_diag::Rule;
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::{ExprTable, SymbolBounds};
-use onnx_types::{Dim, Interner, Symbol};
+use onnx_types::{Dim, ExprId, Interner, Symbol};
 use slotmap::SecondaryMap;
 
 use super::control::Known;
-use crate::facts::{Answers, Facts, Question};
+use super::frame::Runs;
+use crate::facts::{Answers, Fact, Facts, Question, Relation, Scope, Strength};
+use crate::fault;
 use crate::options::Options;
 use crate::table::Table;
 
@@ -24,6 +26,31 @@ pub(crate) struct Failure {
     pub(crate) node: Option<NodeId>,
     pub(crate) value: Option<ValueId>,
     pub(crate) message: String,
+    /// Whether the contradiction is in a graph that need not run, so that the model may be valid.
+    pub(crate) is_conditional: bool,
+    /// The node of the outermost graph during whose visit it was found.
+    pub(crate) root: Option<NodeId>,
+}
+
+/// Where the node that is being visited is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Site {
+    pub(crate) runs: Runs,
+    /// Its graph.
+    pub(crate) graph: GraphId,
+    /// The node of the outermost graph that is being visited: the node itself, or one that leads to it.
+    pub(crate) root: Option<NodeId>,
+}
+
+impl Site {
+    /// Where facts that are concluded here hold. `None` if this is never executed.
+    pub(crate) const fn scope(&self) -> Option<Scope> {
+        match self.runs {
+            Runs::Always => Some(Scope::Model),
+            Runs::Maybe => Some(Scope::Graph(self.graph)),
+            Runs::Never => None,
+        }
+    }
 }
 
 /// More contradictions than this are counted as one: nobody reads them, and each costs memory.
@@ -65,10 +92,11 @@ pub(crate) struct State<'m> {
     absent: SecondaryMap<ValueId, ()>,
     /// The visit of a function that is under way, by its number; 0 outside of functions.
     pub(crate) call: u32,
+    pub(crate) site: Site,
     /// How loops were widened when they were last visited, and in which visit of a function.
     pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
-    /// The contradictions that were reported, as hashes: bodies are visited more than once.
-    reported: HashSet<u64, RandomState>,
+    /// The positions of the reported contradictions by their hashes: bodies are visited more than once.
+    reported: HashMap<u64, usize, RandomState>,
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
     pub(crate) variables: HashSet<Symbol, RandomState>,
     hasher: RandomState,
@@ -89,8 +117,9 @@ impl<'m> State<'m> {
             earlier: None,
             absent: SecondaryMap::new(),
             call: 0,
+            site: Site::default(),
             widened: HashMap::default(),
-            reported: HashSet::default(),
+            reported: HashMap::default(),
             variables: variables(model, options),
             hasher: RandomState::default(),
             answers: RefCell::default(),
@@ -108,12 +137,58 @@ impl<'m> State<'m> {
         value: Option<ValueId>,
         message: impl fmt::Display,
     ) {
-        if self.failures.len() >= MAX_FAILURES {
+        let Site { runs, root, .. } = self.site;
+        // What depends on sizes contradicts the model only if the node is executed.
+        let is_conditional = runs != Runs::Always && fault::depends_on_sizes(rule);
+        if is_conditional && runs == Runs::Never {
             return;
         }
         let message = message.to_string();
-        if self.reported.insert(self.hasher.hash_one((node, value, rule.code, &message))) {
-            self.failures.push(Failure { rule, node, value, message });
+        let hash = self.hasher.hash_one((node, value, rule.code, &message));
+        let known = self.reported.get(&hash).and_then(|&at| self.failures.get_mut(at));
+        if let Some(known) = known {
+            known.is_conditional &= is_conditional;
+        } else if self.failures.len() < MAX_FAILURES {
+            self.reported.insert(hash, self.failures.len());
+            self.failures.push(Failure { rule, node, value, message, is_conditional, root });
+        }
+    }
+
+    /// Records a fact that was concluded at a node, for the graph that is being visited.
+    pub(crate) fn conclude(
+        &mut self,
+        relation: Relation,
+        strength: Strength,
+        node: Option<NodeId>,
+        reason: &'static str,
+    ) {
+        let root = self.site.root;
+        if let Some(scope) = self.site.scope() {
+            self.facts.add(Fact { relation, strength, node, scope, reason, root });
+        }
+    }
+
+    /// Number of facts and contradictions that were found so far.
+    pub(crate) fn conclusions(&self) -> u64 {
+        self.facts.concluded().wrapping_add(self.failures.len() as u64)
+    }
+
+    /// Records a guard that an expression, the size of an output of a node, is not negative, unless that is proved or the
+    /// rule of the node has recorded it.
+    pub(crate) fn guard_size(&mut self, node: NodeId, size: ExprId) {
+        if self.facts.is_guarded(size) {
+            return;
+        }
+        let scope = self.site.scope();
+        if !self.facts.is_never_negative(&self.exprs, size)
+            && !self.facts.excludes_negative(&mut self.exprs, node, size)
+        {
+            let relation = Relation::AtMost(Dim::Known(0), Dim::Expr(size));
+            self.conclude(relation, Strength::Assumed, Some(node), "a size must not be negative");
+        }
+        // A guard of a graph that may not be executed does not cover the rest of the model.
+        if scope == Some(Scope::Model) {
+            self.facts.set_guarded(size);
         }
     }
 

@@ -34,6 +34,9 @@ impl Engine<'_> {
     /// Visits the nodes that changed, and those after them whose inputs turn out to be different. Says no when that cannot
     /// be done in part, because the change is in a function. A node that stands before its producers is visited twice.
     pub(crate) fn update(&mut self, changed: &[Changed]) -> bool {
+        if self.state.earlier.as_ref().is_some_and(|(facts, _)| facts.is_incomplete()) {
+            return false;
+        }
         let model = self.state.model;
         let main = model.main_graph();
         let mut queue = Queue::default();
@@ -132,13 +135,13 @@ impl Engine<'_> {
         let before = self.state.earlier.take();
         if let Some((mut facts, mut failures)) = before {
             facts.retain(keep);
-            failures.retain(|failure| failure.node.is_none_or(keep));
+            failures.retain(|failure| failure.root.is_none_or(keep));
             let key = |node: Option<NodeId>| {
                 node.and_then(|node| model.ancestor_in(node, main)).map(|node| model.order_key(node))
             };
-            facts.absorb(&mut self.state.facts, |fact| key(fact.node));
+            facts.absorb(&mut self.state.facts, |fact| key(fact.root));
             failures.append(&mut self.state.failures);
-            failures.sort_by_key(|failure| key(failure.node));
+            failures.sort_by_key(|failure| key(failure.root));
             (self.state.facts, self.state.failures) = (facts, failures);
         }
     }

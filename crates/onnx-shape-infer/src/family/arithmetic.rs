@@ -213,18 +213,35 @@ fn in_range(cx: &mut Cx<'_, '_>, dim: Dim, range: RangeInclusive<i64>) -> Option
         return None;
     }
     if !is_above {
-        cx.assume(Relation::AtMost(low, dim));
+        cx.assume(Relation::AtMost(low, dim), "the element must be in the exact range of its type");
     }
     if !is_below {
-        cx.assume(Relation::AtMost(dim, high));
+        cx.assume(Relation::AtMost(dim, high), "the element must be in the exact range of its type");
     }
     Some(dim)
+}
+
+/// Whether a divisor is positive, with a guard for one that is only known not to be negative.
+fn is_positive(cx: &mut Cx<'_, '_>, divisor: Elem) -> bool {
+    let Elem::Int(divisor) = divisor else { return false };
+    if cx.dims_le(Dim::Known(1), divisor) == Some(true) {
+        return true;
+    }
+    let is_size = cx.is_size(divisor);
+    if is_size {
+        cx.assume(Relation::AtMost(Dim::Known(1), divisor), "the result of a division by 0 is not defined");
+    }
+    is_size
 }
 
 fn integers(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
     // Nothing times zero is zero, whatever it is.
     if op == Op::Mul && [a, b].contains(&Elem::Int(Dim::Known(0))) {
         return Elem::Int(Dim::Known(0));
+    }
+    if matches!(op, Op::Div | Op::Mod | Op::Rem) {
+        // Division by 0 fails in runtimes; the reference gives 0. A guard excludes it.
+        is_positive(cx, b);
     }
     let (Elem::Int(a), Elem::Int(b)) = (a, b) else { return Elem::Unknown };
     Elem::int(match op {
@@ -245,7 +262,6 @@ fn truncated(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
     if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
         return a.checked_div(b).map_or(Dim::Unknown, Dim::Known);
     }
-    // A divisor of 0 is a fault at run time, so it need not be thought of.
     if cx.dims_le(zero, b) != Some(true) {
         return Dim::Unknown;
     }
@@ -317,6 +333,8 @@ pub(crate) fn over(cx: &mut Cx<'_, '_>, dim: Dim, shift: u32) -> Elem {
 fn floats(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
     match op {
         Op::Div => return divide(cx, a, b),
+        // The remainder of a division by 0 is NaN.
+        Op::Mod | Op::Rem if !is_positive(cx, b) => return Elem::Unknown,
         Op::Mod | Op::Rem => return integers(cx, op, a, b),
         _ => {}
     }

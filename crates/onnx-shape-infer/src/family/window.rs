@@ -189,6 +189,7 @@ impl Windows {
             let computed = match self.padding {
                 Padding::Given => window.count(cx, size, rounding, guarded),
                 Padding::Valid => window.bare().count(cx, size, rounding, guarded),
+                Padding::Same if guarded && window.dilation > 1 && cx.for_onnxruntime() => Dim::Unknown,
                 Padding::Same => cx.dims().ceil_div(size, Dim::Known(window.stride)),
                 Padding::Undefined => Dim::Unknown,
             };
@@ -253,8 +254,13 @@ impl Window {
             let steps = match room {
                 Dim::Known(room) => self.steps(room),
                 _ => {
-                    if guarded && self.stride > 1 && cx.dims_le(extent, padded).is_none() {
-                        cx.assume(Relation::AtMost(extent, padded));
+                    let fits = cx.dims_le(extent, padded);
+                    // Without a window, the result depends on how the division rounds.
+                    if self.stride > 1 && fits == Some(false) {
+                        return Dim::Unknown;
+                    }
+                    if guarded && self.stride > 1 && fits.is_none() {
+                        cx.assume(Relation::AtMost(extent, padded), "a window must fit into the padded axis");
                     }
                     cx.dims().floor_div(room, stride)
                 }

@@ -3,7 +3,7 @@
 
 mod control;
 mod generator;
-mod linear;
+pub(crate) mod linear;
 mod logical;
 mod math;
 mod ml;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onnx_codec::{DecodeOptions, decode};
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Fact, Inference, Options, Relation, Strength, infer};
+use onnx_shape_infer::{Fact, Inference, Options, Strength, infer};
 use onnx_types::{Dim, Symbol};
 use serde_json::Value;
 
@@ -119,17 +119,5 @@ pub(super) fn broken(
     let size = |symbol: Symbol| look.sizes(run, &[symbol]).first().copied().flatten();
     let eval = |dim: Dim| model.exprs().eval(dim, &size);
     let facts = inference.facts().all().iter().filter(|fact| fact.strength == strength);
-    facts.copied().find(|fact| {
-        let (Relation::Equal(a, b)
-        | Relation::AtMost(a, b)
-        | Relation::Divides(a, b)
-        | Relation::Broadcasts(a, b)) = fact.relation;
-        let (Some(a), Some(b)) = (eval(a), eval(b)) else { return false };
-        match fact.relation {
-            Relation::Equal(..) => a != b,
-            Relation::AtMost(..) => a > b,
-            Relation::Divides(..) => b.checked_rem(a).is_some_and(|rest| rest != 0),
-            _ => a != b && a != 1 && b != 1,
-        }
-    })
+    facts.copied().find(|fact| fact.relation.fails(eval))
 }

@@ -12,6 +12,7 @@ use crate::contrib::attributes::flag;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::element_type;
+pub(in crate::contrib) use crate::ops::linear::matmul::product;
 use crate::ty::{Dims, at};
 
 pub(in crate::contrib) const RULES: &[OpRules] = &[
@@ -62,23 +63,6 @@ fn first_behind_batch(dims: &mut Dims) -> Outcome {
         }
         _ => Err(Stop::Unknown),
     }
-}
-
-/// The shape of a product, where a vector is a row on the left and a column on the right.
-///
-/// # Errors
-///
-/// [`Stop::Unknown`] for a scalar, and a diagnostic if the inner sizes or the batch sizes do not fit.
-pub(in crate::contrib) fn product(cx: &mut Cx<'_, '_>, mut left: Dims, mut right: Dims) -> Outcome<Dims> {
-    let inner = left.pop().ok_or(Stop::Unknown)?;
-    let rows = left.pop();
-    let columns = if right.len() > 1 { right.pop() } else { None };
-    let other = right.pop().ok_or(Stop::Unknown)?;
-    cx.same(inner, other, "the inner sizes of the matrices")?;
-    let mut dims = cx.broadcast(&left, &right)?;
-    dims.extend(rows);
-    dims.extend(columns);
-    Ok(dims)
 }
 
 /// The product of two matrices that are transposed as the attributes say.

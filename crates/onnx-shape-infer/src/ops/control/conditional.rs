@@ -3,6 +3,9 @@
 //! Both graphs are visited, so that the values in them have types. Where the condition is known, the outputs are those of
 //! the graph that runs, which the reference does not conclude. Otherwise an output is what both graphs give: a size that
 //! is the same in both stays, another one is a new symbol within the bounds of both, and ranks that differ leave no shape.
+//! A contradiction in the graph that runs is one of the model. In the other one it proves nothing and is not reported: the
+//! bodies of many functions choose by the rank of an input. If the condition is not known, it is reported as a warning.
+//! onnxruntime refuses some of these models when it loads them, as its own inference visits both graphs.
 //! Graphs that give different kinds of values or element types are a fault even if the condition is known, as in the
 //! reference.
 
@@ -13,7 +16,7 @@ use onnx_types::expr::Bounds;
 
 use crate::content::{Content, Elem};
 use crate::cx::{Cx, Outcome};
-use crate::engine::control::{Control, Known, Step};
+use crate::engine::control::{Control, Known, Runs, Step};
 use crate::family::join::join;
 use crate::fault::BRANCHES_DIFFER;
 use crate::registry::{OpRules, infer, since_control};
@@ -29,11 +32,13 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
             let outputs = cx.output_count();
             cx.body_arity(then, 0, outputs)?;
             cx.body_arity(otherwise, 0, outputs)?;
-            Ok(Step::Enter(then))
+            let taken = taken(cx);
+            Ok(Step::Enter(then, Runs::if_positive(taken)))
         }
         1 => {
             control.saved.push(cx.raw_results(then));
-            Ok(Step::Enter(otherwise))
+            let taken = taken(cx).map(|taken| !taken);
+            Ok(Step::Enter(otherwise, Runs::if_positive(taken)))
         }
         _ => {
             let left = control.saved.pop().unwrap_or_default();
@@ -41,8 +46,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
             let condition = cx.scalar(0).unwrap_or_default();
             let chosen = Chosen { condition, graphs: [then, otherwise] };
             let joined = join_all(cx, &chosen, &left, &right)?;
-            let taken = condition.known();
-            let known = match taken {
+            let known = match condition.known() {
                 Some(0) => cx.export(right, otherwise),
                 Some(_) => cx.export(left, then),
                 None => joined,
@@ -86,6 +90,11 @@ impl Chosen {
         };
         Some(a.iter().zip(b.iter()).map(elem).collect())
     }
+}
+
+/// The condition, if it is known.
+fn taken(cx: &mut Cx<'_, '_>) -> Option<bool> {
+    cx.scalar(0).ok().and_then(Dim::known).map(|condition| condition != 0)
 }
 
 /// What the outputs are whichever graph runs.

@@ -7,8 +7,9 @@
 //! values away.
 //!
 //! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
-//! the loop earlier. The other sizes are those of the body's value. When there is no run at all, the specification does
-//! not say what they are; they are taken to be the same then, as in the reference.
+//! the loop earlier. The other sizes are those of the body's value. Without an iteration, the
+//! specification does not define them, and onnxruntime gives 0 for each size that its own inference leaves open. A guard
+//! (trip count at least 1) excludes that; where it is known that there is no iteration, the shape is unknown.
 //!
 //! An element type or kind that changes from run to run is a fault, as is a collected value that is no tensor.
 
@@ -18,7 +19,7 @@ use onnx_types::{Dim, ElemType, TypeKind};
 
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
-use crate::engine::control::{Control, Known, Step};
+use crate::engine::control::{Control, Known, Runs, Step};
 use crate::facts::Relation;
 use crate::family::join::join;
 use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
@@ -129,7 +130,7 @@ fn enter(cx: &mut Cx<'_, '_>, control: &mut Control, body: GraphId, carried: Vec
     }
     bound?;
     control.saved.push(carried);
-    Ok(Step::Enter(body))
+    Ok(Step::Enter(body, runs(cx)))
 }
 
 fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
@@ -195,6 +196,7 @@ fn finish(
         match known.ty {
             Ty::Unknown => {}
             Ty::Tensor(elem, dims) => {
+                let dims = dims.filter(|dims| dims.is_empty() || has_iteration(cx, length));
                 let dims = dims.map(|dims| std::iter::once(length).chain(dims).collect());
                 cx.set_ty(index, Ty::Tensor(elem, dims));
             }
@@ -245,18 +247,49 @@ fn has_local(cx: &Cx<'_, '_>, dim: Dim, body: GraphId) -> bool {
     cx.state.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, body))
 }
 
-/// How often the body runs: the first size of what is collected.
-fn length(cx: &mut Cx<'_, '_>, carried: usize, needed: bool, goes_on: bool) -> Outcome<Dim> {
-    let trips = match cx.scalar(0) {
+/// Returns `true` if there is an iteration, with a guard if that is not proved, and `false` if there is none.
+fn has_iteration(cx: &mut Cx<'_, '_>, length: Dim) -> bool {
+    let is_positive = cx.dims_le(Dim::Known(1), length);
+    if is_positive.is_none() {
+        cx.assume(
+            Relation::AtMost(Dim::Known(1), length),
+            "without an iteration, collected shapes are undefined",
+        );
+    }
+    is_positive != Some(false)
+}
+
+/// The trip count, if it is known; no less than 0.
+fn trips(cx: &mut Cx<'_, '_>) -> Option<Dim> {
+    match cx.scalar(0) {
         Ok(Dim::Known(trips)) => Some(Dim::Known(trips.max(0))),
         Ok(trips) => Some(cx.max(Dim::Known(0), trips)),
         Err(_) => None,
-    };
-    let begins = if cx.has_input(1) {
-        cx.scalar(1).ok().and_then(Dim::known).map(|value| value != 0)
+    }
+}
+
+/// The condition before the first iteration, if it is known.
+fn begins(cx: &mut Cx<'_, '_>) -> Option<bool> {
+    if cx.has_input(1) { cx.scalar(1).ok().and_then(Dim::known).map(|value| value != 0) } else { Some(true) }
+}
+
+/// Whether there is an iteration.
+fn runs(cx: &mut Cx<'_, '_>) -> Runs {
+    let counted = if cx.has_input(0) {
+        trips(cx).and_then(|trips| cx.dims_le(Dim::Known(1), trips))
     } else {
         Some(true)
     };
+    Runs::if_positive(match (counted, begins(cx)) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    })
+}
+
+/// How often the body runs: the first size of what is collected.
+fn length(cx: &mut Cx<'_, '_>, carried: usize, needed: bool, goes_on: bool) -> Outcome<Dim> {
+    let (trips, begins) = (trips(cx), begins(cx));
     if trips == Some(Dim::Known(0)) || begins == Some(false) {
         return Ok(Dim::Known(0));
     }

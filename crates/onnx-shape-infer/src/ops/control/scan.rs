@@ -11,7 +11,7 @@ use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
 use crate::cx::{Cx, Outcome};
-use crate::engine::control::{Control, Known, Step};
+use crate::engine::control::{Control, Known, Runs, Step};
 use crate::fault::{BAD_ATTRIBUTE, BODY_ARITY, MISSING, SIZES_DIFFER, WRONG_RANK};
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::{Dims, Ty};
@@ -73,9 +73,24 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control, form: &Form) -> Outcome<Step
         for (at, ty) in slices.into_iter().enumerate() {
             cx.bind(body, states.saturating_add(at), Known { ty, content: None }, true)?;
         }
-        return Ok(Step::Enter(body));
+        return Ok(Step::Enter(body, parts.runs(cx, form)));
     }
     finish(cx, form, &parts, body)
+}
+
+impl Parts {
+    /// Whether the body runs: there is a slice, in at least one sequence of the batch.
+    fn runs(&self, cx: &Cx<'_, '_>, form: &Form) -> Runs {
+        let is_positive = |size| cx.dims_le(Dim::Known(1), size);
+        let batch = if form.batch == 0 { Some(true) } else { is_positive(self.batch) };
+        // Sequences of the first version may be shorter than the axis.
+        let length = if form.first == 0 { is_positive(self.length) } else { None };
+        Runs::if_positive(match (batch, length) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        })
+    }
 }
 
 /// The types of the slices, and on the way the sizes of batch and sequence.
@@ -175,8 +190,7 @@ const SHARED: u32 = 0x1_0000;
 /// The output of a state: the initial one, or what the body gives if there is a slice.
 fn state(cx: &mut Cx<'_, '_>, form: &Form, parts: &Parts, index: usize, result: &Ty) -> Outcome {
     let initial = cx.ty(form.first.saturating_add(index));
-    let runs = cx.dims_le(Dim::Known(1), parts.length) == Some(true)
-        && (form.batch == 0 || cx.dims_le(Dim::Known(1), parts.batch) == Some(true));
+    let runs = parts.runs(cx, form) == Runs::Always;
     let never = parts.length == Dim::Known(0);
     let (Ty::Tensor(_, _) | Ty::Unknown, Ty::Tensor(elem, dims)) = (&initial, result) else {
         cx.set_ty(index, initial);

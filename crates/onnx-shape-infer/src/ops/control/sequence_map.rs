@@ -8,7 +8,7 @@ use onnx_schema::{attr, op};
 use onnx_types::{Dim, Type, TypeKind};
 
 use crate::cx::{Cx, Outcome};
-use crate::engine::control::{Control, Known, Step};
+use crate::engine::control::{Control, Known, Runs, Step};
 use crate::fault::WRONG_KIND;
 use crate::registry::{OpRules, infer, since_control};
 use crate::ty::{Ty, with_shapes};
@@ -31,7 +31,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
             };
             cx.bind(body, index, known, true)?;
         }
-        return Ok(Step::Enter(body));
+        return Ok(Step::Enter(body, Runs::Maybe));
     }
     for (index, known) in cx.raw_results(body).into_iter().enumerate() {
         let Some(ty) = known.ty.to_type() else { continue };

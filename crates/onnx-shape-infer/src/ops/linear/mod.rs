@@ -3,7 +3,7 @@
 mod det;
 mod einsum;
 mod gemm;
-pub(super) mod matmul;
+pub(crate) mod matmul;
 
 use crate::registry::OpRules;
 

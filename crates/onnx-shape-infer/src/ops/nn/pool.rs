@@ -3,6 +3,11 @@
 //! A pool that rounds up has no window that begins in the padding behind. The texts before version 22 did not say so, and
 //! the reference counts that window there while runtimes do not; the size is not known then, see [`Rounding`]. The indices of
 //! `MaxPool` have the shape of its result. A negative size is a fault; the reference gives it.
+//!
+//! If no window fits, the specification rounds the number of steps down, and onnxruntime rounds towards 0: it gives one
+//! window where the specification gives none. The size is unknown if no window ever fits; a guard excludes the case
+//! otherwise. With `SAME_UPPER` and `SAME_LOWER`, onnxruntime ignores dilations, and gives fewer windows; the size is unknown
+//! if results must hold there.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

@@ -5,6 +5,9 @@
 //! reference passes over it before version 11. Where the axes are known only at run time, the rank still follows from
 //! `keepdims`, or from their being one; the reference knows nothing then.
 //!
+//! onnxruntime up to version 1.31 does not count negative axes of a tensor without elements from the end. If results must
+//! hold there, a guard states that the tensor has elements.
+//!
 //! Sums, products, least and greatest elements of small tensors are followed where all become one. Floats are, as long as
 //! they are integers and no order of joining them rounds: runtimes differ in that order.
 
@@ -14,6 +17,7 @@ use smallvec::SmallVec;
 
 use crate::content::Elem;
 use crate::cx::{Cx, Ints, Outcome, Param, Stop};
+use crate::facts::Relation;
 use crate::family::arithmetic::{Op, exact_up_to, fit, join};
 use crate::family::element::{ZERO, abs};
 use crate::registry::{OpRules, Row, infer, since};
@@ -56,6 +60,12 @@ fn reduce(cx: &mut Cx<'_, '_>, axes: Param) -> Outcome {
         cx.set_shape(0, std::iter::repeat_n(Dim::Unknown, rank));
         return Ok(());
     };
+    if let Ints::Known(axes) = &axes
+        && axes.iter().any(|&axis| axis < 0)
+        && cx.for_onnxruntime()
+    {
+        not_empty(cx, &dims)?;
+    }
     let dims = dims.into_iter().zip(reduced).filter_map(|(dim, reduced)| match (reduced, keep) {
         (false, _) => Some(dim),
         (true, true) => Some(Dim::Known(1)),
@@ -63,6 +73,22 @@ fn reduce(cx: &mut Cx<'_, '_>, axes: Param) -> Outcome {
     });
     let dims: SmallVec<[Dim; 6]> = dims.collect();
     cx.set_dims(0, dims);
+    Ok(())
+}
+
+/// Assumes that the input has elements: some versions of onnxruntime do not count negative axes from the end otherwise.
+fn not_empty(cx: &mut Cx<'_, '_>, dims: &[Dim]) -> Outcome {
+    for &dim in dims {
+        match cx.dims_le(Dim::Known(1), dim) {
+            Some(true) => {}
+            Some(false) => return Err(Stop::Unknown),
+            None if dim.is_unknown() => return Err(Stop::Unknown),
+            None => cx.assume(
+                Relation::AtMost(Dim::Known(1), dim),
+                "onnxruntime misreads negative axes of empty tensors",
+            ),
+        }
+    }
     Ok(())
 }
 

@@ -2,6 +2,9 @@
 //!
 //! How many there are follows where each element is a number or computed from sizes; otherwise it is a new symbol, at most the
 //! number of elements. Their coordinates follow where it is known of each element whether it is 0.
+//!
+//! A scalar has no axis, so its result has no row; onnxruntime gives one, and the number is unknown if results must hold
+//! there.
 
 use onnx_schema::op;
 use onnx_types::Dim;
@@ -28,7 +31,8 @@ fn non_zero(cx: &mut Cx<'_, '_>) -> Outcome {
         },
     };
     let rank = i64::try_from(dims.len()).map_err(|_| Stop::Unknown)?;
-    cx.set_shape(0, [Dim::Known(rank), count]);
+    let rows = if rank == 0 && cx.for_onnxruntime() { Dim::Unknown } else { Dim::Known(rank) };
+    cx.set_shape(0, [rows, count]);
     Ok(())
 }
 

@@ -4,7 +4,8 @@
 //! 7 there and 6 here, so a number is known only where both agree. For other sizes it is followed where the scale is an integer or a small power of two below one, so that no rounding can matter. The region of
 //! interest does not change the shape. Which of the two inputs counts is not decided before version 13 where both are
 //! given: the sizes do. With an aspect ratio that is kept, sizes follow where all sizes are numbers and no quotient is close
-//! to where its rounding changes.
+//! to where its rounding changes. onnxruntime leaves the size unchanged if such axes are negative numbers; it is unknown then
+//! if results must hold there.
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
@@ -67,6 +68,11 @@ fn resize(cx: &mut Cx<'_, '_>) -> Outcome {
     to_size(cx, by_sizes, &axes, policy)
 }
 
+/// Returns `true` if the node names an axis by a negative number.
+fn has_negative_axis(cx: &mut Cx<'_, '_>) -> Outcome<bool> {
+    Ok(cx.ints(attr::AXES)?.is_some_and(|axes| axes.iter().any(|&axis| axis < 0)))
+}
+
 fn to_size(cx: &mut Cx<'_, '_>, by_sizes: Option<bool>, axes: &[usize], policy: Policy) -> Outcome {
     let dims = cx.shape(0)?;
     match by_sizes {
@@ -112,6 +118,7 @@ fn to_sizes(cx: &mut Cx<'_, '_>, mut dims: Dims, axes: &[usize], policy: Policy)
     }
     let sizes = match policy {
         Policy::Stretch => sizes,
+        _ if cx.for_onnxruntime() && has_negative_axis(cx)? => Dims::from_elem(Dim::Unknown, axes.len()),
         policy => kept_ratio(&dims, axes, &sizes, policy)
             .unwrap_or_else(|| Dims::from_elem(Dim::Unknown, axes.len())),
     };

@@ -8,6 +8,9 @@
 //!
 //! The reference takes a start or end that is not known for 0, which is wrong; here the size is a new symbol, at most that
 //! of the input. For negative steps a start before the first element counts as the first, as the specification says.
+//! With a negative step, onnxruntime takes an end of 2147483647 or 9223372036854775807 for "to the very beginning", where
+//! the specification clamps it to the last element and takes nothing. The size is unknown then if results must hold in
+//! onnxruntime.
 //! Faults are lists of different lengths, axes outside the rank or named twice, and a step of 0.
 
 use onnx_schema::{attr, op};
@@ -155,6 +158,9 @@ impl Cut {
         if dim == Dim::Known(0) {
             return dim;
         }
+        if step < 0 && cx.for_onnxruntime() && !is_portable_end(self.end) {
+            return Dim::Unknown;
+        }
         let taken = if step > 0 { self.forward(cx, dim) } else { self.backward(cx, dim) };
         cx.dims().ceil_div(taken, Dim::Known(width))
     }
@@ -218,10 +224,22 @@ impl Cut {
     }
 }
 
+/// Returns `false` if onnxruntime may take an end for "to the very beginning" when the step is negative.
+const fn is_portable_end(end: Dim) -> bool {
+    match end {
+        Dim::Known(end) => end != ALL && end != i64::MAX,
+        Dim::Unknown => false,
+        Dim::Var(_) | Dim::Expr(_) => true,
+    }
+}
+
 /// A size that is assumed to be at most a number which stands for "all".
 fn within(cx: &mut Cx<'_, '_>, dim: Dim, most: i64) -> Dim {
     if most != i64::MAX && cx.dims_le(dim, Dim::Known(most)) != Some(true) {
-        cx.assume(Relation::AtMost(dim, Dim::Known(most)));
+        cx.assume(
+            Relation::AtMost(dim, Dim::Known(most)),
+            "the end of the slice stands for the end of the axis",
+        );
     }
     dim
 }
@@ -255,7 +273,7 @@ fn between(cx: &mut Cx<'_, '_>, low: Dim, high: Dim, dim: Dim) -> Dim {
     // All but one: `N - 1` is the exact number of an axis that has any.
     if cx.dims().sub(dim, gap) == Dim::Known(1) {
         if cx.dims_le(Dim::Known(1), dim) != Some(true) {
-            cx.assume(Relation::AtMost(Dim::Known(1), dim));
+            cx.assume(Relation::AtMost(Dim::Known(1), dim), "the slice omits one element of the axis");
         }
         return gap;
     }

@@ -1,0 +1,46 @@
+//! `onnx check --shapes`: given shapes against the declarations and the conditions of inference.
+
+use onnx_diag::Sink;
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::{Options, contrib, infer, parse_shapes};
+
+use crate::exit::Failure;
+use crate::input::Loaded;
+use crate::output::shown;
+
+/// Adds what contradicts the given shapes.
+pub(super) fn test(loaded: &mut Loaded, texts: &[String], sink: &mut Sink) -> Result<(), Failure> {
+    let mut given: Vec<(ValueId, Vec<i64>)> = Vec::new();
+    for text in texts {
+        for (name, sizes) in parse_shapes(text).map_err(Failure::new)? {
+            let input = input(&loaded.model, &name)?;
+            if given.iter().any(|&(known, _)| known == input) {
+                return Err(Failure::new(format_args!("two shapes are given for input `{}`", shown(&name))));
+            }
+            given.push((input, sizes));
+        }
+    }
+    let source = loaded.source()?;
+    let registry = contrib::registry();
+    let mut options = Options::default().with_data(&source).with_registry(&registry);
+    options.limits = loaded.limits;
+    let inference = infer(&mut loaded.model, &options);
+    let inputs: Vec<(ValueId, &[i64])> =
+        given.iter().map(|(input, sizes)| (*input, sizes.as_slice())).collect();
+    sink.merge(inference.check_shapes(&loaded.model, &inputs));
+    Ok(())
+}
+
+fn input(model: &Model, name: &str) -> Result<ValueId, Failure> {
+    let inputs = model.graph(model.main_graph()).inputs();
+    let found = inputs.iter().find(|&&input| model.str(model.value(input).name()) == name);
+    found.copied().ok_or_else(|| {
+        let known: Vec<String> = inputs
+            .iter()
+            .take(20)
+            .map(|&input| format!("`{}`", shown(model.str(model.value(input).name()))))
+            .collect();
+        let failure = Failure::new(format_args!("the model has no input `{}`", shown(name)));
+        if known.is_empty() { failure } else { failure.help(format!("its inputs are {}", known.join(", "))) }
+    })
+}
