@@ -64,7 +64,10 @@ impl Message {
 
     /// The field of a `oneof` that was seen, where there is one.
     pub(crate) fn seen_member(&self, oneof: u8, seen: u64) -> Option<&'static Field> {
-        self.fields.iter().find(|field| oneof != 0 && field.oneof == oneof && seen & field.bit() != 0)
+        if oneof == 0 {
+            return None;
+        }
+        self.fields.iter().find(|field| field.oneof == oneof && seen & field.bit() != 0)
     }
 }
 

@@ -342,8 +342,11 @@ impl Parser<'_> {
                     return Err(SyntaxError::new(start, message));
                 }
                 Some(0x80..) => self.not_ascii()?,
-                // There is more than was taken at once.
-                Some(_) => {}
+                // There is more than was taken at once, or this is near the end of the text.
+                Some(byte) => {
+                    self.builder.add(&[byte]);
+                    self.at = self.at.saturating_add(1);
+                }
             }
         }
     }
@@ -355,18 +358,17 @@ impl Parser<'_> {
         let mut len = 0_usize;
         let mut rest = self.text.get(self.at..).unwrap_or_default();
         for slot in &mut buffer {
-            match *rest {
-                [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ref after @ ..] => {
-                    *slot = (a & 7) << 6 | (b & 7) << 3 | (c & 7);
-                    rest = after;
-                }
-                [b'\\' | b'\n' | 0x80.., ..] | [] => break,
-                [byte, ref after @ ..] if byte != quote => {
-                    *slot = byte;
-                    rest = after;
-                }
-                _ => break,
+            // Without branches that depend on the bytes: which of the two comes next cannot be predicted.
+            let Some(&[first, a, b, c]) = rest.first_chunk() else { break };
+            let is_octal = (first == b'\\') & (a & !3 == b'0') & (b & !7 == b'0') & (c & !7 == b'0');
+            let is_plain = (first < 0x80) & (first != quote) & (first != b'\\') & (first != b'\n');
+            if !(is_octal | is_plain) {
+                break;
             }
+            let octal = (a & 3) << 6 | (b & 7) << 3 | (c & 7);
+            *slot = std::hint::select_unpredictable(is_octal, octal, first);
+            let taken = std::hint::select_unpredictable(is_octal, 4, 1);
+            rest = rest.get(taken..).unwrap_or_default();
             len = len.wrapping_add(1);
         }
         self.at = self.text.len().saturating_sub(rest.len());

@@ -24,6 +24,16 @@ impl<'w> Output<'w> {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// How many bytes are gathered.
+    pub(super) fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// What was gathered since there were so many bytes.
+    pub(super) fn since(&self, len: usize) -> &[u8] {
+        self.buffer.get(len..).unwrap_or_default()
+    }
+
     pub(super) fn indent(&mut self, level: usize) {
         self.put(SPACES.get(..level.saturating_mul(2)).unwrap_or(SPACES));
     }

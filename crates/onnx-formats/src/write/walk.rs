@@ -286,23 +286,58 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         Ok(None)
     }
 
-    /// Writes numbers that stand in one record.
+    /// Writes numbers that stand in one record. What is between two of them is always the same.
     fn packed(&mut self, field: &'static Field, mut span: Span<'a, 'p>) -> Result<(), FormatError> {
+        let Some(mut value) = next_number(field.kind, &mut span)? else { return Ok(()) };
+        let (entry, index) = self.next_entry(field);
+        let mut index = index.unwrap_or_default();
+        self.form.begin_value(&mut self.out, field, entry);
+        let mut between = Vec::new();
         loop {
-            let value = match field.kind {
-                Kind::Float => span.next_array()?.map(|bytes| Value::Fixed32(u32::from_le_bytes(bytes))),
-                Kind::Double => span.next_array()?.map(|bytes| Value::Fixed64(u64::from_le_bytes(bytes))),
-                _ => span.next_varint()?.map(Value::Varint),
-            };
-            let Some(value) = value else { return Ok(()) };
-            self.scalar(field, value)?;
+            self.number(field, value, Some(index));
             self.out.pass_on()?;
+            let Some(next) = next_number(field.kind, &mut span)? else { break };
+            (value, index) = (next, index.saturating_add(1));
+            if between.is_empty() {
+                let start = self.out.len();
+                self.form.end_value(&mut self.out);
+                self.form.begin_value(&mut self.out, field, Entry::Element { is_first: false });
+                between.extend_from_slice(self.out.since(start));
+            } else {
+                self.out.put(&between);
+            }
         }
+        self.form.end_value(&mut self.out);
+        if let Some(frame) = self.stack.last_mut() {
+            frame.index = index.saturating_add(1);
+        }
+        Ok(())
     }
 
     fn scalar(&mut self, field: &'static Field, value: Value<'a, 'p>) -> Result<(), FormatError> {
         let (entry, index) = self.next_entry(field);
         self.form.begin_value(&mut self.out, field, entry);
+        match (field.kind, value) {
+            (Kind::String, Value::Len(span)) => self.string(field, index, span)?,
+            (Kind::Bytes, Value::Len(mut span)) => {
+                let (form, out) = (&mut self.form, &mut self.out);
+                form.begin_bytes(out);
+                while let Some(chunk) = span.next_chunk() {
+                    for chunk in chunk.chunks(BLOCK) {
+                        form.bytes(out, chunk);
+                        out.pass_on()?;
+                    }
+                }
+                form.end_bytes(out);
+            }
+            (_, value) => self.number(field, value, index),
+        }
+        self.form.end_value(&mut self.out);
+        Ok(())
+    }
+
+    #[inline]
+    fn number(&mut self, field: &'static Field, value: Value<'a, 'p>, index: Option<u64>) {
         let (form, out) = (&mut self.form, &mut self.out);
         match (field.kind, value) {
             (Kind::Float, Value::Fixed32(bits)) => {
@@ -325,22 +360,9 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
             },
             (Kind::Int64, Value::Varint(varint)) => form.int64(out, varint.cast_signed()),
             (Kind::Uint64, Value::Varint(varint)) => form.uint64(out, varint),
-            (Kind::String, Value::Len(span)) => self.string(field, index, span)?,
-            (Kind::Bytes, Value::Len(mut span)) => {
-                form.begin_bytes(out);
-                while let Some(chunk) = span.next_chunk() {
-                    for chunk in chunk.chunks(BLOCK) {
-                        form.bytes(out, chunk);
-                        out.pass_on()?;
-                    }
-                }
-                form.end_bytes(out);
-            }
             // `known` lets nothing else pass.
             _ => {}
         }
-        self.form.end_value(&mut self.out);
-        Ok(())
     }
 
     fn string(
@@ -409,6 +431,16 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         }
         error
     }
+}
+
+/// The next of numbers that stand in one record.
+#[inline]
+fn next_number<'a, 'p>(kind: Kind, span: &mut Span<'a, 'p>) -> Result<Option<Value<'a, 'p>>, WireError> {
+    Ok(match kind {
+        Kind::Float => span.next_array()?.map(|bytes| Value::Fixed32(u32::from_le_bytes(bytes))),
+        Kind::Double => span.next_array()?.map(|bytes| Value::Fixed64(u64::from_le_bytes(bytes))),
+        _ => span.next_varint()?.map(Value::Varint),
+    })
 }
 
 /// How much of a `bytes` field is written at once.
