@@ -1,6 +1,7 @@
 //! The examples on the pages of rules are tests: *Wrong* raises what its comments say, where they say it, and *Right*
 //! raises nothing.
 #![forbid(unsafe_code)]
+#![allow(clippy::panic, reason = "helpers of tests may fail")]
 
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_diag::{Rule, Sink};
@@ -46,9 +47,10 @@ fn inferred(mut model: Model, text: &str) -> Sink {
     let mut sink = inference.findings().clone();
     // Shapes of inputs are given in the first line.
     if let Some(shapes) = text.lines().next().and_then(|line| line.strip_prefix("# shapes: ")) {
-        sink.merge(
-            onnx_tests::filetests::given::check(&model, &inference, shapes).expect("shapes of inputs"),
-        );
+        match onnx_tests::filetests::given::check(&model, &inference, shapes) {
+            Ok(found) => sink.merge(found),
+            Err(error) => panic!("{shapes}: {error}"),
+        }
     }
     sink
 }

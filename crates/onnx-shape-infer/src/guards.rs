@@ -114,7 +114,6 @@ const fn is_guard(fact: &Fact) -> bool {
 impl Inference {
     /// The conditions under which the inferred results hold, in the order in which they were concluded. If all hold, every
     /// inferred dimension is the dimension at run time, and none is negative.
-    #[must_use]
     pub fn guards<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Guard> + 'a {
         self.facts.all().iter().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, fact))
     }

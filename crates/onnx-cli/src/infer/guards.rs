@@ -58,7 +58,7 @@ fn line(guard: &Guard) -> String {
         Some((condition, comment)) => {
             format!("{}  {}", shown(condition), paint(DIM, format_args!("# {}", shown(comment))))
         }
-        None => shown(&line).to_string(),
+        None => shown(&line),
     }
 }
 

@@ -1,0 +1,128 @@
+//! Arguments of `onnx infer`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::{InputArgs, OutputArgs};
+use crate::format::Format;
+use crate::report::ReportArgs;
+
+const INFER_EXAMPLES: &str = "\
+Without `--strict` contradictions are listed and the rest is inferred; with it nothing is written then,
+and the exit code is 1.
+
+Examples:
+  onnx infer model.onnx -o typed.onnx
+  onnx infer model.onnx -o typed.onnx --set batch=1 --set sequence=128
+  onnx infer model.onnx --report                      what stays unknown, and why?
+  onnx infer model.onnx --guards                      for which sizes do the shapes hold?
+  onnx infer model.onnx --explain logits              why is the shape of this value not known?
+  onnx infer model.onnx -o - --to onnxtxt | less";
+
+/// Arguments of `onnx infer`.
+#[derive(Debug, Args)]
+#[command(after_help = INFER_EXAMPLES)]
+pub(crate) struct InferArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// Where to write the model with its types; `-` is standard output.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present_any = ["report", "explain", "format", "guards"])]
+    pub(crate) output_file: Option<PathBuf>,
+    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
+    /// Write nothing and exit with 1 if the model contradicts itself.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Compare the types of inputs with what operators take as well.
+    #[arg(long)]
+    pub(crate) check_types: bool,
+    /// Do not follow the elements of small tensors: sizes that are computed in the graph stay unknown.
+    #[arg(long)]
+    pub(crate) no_values: bool,
+    /// Take initializers that are inputs, too, as constants: the result holds for callers who give no other values.
+    #[arg(long)]
+    pub(crate) trust_defaults: bool,
+    /// What happens to types that the model declares already.
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine)]
+    pub(crate) merge: Merge,
+    /// How sizes are written that are computed from others.
+    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Symbols::Expr)]
+    pub(crate) symbols: Symbols,
+    /// Infer for this size of a dimension variable; may be given several times.
+    #[arg(long = "set", value_name = "NAME=N", value_parser = size_of)]
+    pub(crate) sizes: Vec<(String, i64)>,
+    /// List the conditions under which the inferred shapes hold.
+    #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "text")]
+    pub(crate) guards: Option<GuardFormat>,
+    /// Write these conditions into the metadata of the model, as `onnx.infer.guard.N`.
+    #[arg(long, requires = "output_file")]
+    pub(crate) write_guards: bool,
+    /// Leave unknown in which this runtime deviates from the specification.
+    #[arg(long, value_enum, value_name = "RUNTIME")]
+    pub(crate) runtime: Option<Runtime>,
+    /// List what stays unknown, and where it was lost.
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Show what is known about a value, and why the rest is not.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) explain: Option<String>,
+    #[command(flatten)]
+    pub(crate) format: ReportArgs,
+    /// Work with what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Reads `NAME=N`.
+fn size_of(text: &str) -> Result<(String, i64), String> {
+    let (name, size) = text.rsplit_once('=').ok_or("write the name and the size, as in `batch=1`")?;
+    match size.parse() {
+        Ok(size) if size >= 0 && !name.is_empty() => Ok((name.to_owned(), size)),
+        _ => Err(format!("`{size}` is no size: write a number that is not negative")),
+    }
+}
+
+/// Format of the list of guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuardFormat {
+    /// One line for each.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// A runtime that inferred results must hold for, in addition to the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Runtime {
+    /// onnxruntime.
+    Onnxruntime,
+}
+
+/// What happens to types that the model declares already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// They stay; only what they leave open is filled in.
+    Keep,
+    /// They stay, and their dimension variables become numbers where these are known.
+    Refine,
+    /// What was inferred replaces them.
+    Override,
+}
+
+/// How sizes are written that are computed from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Symbols {
+    /// As expressions: `2*N + 1`.
+    Expr,
+    /// As identifiers; the metadata of the model say what they stand for.
+    Identifiers,
+}
