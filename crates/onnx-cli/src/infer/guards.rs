@@ -33,6 +33,8 @@ pub(super) fn list(
         write(format_args!("{}", line(&guard)))?;
     }
     match guards.count() {
+        // A report without conditions needs no line about them.
+        0 if count == 0 && limit < usize::MAX => Ok(()),
         0 => write(format_args!("{}", plural(count, "guard"))),
         more => write(format_args!("and {}: `--guards` lists all", plural(more as u64, "more guard"))),
     }
