@@ -1,6 +1,7 @@
 //! `onnx infer`: the types and shapes of all values, written into the model, and why some are not known.
 
 mod guards;
+mod json;
 mod unknown;
 
 use onnx_diag::render::text;
@@ -58,9 +59,8 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let contradicts = inference.findings().has_errors();
     let found = found(&loaded, &inference, args);
     progress.aside(|| list(&loaded, &found, args, out));
-    progress.aside(|| out.input(&loaded, found))?;
-    let is_aside = output.is_some_and(|(path, _)| is_stream(path)) || !out.is_for_people();
-    progress.aside(|| unknown::write(args, &loaded, &inference, is_aside, out))?;
+    let is_aside = output.is_some_and(|(path, _)| is_stream(path));
+    progress.aside(|| describe(args, &loaded, &inference, found, is_aside, out))?;
     if args.strict && contradicts {
         return Ok(Outcome::Findings);
     }
@@ -82,6 +82,24 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let to = store::Destination { path, format, limits: loaded.limits, options };
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
+}
+
+/// Adds the diagnostics, and what `--explain` and `--report` ask for, to the output.
+fn describe(
+    args: &InferArgs,
+    loaded: &Loaded,
+    inference: &Inference,
+    found: Sink,
+    is_aside: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    if out.is_for_people() {
+        out.input(loaded, found)?;
+        return unknown::write(args, loaded, inference, is_aside, out);
+    }
+    out.result_kind("infer/1", "models");
+    let items = json::items(args, loaded, inference)?;
+    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
 }
 
 /// The sizes that the user sets, by the symbols of the model.

@@ -64,7 +64,8 @@ fn line(guard: &Guard) -> String {
     }
 }
 
-fn object(guard: &Guard) -> serde_json::Value {
+/// A guard as JSON.
+pub(super) fn object(guard: &Guard) -> serde_json::Value {
     json!({
         "condition": guard.condition,
         "strength": match guard.fact.strength {

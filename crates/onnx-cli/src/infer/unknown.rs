@@ -55,10 +55,7 @@ pub(super) fn write(
     let model = &loaded.model;
     let mut stream = Stream { out, is_aside, pending: String::new() };
     if let Some(name) = &args.explain {
-        let values = named(model, name);
-        if values.is_empty() {
-            return Err(Failure::new(format_args!("there is no value `{}`", shown(name))));
-        }
+        let values = named(model, name)?;
         let explanations = inference.explain(model, &values, &loaded.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
         for &value in &values {
@@ -77,8 +74,9 @@ pub(super) fn write(
 }
 
 /// The values of this name in the main graph and the graphs nested in it, in order.
-fn named(model: &Model, name: &str) -> Vec<ValueId> {
-    let Some(name) = model.names().get(name) else { return Vec::new() };
+pub(super) fn named(model: &Model, name: &str) -> Result<Vec<ValueId>, Failure> {
+    let missing = || Failure::new(format_args!("there is no value `{}`", shown(name)));
+    let name = model.names().get(name).ok_or_else(missing)?;
     let mut values = Vec::new();
     for graph in model.graphs_in(model.main_graph()) {
         let inputs = model.graph(graph).inputs().iter().copied();
@@ -89,7 +87,7 @@ fn named(model: &Model, name: &str) -> Vec<ValueId> {
         let all = inputs.chain(initializers).chain(outputs);
         values.extend(all.filter(|&value| model.value(value).name() == name));
     }
-    values
+    if values.is_empty() { Err(missing()) } else { Ok(values) }
 }
 
 fn explain(
@@ -120,6 +118,16 @@ fn explain(
 /// Of a long chain, this many values are shown at its beginning and as many at its end.
 const SHOWN_OF_CHAIN: usize = 16;
 
+/// The beginning of a chain, the number of values that are not shown, and its end.
+pub(super) fn ends(chain: &[ValueId]) -> (&[ValueId], usize, &[ValueId]) {
+    let hidden = chain.len().saturating_sub(2 * SHOWN_OF_CHAIN);
+    if hidden < 2 {
+        return (chain, 0, &[]);
+    }
+    let (begin, rest) = chain.split_at(SHOWN_OF_CHAIN);
+    (begin, hidden, rest.split_at(hidden).1)
+}
+
 fn explain_part(
     stream: &mut Stream<'_>,
     model: &Model,
@@ -127,15 +135,16 @@ fn explain_part(
     Explanation { unknown, chain }: &Explanation,
 ) -> Result<(), Failure> {
     stream.line(format_args!("  {} not known:", described(&unknown.missing)))?;
-    let hidden = chain.len().saturating_sub(2 * SHOWN_OF_CHAIN);
-    for (at, &step) in chain.iter().enumerate() {
-        if hidden > 1 && (SHOWN_OF_CHAIN..SHOWN_OF_CHAIN + hidden).contains(&at) {
-            if at == SHOWN_OF_CHAIN {
-                stream.line(format_args!("    … {} more …", plural(hidden as u64, "value")))?;
-            }
-            continue;
-        }
-        let lost = if at + 1 == chain.len() { lost_here(unknown) } else { "" };
+    let (begin, hidden, end) = ends(chain);
+    for &step in begin {
+        let lost = if end.is_empty() && begin.last() == Some(&step) { lost_here(unknown) } else { "" };
+        stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
+    }
+    if hidden > 0 {
+        stream.line(format_args!("    … {} more …", plural(hidden as u64, "value")))?;
+    }
+    for &step in end {
+        let lost = if end.last() == Some(&step) { lost_here(unknown) } else { "" };
         stream.line(format_args!("    {}{}", made_by(model, step), paint(DIM, lost)))?;
     }
     let wanted = annotation(model, inference, unknown.origin, &unknown.missing_at_origin);

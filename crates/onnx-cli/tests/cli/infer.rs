@@ -102,6 +102,29 @@ fn what_is_unknown_is_explained() {
 }
 
 #[test]
+fn reports_for_programs_hold_what_is_unknown() {
+    let folder = Folder::with("in.onnxtxt", OPEN);
+    let run = onnx(&folder, "infer in.onnxtxt --report --explain z --format json").exits(0);
+    let model = &run.json()["result"]["models"][0];
+    let report = &model["report"];
+    assert_eq!(
+        (&report["values"], &report["incomplete"], &report["dropped"]),
+        (&4.into(), &2.into(), &0.into())
+    );
+    let z = &report["unknown"][1];
+    assert_eq!((z["value"].as_str(), z["missing"].as_str()), (Some("z"), Some("sizes")));
+    assert_eq!(z["axes"], serde_json::json!([[0, 1]]));
+    assert_eq!((z["origin"]["value"].as_str(), z["operator"].as_str()), (Some("y"), Some("Reshape")));
+    assert_eq!(z["origin"]["selector"].as_str(), Some("y"));
+    assert_eq!(model["explain"][0]["chain"], serde_json::json!(["z", "y"]));
+    assert!(model["guards"].is_array());
+    assert_eq!(run.err, "");
+    onnx(&folder, "infer in.onnxtxt --explain nothing --format json")
+        .exits(2)
+        .says("there is no value `nothing`");
+}
+
+#[test]
 fn what_cannot_be_done_exits_with_two() {
     let folder = Folder::with("in.onnxtxt", DOUBLED);
     folder.put("bad.onnx", [255, 255, 255]);
