@@ -221,6 +221,10 @@ impl<'m> Engine<'m> {
             out.settle(&self.state.table);
             self.merge_declared(id, value, out);
             if let Ty::Tensor(_, Some(dims)) = &mut out.ty {
+                // The formula of a rule does not apply where it gives a negative number: a guard of it is violated.
+                dims.iter_mut()
+                    .filter(|dim| matches!(dim, Dim::Known(..0)))
+                    .for_each(|dim| *dim = Dim::Unknown);
                 self.state.materialize(value, dims);
                 self.note_sizes(id, dims);
             }
