@@ -53,8 +53,9 @@ pub struct Limits {
     /// How many nodes inference visits for each node of the model, bodies of loops and functions counted each time. Nodes
     /// beyond so many times their number plus 100,000 are left unknown. Default: 64.
     pub visits_per_node: usize,
-    /// How many expressions inference makes or looks up for one node, or one visit of it. Sizes and elements beyond are left
-    /// unknown. Default: 16,384; nodes of real models need some hundreds.
+    /// How many expressions inference makes or looks up for one visit of a node. All visits together may take sixteen times as
+    /// many, and 1/256 of it for each visit. Sizes and elements beyond are left unknown. Default: 4,096; on 164 exported models,
+    /// no visit takes more than 25 and the average of a model is at most 3.
     pub expression_steps: usize,
     /// How deep inference follows graphs and calls into each other. Default: 16,384.
     pub inference_depth: usize,
@@ -92,7 +93,7 @@ impl Limits {
         followed_elements: 256,
         inferred_rank: 1024,
         visits_per_node: 64,
-        expression_steps: 16_384,
+        expression_steps: 4096,
         inference_depth: 16_384,
         findings: 1000,
         findings_per_rule: 100,

@@ -131,4 +131,11 @@ impl Case {
         self.growth = growth;
         self
     }
+
+    /// Each byte of the file may cost so many steps.
+    #[must_use]
+    pub const fn steps(mut self, steps: u64) -> Self {
+        self.steps = steps;
+        self
+    }
 }

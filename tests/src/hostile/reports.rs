@@ -53,8 +53,8 @@ fn wide() -> Vec<Case> {
     vec![
         of_axes("rep1024_100", "Abs", 100),
         of_axes("rep1024_2000", "Abs", 2000),
-        // Every second shape is new: nothing can be shared.
-        of_axes("rep1024_transposed", "Transpose", 300).growth(2000),
+        // Every second shape is new, so nothing can be shared: 1024 axes for the 31 bytes of a node.
+        of_axes("rep1024_transposed", "Transpose", 300).growth(2000).steps(3000),
         // Each axis is lost at an input of its own.
         Case::read(
             "1024 origins",

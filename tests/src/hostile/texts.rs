@@ -150,9 +150,17 @@ fn expressions() -> Vec<Case> {
     );
     cases.push(Case::text("dim-text-deep", deep, &[]));
     // Products of sums of eight sizes, for each of 256 elements.
-    let text = "<ir_version: 10, opset_import: [\"\": 18]>\n\
-                g (float[a, b, c, d, e, f, h, i] x) => (int64[] z) { s = Shape (x) t = ReduceSum (s) r = Add (s, t) \
-                m = Mul (r, r) n = Constant <value = int64[1] {32}> () w = Tile (m, n) z = Mul (w, w) }";
-    cases.push(Case::text("expression-steps", text, &["inference-limit-reached"]));
+    let products = |last: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 18]>\n\
+             g (float[a, b, c, d, e, f, h, i] x) => (int64[] z) {{ s = Shape (x) t = ReduceSum (s) r = Add (s, t) \
+             m = Mul (r, r) n = Constant <value = int64[1] {{32}}> () w = Tile (m, n) {last} }}"
+        )
+    };
+    cases.push(Case::text("expression-steps", products("z = Mul (w, w)"), &["inference-limit-reached"]));
+    let many: String = (0..1000).map(|index| format!("z{index} = Mul (w, w)\n")).collect();
+    // Once no steps are left, each of the 18 bytes of a node still costs a look at 14 of its 256 elements.
+    let many = Case::text("expression-steps-of-1000-nodes", products(&many), &["inference-limit-reached"]);
+    cases.push(many.steps(2000));
     cases
 }

@@ -48,7 +48,7 @@ impl<'m> Engine<'m> {
         let opset = frame.opset(node.domain());
         let args = frame.args.clone();
         self.state.call = frame.call;
-        self.state.exprs.allow_steps(Some(self.state.options.limits.expression_steps));
+        self.state.begin_steps();
         let root = self.frames.first().and_then(Frame::current);
         self.state.site = Site { runs: frame.runs, graph: frame.graph, root };
         let (schema, target) = self.target(node, opset);
@@ -89,7 +89,7 @@ impl<'m> Engine<'m> {
         match step {
             Ok(Next::Enter(graph, runs, control)) => {
                 if self.enter(graph, runs, control) {
-                    self.state.exprs.allow_steps(None);
+                    self.end_steps(id);
                     outs.clear();
                     self.outs = outs;
                     return;
@@ -109,12 +109,11 @@ impl<'m> Engine<'m> {
 
     /// Ends the count of expressions for a node.
     fn end_steps(&mut self, id: NodeId) {
-        if self.state.exprs.ran_out_of_steps() {
+        if self.state.end_steps() {
             let message =
                 "the sizes or elements need too many expressions: raise the limit `expression_steps`";
             self.state.failure(&LIMIT, Some(id), None, message);
         }
-        self.state.exprs.allow_steps(None);
     }
 
     fn report_missing_import(&mut self, id: NodeId, node: &Node) {

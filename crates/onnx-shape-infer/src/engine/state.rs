@@ -93,6 +93,8 @@ pub(crate) struct State<'m> {
     /// The visit of a function that is under way, by its number; 0 outside of functions.
     pub(crate) call: u32,
     pub(crate) site: Site,
+    /// How many expressions all visits to come may make together; each visit adds some.
+    step_credit: usize,
     /// How loops were widened when they were last visited, and in which visit of a function.
     pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
     /// The positions of the reported contradictions by their hashes: bodies are visited more than once.
@@ -104,6 +106,24 @@ pub(crate) struct State<'m> {
 }
 
 impl<'m> State<'m> {
+    /// Begins the count of expressions for a visit of a node.
+    pub(super) fn begin_steps(&mut self) {
+        let limit = self.options.limits.expression_steps;
+        // A visit of a node in a real model takes fewer steps than it adds, so only nodes that take hundreds are limited together.
+        self.step_credit = self.step_credit.saturating_add(limit / 256);
+        self.exprs.allow_steps(Some(limit.min(self.step_credit)));
+    }
+
+    /// Ends the count, and says whether more was needed.
+    pub(super) fn end_steps(&mut self) -> bool {
+        let allowed = self.options.limits.expression_steps.min(self.step_credit);
+        let left = self.exprs.steps_left().unwrap_or(allowed);
+        self.step_credit = self.step_credit.saturating_sub(allowed.saturating_sub(left));
+        let ran_out = self.exprs.ran_out_of_steps();
+        self.exprs.allow_steps(None);
+        ran_out
+    }
+
     pub(crate) fn new(model: &'m Model, options: &'m Options<'m>, names: Interner, exprs: ExprTable) -> Self {
         Self {
             model,
@@ -118,6 +138,7 @@ impl<'m> State<'m> {
             absent: SecondaryMap::new(),
             call: 0,
             site: Site::default(),
+            step_credit: options.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
             variables: variables(model, options),

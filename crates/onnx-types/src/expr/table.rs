@@ -175,6 +175,12 @@ impl ExprTable {
         self.ran_out = false;
     }
 
+    /// How many steps are left of those that were allowed; `None` where they are not counted.
+    #[must_use]
+    pub const fn steps_left(&self) -> Option<usize> {
+        self.steps
+    }
+
     /// Whether more steps were needed than allowed.
     #[must_use]
     pub const fn ran_out_of_steps(&self) -> bool {
@@ -240,12 +246,14 @@ impl ExprTable {
         }
     }
 
-    /// The polynomial that `dim` is; nothing for an unknown dimension or one of another table.
+    /// The polynomial that `dim` is; nothing for an unknown dimension, one of another table, or an expression after the steps
+    /// have run out: what is computed with it could not be kept.
     pub(super) fn poly(&self, dim: Dim) -> Option<Poly> {
         match dim {
             Dim::Known(value) => Some(Poly::constant(value)),
             Dim::Var(_) => Some(Poly::mono(dim)),
             Dim::Unknown => None,
+            Dim::Expr(_) if self.ran_out => None,
             Dim::Expr(_) => match self.node(dim)? {
                 NodeRef::Sum(terms, constant) => Some(Poly { terms: terms.into(), constant }),
                 _ => Some(Poly::mono(dim)),
