@@ -5,9 +5,12 @@ use std::io;
 use std::process::ExitCode;
 
 use bytes::Bytes;
+use onnx_codec::file::Refusal;
 use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
 use onnx_diag::{Rule, Sink, Status};
+use onnx_formats::FormatError;
 use onnx_text::PrintError;
+use onnx_types::tensor::DataError;
 
 use crate::failures;
 
@@ -123,56 +126,127 @@ impl Failure {
     }
 }
 
-impl From<DecodeError> for Failure {
-    fn from(error: DecodeError) -> Self {
-        let limit = error.limit();
-        Self::new(error).with(&failures::NOT_A_MODEL, limit)
+/// An error of a library as the command reports it. Every error becomes a [`Failure`] through this trait, so that an
+/// exceeded limit gives the same exit status wherever it is found.
+pub(crate) trait LibraryError: fmt::Display {
+    /// The limit that was exceeded, if that is the reason.
+    fn limit(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The failure if it is not a limit.
+    fn rule(&self) -> &'static Rule {
+        &failures::COMMAND_FAILED
+    }
+
+    /// How to proceed.
+    fn help(&self) -> Option<&'static str> {
+        None
     }
 }
 
-impl From<EncodeError> for Failure {
-    fn from(error: EncodeError) -> Self {
-        let limit = error.limit();
-        Self::new(error).with(&failures::COMMAND_FAILED, limit)
+impl<E: LibraryError> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let failure = Self::new(&error).with(error.rule(), error.limit());
+        Self { help: error.help().map(str::to_owned), ..failure }
     }
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        let is_read = error.operation == "read";
-        let rule = if is_read { &failures::FILE_NOT_READABLE } else { &failures::FILE_NOT_WRITABLE };
-        let failure = Self::new(&error).with(rule, None);
-        match error.refusal() {
-            Some(refusal) if refusal.yields_to_force() => failure.help("`--force` replaces it all the same"),
-            _ => failure,
+impl LibraryError for PrintError {}
+impl LibraryError for fmt::Error {}
+
+impl LibraryError for DecodeError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+
+    fn rule(&self) -> &'static Rule {
+        &failures::NOT_A_MODEL
+    }
+}
+
+impl LibraryError for FormatError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+
+    fn rule(&self) -> &'static Rule {
+        &failures::NOT_A_MODEL
+    }
+}
+
+impl LibraryError for EncodeError {
+    fn limit(&self) -> Option<&'static str> {
+        (*self).limit()
+    }
+}
+
+impl LibraryError for ExternalizeError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+}
+
+impl LibraryError for DataError {
+    fn limit(&self) -> Option<&'static str> {
+        self.limit()
+    }
+
+    fn rule(&self) -> &'static Rule {
+        &failures::FILE_NOT_READABLE
+    }
+}
+
+impl LibraryError for FileError {
+    fn limit(&self) -> Option<&'static str> {
+        of_contents(&self.source)
+    }
+
+    fn rule(&self) -> &'static Rule {
+        if self.operation == "read" { &failures::FILE_NOT_READABLE } else { &failures::FILE_NOT_WRITABLE }
+    }
+
+    fn help(&self) -> Option<&'static str> {
+        let yields = self.refusal().is_some_and(Refusal::yields_to_force);
+        yields.then_some("`--force` replaces it anyway")
+    }
+}
+
+impl LibraryError for SaveError {
+    fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Encode(error) => error.limit(),
+            Self::File(error) => LibraryError::limit(error),
+            _ => None,
+        }
+    }
+
+    fn rule(&self) -> &'static Rule {
+        match self {
+            Self::File(error) => error.rule(),
+            _ => &failures::COMMAND_FAILED,
+        }
+    }
+
+    fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::File(error) => error.help(),
+            _ => None,
         }
     }
 }
 
-macro_rules! failure_from {
-    ($($error:ty),*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Self::new(error)
-            }
-        }
-    )*};
-}
-
-failure_from!(ExternalizeError, PrintError, fmt::Error);
-
-impl From<SaveError> for Failure {
-    fn from(error: SaveError) -> Self {
-        match error {
-            SaveError::File(error) => error.into(),
-            error => Self::new(error),
-        }
-    }
+/// The limit that the contents of a file exceed, which were produced while it was written.
+fn of_contents(error: &io::Error) -> Option<&'static str> {
+    let error = error.get_ref()?;
+    let of_form = error.downcast_ref().and_then(FormatError::limit);
+    of_form.or_else(|| error.downcast_ref().copied().and_then(EncodeError::limit))
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        let limit = of_contents(&error);
         Self::new(format_args!("cannot write to standard output: {error}"))
-            .with(&failures::FILE_NOT_WRITABLE, None)
+            .with(&failures::FILE_NOT_WRITABLE, limit)
     }
 }

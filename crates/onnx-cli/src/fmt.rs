@@ -65,6 +65,7 @@ fn formatted(text: &str, name: &str, limits: Limits) -> Result<String, Failure> 
             Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
         }
         FormatError::Changed => changed(&error).about(name),
+        FormatError::Print(error) => Failure::from(error).about(name),
         error => Failure::new(error).about(name),
     })?;
     // Unknown elements cannot be encoded; that both models print the same text was proved.

@@ -251,6 +251,9 @@ fn encoded(bytes: &Bytes, format: Format, limits: &Limits) -> Result<Bytes, Fail
         if let Some(failure) = format::rejected(bytes, format, format::FOR_ANY) {
             return failure;
         }
+        if error.limit().is_some() {
+            return error.into();
+        }
         let failure = Failure::not_a_model(format_args!("this is not {name} of a model: {error}"));
         if format == Format::Textproto && bytes.trim_ascii_start().starts_with(b"<") {
             return failure.help("if it is ONNX text (`<ir_version: 10>`), add `--from onnxtxt`");

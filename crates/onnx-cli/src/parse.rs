@@ -17,17 +17,23 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("parsing", 1);
     progress.begin(&display_name(&args.input_file));
     let limits = args.bounds.limits();
-    let loaded = originals::load_with(&args.input_file, args.weights_from.as_deref(), args.part, limits)?;
+    let mut loaded = originals::load_with(&args.input_file, args.weights_from.as_deref(), args.part, limits)?;
     drop(progress);
     let encoding = EncodeOptions::within(&limits);
+    let options = store::options(args.output, loaded.files()?);
     if is_stream(&args.output_file) {
         let encoded = loaded.piece.encode(&loaded.model, &encoding)?;
-        return store::stream(&args.output_file, encoded.iter().map(|piece| &piece[..]), out)
-            .map(|()| Outcome::Fine);
+        return store::stream(
+            &args.output_file,
+            &options.inputs,
+            encoded.iter().map(|piece| &piece[..]),
+            out,
+        )
+        .map(|()| Outcome::Fine);
     }
-    let options = store::options(args.output, loaded.files()?);
     if matches!(loaded.piece, Piece::Model) {
-        save(&args.output_file, &loaded.model, &[], &encoding, &options)?;
+        let files = store::keep_reachable(&mut loaded, &args.output_file, out)?;
+        save(&args.output_file, &loaded.model, &files, &encoding, &options)?;
     } else {
         let encoded = loaded.piece.encode(&loaded.model, &encoding)?;
         write_file(&args.output_file, Kind::Message, &options, |file| {

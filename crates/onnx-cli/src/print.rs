@@ -1,11 +1,14 @@
 //! `onnx print`: a model as text.
 
 use std::fmt::Write as _;
+use std::io::Write;
 use std::path::Path;
 
 use onnx_codec::file::{Kind, write_file};
+use onnx_codec::{InputFiles, save_as};
+use onnx_diag::Sink;
 use onnx_diag::render::text;
-use onnx_ir::{Element, Selectors};
+use onnx_ir::{Element, Model, Selectors};
 use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes};
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};
@@ -30,19 +33,24 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
         digest: args.digest.then_some(&digest as &dyn Fn(&Tensor) -> Option<String>),
         ..PrintOptions::default()
     };
+    let (inputs, is_model) = (loaded.files()?, args.at.is_none() && matches!(loaded.piece, Piece::Model));
+    let to_file = args.output_file.as_deref().filter(|path| !is_stdin(path));
+    if is_model && (to_file.is_some() || !(is_terminal() || out.is_coloured())) {
+        drop(progress);
+        print_model(loaded, &options, args, inputs, out)?;
+        return Ok(Outcome::Fine);
+    }
     let printed = match &args.at {
         Some(selector) => print_at(&loaded, selector, &options)?,
         None => loaded.piece.print(&loaded.model, &options)?,
     };
     drop(progress);
-    if !printed.left_out.is_empty() {
-        let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&loaded.name) };
-        out.findings(&printed.left_out, &options);
-    }
-    if let Some(path) = args.output_file.as_deref().filter(|path| !is_stdin(path)) {
-        write_to(path, &printed.text, args, &loaded, out)?;
+    report_left_out(&printed.left_out, &loaded.name, out);
+    if let Some(path) = to_file {
+        write_to(path, &printed.text, args, inputs, out)?;
         return Ok(Outcome::Fine);
     }
+    store::check_standard_output(&inputs)?;
     let text = if is_terminal() { clean_lines(&printed.text) } else { printed.text };
     // Text without colours goes out as it is: the stream that takes colours out could take more.
     if out.is_coloured() {
@@ -53,21 +61,60 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
-/// Writes the text to a file or a stream.
+fn report_left_out(left_out: &Sink, name: &str, out: &Out) {
+    if !left_out.is_empty() {
+        let options = text::Options { style: &Colours, concise: true, ..text::Options::new(name) };
+        out.findings(left_out, &options);
+    }
+}
+
+/// Prints a whole model to a file or stream, in memory that does not grow with the weights.
+fn print_model(
+    mut loaded: Loaded,
+    options: &PrintOptions<'_>,
+    args: &PrintArgs,
+    inputs: InputFiles,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
+    let mut left_out = None;
+    if is_stream(path) {
+        let write = |stream: &mut dyn Write| {
+            left_out = Some(store::write_onnx_text(&loaded.model, options, stream)?);
+            Ok(())
+        };
+        store::stream_with(path, &inputs, write, out)?;
+    } else {
+        // Text for people is read in the place of the model; only a complete text is a model of its own.
+        let files = match args.full {
+            true => store::keep_reachable(&mut loaded, path, out)?,
+            false => store::mention_unreachable(&loaded, path, out),
+        };
+        let write = |model: &Model, file: &mut dyn Write| {
+            left_out = Some(store::write_onnx_text(model, options, file)?);
+            Ok(())
+        };
+        save_as(path, &loaded.model, &files, &store::options(args.output, inputs), &mut { write })?;
+    }
+    if let Some(left_out) = left_out {
+        report_left_out(&left_out, &loaded.name, out);
+    }
+    Ok(())
+}
+
+/// Writes the text of a part of a model to a file or a stream.
 fn write_to(
     path: &Path,
     text: &str,
     args: &PrintArgs,
-    loaded: &Loaded,
+    inputs: InputFiles,
     out: &mut Out,
 ) -> Result<(), Failure> {
     if is_stream(path) {
-        return store::stream(path, [text.as_bytes()], out);
+        return store::stream(path, &inputs, [text.as_bytes()], out);
     }
-    let is_model = args.at.is_none() && matches!(loaded.piece, Piece::Model);
-    let kind = if is_model { Kind::Model } else { Kind::Message };
-    let options = store::options(args.output, loaded.files()?);
-    Ok(write_file(path, kind, &options, |file| file.write_all(text.as_bytes()))?)
+    let options = store::options(args.output, inputs);
+    Ok(write_file(path, Kind::Message, &options, |file| file.write_all(text.as_bytes()))?)
 }
 
 /// Prints what a selector denotes: nodes, or else one graph.

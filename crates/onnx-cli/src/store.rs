@@ -6,11 +6,13 @@ use std::path::Path;
 
 use onnx_codec::file::{self, create_folders, open_stream};
 use onnx_codec::{
-    DataFile, EncodeOptions, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline, save_as,
+    DataFile, EncodeOptions, FileError, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline,
+    save_as,
 };
+use onnx_diag::Sink;
 use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
 use onnx_ir::Model;
-use onnx_text::{PrintOptions, print_model};
+use onnx_text::{PrintOptions, WriteError, print_model_to};
 use onnx_types::Limits;
 use onnx_types::tensor::{DataErrorReason, DataSource, Payload};
 
@@ -68,7 +70,7 @@ pub(crate) fn write(
         drop(progress);
         if let Some(contents) = first {
             let write = |stream: &mut dyn Write| contents.write(stream).map(|found| losses = found);
-            stream_with(to.path, write, out)?;
+            stream_with(to.path, &to.options.inputs, write, out)?;
         }
         report_losses(&losses, to.format, out);
         return Ok(());
@@ -99,54 +101,74 @@ pub(crate) fn write(
 /// Writes to standard output or another stream.
 pub(crate) fn stream<'a>(
     path: &Path,
+    inputs: &InputFiles,
     pieces: impl IntoIterator<Item = &'a [u8]>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    stream_with(path, |stream| pieces.into_iter().try_for_each(|piece| stream.write_all(piece)), out)
+    stream_with(path, inputs, |stream| pieces.into_iter().try_for_each(|piece| stream.write_all(piece)), out)
 }
 
 /// Writes what a function produces to standard output or another stream.
-fn stream_with(
+pub(crate) fn stream_with(
     path: &Path,
+    inputs: &InputFiles,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     out: &mut Out,
 ) -> Result<(), Failure> {
     if is_stdin(path) {
+        check_standard_output(inputs)?;
         return out.stream(contents);
     }
-    match contents(&mut open_stream(path)?) {
+    match contents(&mut open_stream(path, inputs)?) {
         // As for standard output: a reader that closes it does not want the rest.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|error| {
-            Failure::new(format_args!("cannot write `{}`: {error}", path.to_string_lossy().escape_debug()))
-        }),
+        other => {
+            other.map_err(|source| FileError { operation: "write", path: path.to_owned(), source }.into())
+        }
     }
 }
 
+/// Refuses to write to standard output if it is connected to a file that an input is or reads.
+pub(crate) fn check_standard_output(inputs: &InputFiles) -> Result<(), Failure> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        // A closed descriptor fails when it is written to.
+        if let Ok(metadata) = stdout.and_then(|stdout| stdout.metadata()) {
+            let refused = |refusal| Failure::new(format_args!("cannot write to standard output: {refusal}"));
+            inputs.check_stream(&metadata).map_err(refused)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = inputs;
+    Ok(())
+}
+
 /// A model in some format.
-enum Contents {
+enum Contents<'m> {
     Binary(Segments),
-    Text(String),
+    Text(&'m Model),
     /// Encoded, to be written as JSON or in the text format of protobuf.
     Form(Segments, Format, Limits),
 }
 
-impl Contents {
+impl Contents<'_> {
     /// Writes the model, and returns what the format leaves out.
     fn write(&self, out: &mut dyn Write) -> io::Result<Losses> {
         match self {
             Self::Binary(encoded) => encoded.iter().try_for_each(|piece| out.write_all(piece))?,
-            Self::Text(text) => out.write_all(text.as_bytes())?,
+            Self::Text(model) => drop(write_onnx_text(model, &PrintOptions::full(), out)?),
             Self::Form(encoded, format, limits) => return Ok(write_form(encoded, *format, limits, out)?),
         }
         Ok(Losses::default())
     }
 }
 
-fn contents(model: &Model, to: &Destination<'_>) -> Result<Contents, Failure> {
+fn contents<'m>(model: &'m Model, to: &Destination<'_>) -> Result<Contents<'m>, Failure> {
     Ok(match to.format {
         Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.limits))?),
-        Format::Onnxtxt => Contents::Text(print_model(model, &PrintOptions::full())?.text),
+        Format::Onnxtxt => Contents::Text(model),
         Format::Textproto | Format::Json => {
             let encoded = encode(model, &EncodeOptions::within(&to.limits))?;
             Contents::Form(encoded, to.format, to.limits)
@@ -173,6 +195,18 @@ fn check_size(
     Err(Failure::new(message).help(
         "`onnx convert --external-data FILE` puts the weights beside it; `--force` writes it all the same",
     ))
+}
+
+/// Writes a model as ONNX text, and returns what the text does not contain.
+pub(crate) fn write_onnx_text(
+    model: &Model,
+    options: &PrintOptions<'_>,
+    out: &mut dyn Write,
+) -> io::Result<Sink> {
+    print_model_to(model, options, out).map_err(|error| match error {
+        WriteError::Io(error) => error,
+        other => io::Error::other(other),
+    })
 }
 
 /// Writes an encoded model as JSON, or else in the text format of protobuf; returns what that leaves out.
@@ -217,12 +251,16 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
     }
     let source = loaded.source()?;
     let options = InlineOptions { max_total_bytes: loaded.limits.external_bytes };
-    inline(&mut loaded.model, &options, &source)
-        .map_err(|error| Failure::new(error).help(where_data_is(loaded)))?;
+    inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
     for note in source.notes() {
         out.warning(&note.to_string(), None);
     }
     Ok(())
+}
+
+/// A failure to read external data, with advice unless a limit is the reason.
+fn about_data(failure: Failure, loaded: &Loaded) -> Failure {
+    if failure.limit.is_some() { failure } else { failure.help(where_data_is(loaded)) }
 }
 
 fn where_data_is(loaded: &Loaded) -> &'static str {
@@ -256,17 +294,31 @@ pub(crate) fn keep_reachable(
         )
         .help(where_data_is(loaded)));
     };
-    let folder = output.parent().unwrap_or(Path::new(""));
+    if is_beside(directory, output) {
+        return Ok(Vec::new());
+    }
+    copies(loaded, output.parent().unwrap_or(Path::new("")), out)
+}
+
+/// Whether the output is in the directory of the external data, so that locations stay valid. If the directory of the
+/// output does not exist, writing fails.
+fn is_beside(directory: &Path, output: &Path) -> bool {
     let resolved = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         path.canonicalize().ok()
     };
-    let (from, to) = (resolved(directory), resolved(folder));
-    if to.is_none() || from == to {
-        // If the directory does not exist, writing fails.
-        return Ok(Vec::new());
+    let to = resolved(output.parent().unwrap_or(Path::new("")));
+    to.is_none() || to == resolved(directory)
+}
+
+/// Warns if external data is not reachable from the output. Returns no files to write.
+pub(crate) fn mention_unreachable(loaded: &Loaded, output: &Path, out: &Out) -> Vec<DataFile> {
+    let is_reachable = loaded.place.directory().is_some_and(|directory| is_beside(directory, output));
+    if !is_reachable && external_locations(loaded) > 0 {
+        let help = "`--full` copies it there; `--data-dir DIR` specifies where it is when the text is read";
+        out.warning("the model has external data in another directory than the output", Some(help));
     }
-    copies(loaded, folder, out)
+    Vec::new()
 }
 
 /// Copies of all files of external data, to be written under the same locations in another directory.
@@ -291,7 +343,7 @@ fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Fa
                 let message = format!("{error}; the output refers to it all the same");
                 out.warning(&message, Some("put the file beside the output, under the same name"));
             }
-            Err(error) => return Err(Failure::new(error).help(where_data_is(loaded))),
+            Err(error) => return Err(about_data(error.into(), loaded)),
         }
     }
     Ok(files)

@@ -134,17 +134,98 @@ fn a_model_is_replaced_with_its_data() {
     split(&path, &model, "w.data", 64, &WriteOptions::default()).unwrap();
     fs::set_permissions(folder.at("w.data"), fs::Permissions::from_mode(0o640)).unwrap();
     for (align, options) in [(4096, reading(&[&path])), (64, WriteOptions::default())] {
+        let options = WriteOptions { force: true, ..options };
         split(&path, &model, "w.data", align, &options).unwrap();
         assert!(whole(&path) == bytes_of(&model));
         assert_eq!(folder.names(), ["m.onnx", "w.data"]);
     }
     assert_eq!(fs::metadata(folder.at("w.data")).unwrap().mode() & 0o777, 0o640);
-    // Under its other name the model would read the new data by the old offsets.
-    fs::hard_link(&path, folder.at("other.onnx")).unwrap();
-    let options = reading(&[&path]);
-    let refused = refusal(split(&path, &model, "w.data", 4096, &options));
-    assert_eq!(refused, Refusal::OtherNames { names: 2 });
-    assert!(refused.yields_to_force());
+}
+
+/// No writer can know all models that read a file of data.
+#[test]
+fn data_is_not_changed_under_a_copy_of_the_model() {
+    let folder = Folder::new();
+    let (path, copy) = (folder.at("m.onnx"), folder.at("copy.onnx"));
+    let model = model_of(1.0, &[300, 100]);
+    split(&path, &model, "w.data", 64, &WriteOptions::default()).unwrap();
+    fs::copy(&path, &copy).unwrap();
+    fs::hard_link(&path, folder.at("hard.onnx")).unwrap();
+    let (before, data) = (whole(&path), fs::read(folder.at("w.data")).unwrap());
+    let names = folder.names();
+    for options in [reading(&[&copy]), reading(&[&path, &copy]), WriteOptions::default()] {
+        for path in [&path, &copy] {
+            let refused = refusal(split(path, &model, "w.data", 65536, &options));
+            assert!([Refusal::OtherData, Refusal::ReadByInput].contains(&refused), "{refused}");
+            assert_eq!(folder.names(), names);
+        }
+        // The same contents change nothing for other readers.
+        let same = WriteOptions { inputs: reading(&[&copy]).inputs, ..WriteOptions::default() };
+        split(&copy, &model, "w.data", 64, &same).unwrap();
+        assert!(fs::read(folder.at("w.data")).unwrap() == data);
+    }
+    for path in [&path, &copy, &folder.at("hard.onnx")] {
+        assert!(whole(path) == before);
+    }
+    // One byte of the last piece differs.
+    let other = model_of(f32::from_bits(1.0_f32.to_bits() ^ 1), &[300, 100]);
+    assert_eq!(refusal(split(&copy, &other, "w.data", 64, &reading(&[&copy]))), Refusal::OtherData);
+    assert!(Refusal::OtherData.yields_to_force());
+    let options = WriteOptions { force: true, ..reading(&[&copy]) };
+    split(&copy, &other, "w.data", 64, &options).unwrap();
+    assert!(whole(&copy) == bytes_of(&other));
+}
+
+/// Whatever weights look like, they are not replaced by a model.
+#[test]
+fn data_that_looks_like_a_model_is_data() {
+    let folder = Folder::new();
+    let model = model_of(1.0, &[300]);
+    let binary = bytes_of(&model);
+    for contents in [binary.as_slice(), b"\x3a\x00", b"{}", b"ir_version: 8\n", b""] {
+        for name in ["w.data", "w.bin", "w", "model.layers.0.weight"] {
+            fs::write(folder.at(name), contents).unwrap();
+            let encoding = EncodeOptions::default();
+            let written = save(folder.at(name), &model, &[], &encoding, &WriteOptions::default());
+            assert_eq!(refusal(written), Refusal::OtherKind { kind: Kind::Model }, "{name}");
+            let written = write_file(folder.at(name), Kind::Message, &WriteOptions::default(), |_| Ok(()));
+            assert_eq!(written.unwrap_err().refusal(), Some(&Refusal::OtherKind { kind: Kind::Message }));
+            let written = split(&folder.at("m.onnx"), &model, name, 64, &WriteOptions::default());
+            assert_eq!(refusal(written), Refusal::OtherData, "{name}");
+            assert_eq!(fs::read(folder.at(name)).unwrap(), contents, "{name}");
+        }
+    }
+}
+
+/// Readers that open the link look for external data beside it, others beside the file.
+#[test]
+fn a_link_into_another_directory_has_no_place_for_data() {
+    let folder = Folder::new();
+    fs::create_dir(folder.at("real")).unwrap();
+    let (real, link) = (folder.at("real/m.onnx"), folder.at("link.onnx"));
+    let model = model_of(1.0, &[300]);
+    save(&real, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
+    symlink("real/m.onnx", &link).unwrap();
+    for force in [false, true] {
+        let options = WriteOptions { force, ..WriteOptions::default() };
+        assert_eq!(refusal(split(&link, &model, "w.data", 64, &options)), Refusal::LinkedElsewhere);
+        assert_eq!(folder.names(), ["link.onnx", "real"]);
+    }
+    // Without external data both are the same.
+    save(&link, &model_of(2.0, &[3]), &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
+    assert!(whole(&real) == bytes_of(&model_of(2.0, &[3])));
+    // In place, the data is where it was.
+    split(&real, &model, "w.data", 64, &WriteOptions::default()).unwrap();
+    symlink("real/w.data", folder.at("w.data")).unwrap();
+    let external = open(&link);
+    let saved = save(&link, &external, &[], &EncodeOptions::default(), &WriteOptions::default());
+    assert_eq!(refusal(saved), Refusal::LinkedElsewhere);
+    save(&link, &external, &[], &EncodeOptions::default(), &reading(&[&link])).unwrap();
+    assert!(whole(&real) == bytes_of(&model));
+    // A link within the directory.
+    symlink("m.onnx", folder.at("real/link.onnx")).unwrap();
+    split(&folder.at("real/link.onnx"), &model, "v.data", 64, &WriteOptions::default()).unwrap();
+    assert!(whole(&real) == bytes_of(&model));
 }
 
 /// What the library can know without an input: the model that is written must not lose its own data.
@@ -195,16 +276,14 @@ fn files_of_other_kinds_need_force() {
     assert_eq!(folder.names(), ["notes.txt"]);
     split(&path, &model, "notes.txt", 64, &force).unwrap();
     assert!(whole(&path) == bytes_of(&model));
-    // The data of another model is a file of another kind, too.
+    // The data of another model.
     let other = folder.at("other.onnx");
-    let written = split(&other, &model, "notes.txt", 4096, &WriteOptions::default());
+    let written = split(&other, &model_of(2.0, &[300]), "notes.txt", 64, &WriteOptions::default());
     assert_eq!(refusal(written), Refusal::OtherData);
-    // A model over a model, and anything over an empty file.
+    // A model over a model, and over an empty file of that name.
     save(&path, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
-    fs::write(&notes, "").unwrap();
-    save(&notes, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
-    fs::write(folder.at("empty.data"), "").unwrap();
-    split(&path, &model, "empty.data", 64, &WriteOptions::default()).unwrap();
+    fs::write(folder.at("empty.onnx"), "").unwrap();
+    save(folder.at("empty.onnx"), &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
 }
 
 #[test]
@@ -227,7 +306,8 @@ fn a_reader_notices_that_the_model_was_replaced() {
     split(&path, &model_of(1.0, &[300, 100]), "w.data", 64, &WriteOptions::default()).unwrap();
     let source = FileSource::for_model(&path).unwrap();
     let mut old = open(&path);
-    split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &WriteOptions::default()).unwrap();
+    let force = WriteOptions { force: true, ..WriteOptions::default() };
+    split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &force).unwrap();
     let error = inline(&mut old, &InlineOptions::default(), &source).unwrap_err().to_string();
     assert!(error.contains("the model was replaced"), "{error}");
     assert!(FileSource::for_model(&path).unwrap().len("w.data").is_ok());

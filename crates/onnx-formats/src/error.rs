@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use onnx_proto::wire::WireError;
+use onnx_proto::wire::{WireError, WireErrorKind};
 
 /// A position in a text: line and column from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,16 @@ pub enum FormatError {
         /// What is wrong.
         message: String,
     },
+    /// The text exceeds a limit.
+    #[error("{position}: {message}: raise the limit `{name}` to accept it")]
+    Limit {
+        /// Where.
+        position: TextPosition,
+        /// What exceeds it.
+        message: String,
+        /// The limit, as [`onnx_types::Limits`] names it.
+        name: &'static str,
+    },
     /// The bytes are not an encoded message.
     #[error("the bytes are not a model: {0}")]
     Bytes(#[from] WireError),
@@ -56,6 +66,21 @@ pub enum FormatError {
     /// The text cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl FormatError {
+    /// The limit that was exceeded, if that is the reason, as [`onnx_types::Limits`] names it.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Limit { name, .. } => Some(*name),
+            Self::Bytes(error) => match error.kind() {
+                WireErrorKind::Limit { name, .. } => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl From<FormatError> for io::Error {
@@ -72,15 +97,27 @@ impl From<FormatError> for io::Error {
 pub(crate) struct SyntaxError {
     pub(crate) at: usize,
     pub(crate) message: String,
+    /// The limit that is exceeded.
+    limit: Option<&'static str>,
 }
 
 impl SyntaxError {
     #[cold]
     pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
-        Self { at, message: message.into() }
+        Self { at, message: message.into(), limit: None }
+    }
+
+    /// More than a limit allows.
+    #[cold]
+    pub(crate) fn limit(at: usize, name: &'static str, message: impl Into<String>) -> Self {
+        Self { at, message: message.into(), limit: Some(name) }
     }
 
     pub(crate) fn located(self, text: &[u8]) -> FormatError {
-        FormatError::Syntax { position: TextPosition::of(text, self.at), message: self.message }
+        let (position, message) = (TextPosition::of(text, self.at), self.message);
+        match self.limit {
+            Some(name) => FormatError::Limit { position, message, name },
+            None => FormatError::Syntax { position, message },
+        }
     }
 }

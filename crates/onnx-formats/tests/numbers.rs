@@ -45,6 +45,22 @@ fn floats_of_all_kinds() {
     comes_back(&model(node, TensorProto { float_data: floats, ..TensorProto::default() }));
 }
 
+/// What other readers make of the greatest numbers: Python's parses with 64 bits, and refuses what is above them.
+#[test]
+fn the_greatest_floats_are_not_rounded_up() {
+    let attribute =
+        AttributeProto { f: Some(f32::MIN), floats: vec![f32::MAX, f32::MIN], ..AttributeProto::default() };
+    let node = NodeProto { attribute: vec![attribute], ..NodeProto::default() };
+    let bytes = model(node, TensorProto { float_data: vec![f32::MAX], ..TensorProto::default() });
+    comes_back(&bytes);
+    let json = to_json(&bytes).unwrap().text;
+    let numbers = json.split(|c: char| !(c.is_ascii_digit() || "+-.e".contains(c)));
+    let large: Vec<f64> =
+        numbers.filter(|number| number.ends_with("e+38")).map(|n| n.parse().unwrap()).collect();
+    assert_eq!(large.len(), 4, "{json}");
+    assert!(large.iter().all(|value| value.abs() == f64::from(f32::MAX)), "{json}");
+}
+
 #[test]
 fn doubles_of_all_kinds() {
     let edges = (0..=0x7ff_u64).flat_map(|exponent| {

@@ -16,6 +16,18 @@ pub enum PrintError {
     },
 }
 
+/// Why a model could not be printed into a stream.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The model has no text.
+    #[error(transparent)]
+    Print(#[from] PrintError),
+    /// The stream failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
 /// Why a text could not be laid out.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]

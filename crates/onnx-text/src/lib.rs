@@ -47,7 +47,8 @@
 //! [`print_model`] and its siblings print for people unless told otherwise ([`PrintOptions`]): large tensors are cut short
 //! and never read, and details of how a file spells things are left out. [`PrintOptions::full`] prints everything, so that
 //! parsing gives exactly the same model, down to the bytes it is written as. [`PrintOptions::compat`] prints what the
-//! reference parser reads, and [`Printed::left_out`] says what it could not.
+//! reference parser reads, and [`Printed::left_out`] says what it could not. [`print_model_to`] prints into a stream, in memory
+//! that does not grow with the weights.
 //!
 //! # Formatting
 //!
@@ -73,12 +74,13 @@ mod print;
 pub mod rules;
 mod tokens;
 
-pub use error::{FormatError, ParseError, PrintError};
+pub use error::{FormatError, ParseError, PrintError, WriteError};
 pub use format::{Formatted, format_model};
 pub use onnx_types::Limits;
 pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{
-    Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_node, print_nodes,
+    Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_model_to, print_node,
+    print_nodes,
 };
 pub use tokens::{Token, TokenKind, tokens};

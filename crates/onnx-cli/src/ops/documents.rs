@@ -57,7 +57,7 @@ pub(crate) fn load(path: &Path) -> Result<Read, Failure> {
     let about = |failure: Failure| failure.about(&display_name(path));
     let bytes = encoded(path, read(path, ReadMode::Memory)?).map_err(about)?;
     let decoded = decode_operator_set(bytes, &DecodeOptions::default())
-        .map_err(|error| about(Failure::new(error).help("this is not an operator set document")))?;
+        .map_err(|error| about(not_a_document(error.into())))?;
     let companion = companion(path);
     let signatures = if companion.exists() { Some(signatures(&companion)?) } else { None };
     Ok(Read { document: decoded.document, findings: decoded.findings, signatures })
@@ -81,7 +81,11 @@ fn encoded(path: &Path, bytes: Bytes) -> Result<Bytes, Failure> {
         return Ok(bytes);
     }
     let text = std::str::from_utf8(&bytes).map_err(Failure::new)?;
-    onnx_formats::operator_set_from_text(text).map_err(Failure::new)
+    Ok(onnx_formats::operator_set_from_text(text)?)
+}
+
+fn not_a_document(failure: Failure) -> Failure {
+    if failure.limit.is_some() { failure } else { failure.help("this is not an operator set document") }
 }
 
 /// The file with the signatures of a document: `acme.signatures.json` beside `acme.onnxops`.
@@ -97,11 +101,7 @@ pub(crate) fn save(
     options: &WriteOptions,
 ) -> Result<Vec<PathBuf>, Failure> {
     let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
-    let bytes = if is_text(path) {
-        onnx_formats::operator_set_to_text(bytes).map_err(Failure::new)?.text.into()
-    } else {
-        bytes
-    };
+    let bytes = if is_text(path) { onnx_formats::operator_set_to_text(bytes)?.text.into() } else { bytes };
     write_file(path, Kind::Message, options, |out| out.write_all(&bytes))?;
     let mut files = vec![path.to_owned()];
     if let Some(set) = signatures {

@@ -64,7 +64,7 @@ fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<
     };
     if is_stream(&args.output_file) {
         let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
-        store::stream(&args.output_file, [bytes.as_ref()], out)?;
+        store::stream(&args.output_file, &inputs, [bytes.as_ref()], out)?;
         return Ok(Outcome::Fine);
     }
     let options = store::options(args.output, inputs);

@@ -50,7 +50,19 @@ fn weights_that_a_model_uses_are_not_overwritten() {
         }
     }
     std::fs::remove_file(folder.path().join("hard.onnx")).unwrap();
-    onnx(&folder, "convert b.onnx b.onnx --external-data b.data --align 4096").exits(0);
+    // Copies of the model may read the data as well.
+    std::fs::copy(folder.path().join("b.onnx"), folder.path().join("copy.onnx")).unwrap();
+    for name in ["b.onnx", "copy.onnx"] {
+        let args = format!("convert {name} {name} --external-data b.data --align 65536");
+        onnx(&folder, &args).exits(2).says("other models may read").says("`--force` replaces it anyway");
+        assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
+        assert!(whole(&folder.path().join("copy.onnx")) == models::filled(1.0));
+        // The same contents are no danger to them.
+        onnx(&folder, &format!("convert {name} {name} --external-data b.data --threshold 1")).exits(0);
+        assert!(folder.get("b.data") == data);
+    }
+    std::fs::remove_file(folder.path().join("copy.onnx")).unwrap();
+    onnx(&folder, "convert b.onnx b.onnx --external-data b.data --align 4096 --force").exits(0);
     assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
     assert_eq!(folder.list(), ["a.onnx", "b.data", "b.onnx"]);
 }
@@ -60,16 +72,29 @@ fn other_files_are_replaced_when_forced() {
     let folder = split();
     folder.put("notes.txt", "precious");
     folder.put("empty.onnx", "");
+    folder.put("empty.data", "");
+    folder.put("odd.data", models::small());
     for args in [
-        "convert a.onnx c.onnx --external-data notes.txt",
-        "convert a.onnx c.onnx --external-data b.data",
+        "convert a.onnx empty.data --to onnx",
+        "convert a.onnx odd.data --to onnx",
+        "print a.onnx -o odd.data",
+    ] {
+        onnx(&folder, args).exits(2).says("exists and is not").says("`--force` replaces it anyway");
+    }
+    assert!(folder.get("odd.data") == models::small());
+    for args in
+        ["convert a.onnx c.onnx --external-data empty.data", "convert a.onnx c.onnx --external-data b.data"]
+    {
+        onnx(&folder, args).exits(2).says("other models may read").says("`--force` replaces it anyway");
+    }
+    for args in [
         "convert a.onnx notes.txt --to onnx",
         "convert a.onnx notes.txt --to json",
         "infer a.onnx -o notes.txt --to onnx",
         "smith -o notes.txt --to onnx",
         "ops export --opset 21 -o notes.txt",
     ] {
-        onnx(&folder, args).exits(2).says("exists and is not").says("`--force` replaces it all the same");
+        onnx(&folder, args).exits(2).says("exists and is not").says("`--force` replaces it anyway");
         assert_eq!(folder.get("notes.txt"), b"precious", "{args}");
         assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0), "{args}");
     }
@@ -94,7 +119,10 @@ fn weights_go_with_the_output() {
     onnx(&folder, "convert b.onnx other/c.onnx").exits(0);
     assert!(whole(&folder.path().join("other/c.onnx")) == expected);
     assert!(folder.get("other/c.onnx") == folder.get("b.onnx"), "locations stay");
-    onnx(&folder, "infer b.onnx -o other/i.onnx").exits(2).says("other/b.data").says("--force");
+    // The data is there already, and stays as it is.
+    onnx(&folder, "infer b.onnx -o other/i.onnx").exits(0);
+    folder.put("third/b.data", "other");
+    onnx(&folder, "infer b.onnx -o third/i.onnx").exits(2).says("third/b.data").says("--force");
     onnx(&folder, "infer b.onnx -o other/c.onnx").exits(0);
     onnx(&folder, "check --data other/c.onnx").exits(0);
     // Into a stream they are embedded.
@@ -162,6 +190,17 @@ fn descriptors_and_pipes_are_streams() {
         let found = if place.is_empty() { run.stdout } else { folder.get(place) };
         assert!(found == model, "{script}: {} bytes", found.len());
     }
+    // What is written to a descriptor by its path and by its number follows each other, in a file, too.
+    for script in [
+        r#"{ printf x >&3; "$0" convert - /dev/fd/3; printf y >&3; } 3> out; cat out"#,
+        r#"{ printf x; "$0" convert - /dev/stdout; printf y; } > out; cat out"#,
+        r#"{ printf x >&3; "$0" convert - /proc/self/fd/3; printf y >&3; } 3> out; cat out"#,
+    ] {
+        let run = shell(&folder, script, &model);
+        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{script}");
+        let found = run.stdout.strip_prefix(b"x").and_then(|rest| rest.strip_suffix(b"y"));
+        assert!(found == Some(&model), "{script}: {} bytes", run.stdout.len());
+    }
     // The directory of the descriptor is not that of the model, and neither is the current one.
     let external = folder.get("b.onnx");
     for script in [
@@ -175,6 +214,62 @@ fn descriptors_and_pipes_are_streams() {
     }
     let run = shell(&folder, r#""$0" convert /dev/stdin - --inline --data-dir . < b.onnx"#, &[]);
     assert!(run.stdout == model);
+}
+
+/// A stream may be connected to a file that the input is or reads.
+#[test]
+#[cfg(target_os = "linux")]
+fn streams_into_files_of_the_input_are_refused() {
+    let folder = split();
+    let (model, data) = (folder.get("b.onnx"), folder.get("b.data"));
+    std::fs::hard_link(folder.path().join("b.data"), folder.path().join("hard.data")).unwrap();
+    for to in ["b.data", "hard.data", "b.onnx"] {
+        for command in [
+            "convert b.onnx - --to json",
+            "convert b.onnx -",
+            "convert b.onnx /dev/stdout",
+            "convert b.onnx /proc/self/fd/1 --to onnxtxt",
+            "infer b.onnx -o -",
+            "print b.onnx",
+            "print b.onnx --at main()",
+            "print b.onnx -o /dev/fd/1",
+        ] {
+            let command = command.replace('(', "\\(").replace(')', "\\)");
+            // Neither in the middle of the file nor at its end.
+            for redirect in ["1<>", ">>"] {
+                let run = shell(&folder, &format!(r#""$0" {command} {redirect} {to}"#), &[]);
+                let err = String::from_utf8_lossy(&run.stderr).into_owned();
+                assert_eq!(run.status.code(), Some(2), "{command} {redirect} {to}: {err}");
+                assert!(err.contains("input model"), "{command} {redirect} {to}: {err}");
+                assert!(folder.get("b.onnx") == model && folder.get("b.data") == data, "{command} {to}");
+            }
+        }
+    }
+    // The shell itself empties the file here; what was in it is not replaced by a model.
+    let run = shell(&folder, r#""$0" convert b.onnx /dev/stdout > b.data"#, &[]);
+    assert!(run.status.code() == Some(2) && folder.get("b.data").is_empty());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_into_another_directory_takes_no_external_data() {
+    let folder = split();
+    std::fs::create_dir(folder.path().join("real")).unwrap();
+    onnx(&folder, "convert a.onnx real/m.onnx").exits(0);
+    std::os::unix::fs::symlink("real/m.onnx", folder.path().join("link.onnx")).unwrap();
+    let names = folder.list();
+    for args in [
+        "convert a.onnx link.onnx --external-data w.data --threshold 1",
+        "convert b.onnx link.onnx",
+        "infer b.onnx -o link.onnx",
+        "print b.onnx --full -o link.onnx",
+    ] {
+        onnx(&folder, args).exits(2).says("it is a symbolic link into another directory");
+        assert_eq!(folder.list(), names, "{args}");
+        assert!(folder.get("real/m.onnx") == models::filled(1.0), "{args}");
+    }
+    onnx(&folder, "convert b.onnx link.onnx --inline").exits(0);
+    assert!(folder.get("real/m.onnx") == models::filled(1.0));
 }
 
 /// Starts the command with the model on standard input, which it has not read yet.
@@ -206,13 +301,17 @@ fn of_two_writers_one_wins() {
                 std::fs::remove_file(folder.path().join(name)).unwrap();
             }
         }
-        let children = [
-            start(&folder, "convert a.onnx race.onnx --external-data race.data --threshold 1"),
-            start(&folder, "convert b.onnx race.onnx --external-data race.data --threshold 1 --align 65536"),
-        ];
-        for mut child in children {
-            assert_eq!(child.wait().unwrap().code(), Some(0), "round {round}");
-        }
+        let children = [("a.onnx", ""), ("b.onnx", " --align 65536")].map(|(name, align)| {
+            // Without `--force`, the writer that is later finds the data of the other one, and gives up.
+            let force = if round % 4 == 0 { "" } else { " --force" };
+            let args =
+                format!("convert {name} race.onnx --external-data race.data --threshold 1{align}{force}");
+            start(&folder, &args)
+        });
+        let mut statuses = children.map(|mut child| child.wait().unwrap().code());
+        statuses.sort_unstable();
+        let expected_statuses = if round % 4 == 0 { [Some(0), Some(2)] } else { [Some(0); 2] };
+        assert_eq!(statuses, expected_statuses, "round {round}");
         let found = whole(&folder.path().join("race.onnx"));
         let winner = expected.iter().position(|model| *model == found);
         wins[winner.unwrap_or_else(|| panic!("round {round}: a mixed pair"))] += 1;
@@ -310,6 +409,8 @@ mod ended {
             }
             None => Folder::new(),
         };
+        // Where the data changes, that must be wanted.
+        let args = &format!("{args}{}", if old.is_some() { " --force" } else { "" });
         let run = traced(&folder(), args, new, usize::MAX);
         let first = run.first.expect("a file was opened for writing");
         let (mut olds, mut news, mut left) = (0, 0, 0);
@@ -333,9 +434,8 @@ mod ended {
                 let model = || std::fs::read(&path).unwrap_or_default();
                 name.starts_with("w-") && model().windows(name.len()).any(|part| part == name.as_bytes())
             });
-            // Whatever is left, the next save succeeds; but data without its model might belong to another one.
-            let force = if old.is_none() { " --force" } else { "" };
-            onnx_with(&folder, &format!("{args}{force}"), new).exits(0);
+            // Whatever is left, the next save succeeds.
+            onnx_with(&folder, args, new).exits(0);
             assert!(whole(&path) == new, "call {last}");
             let names = folder.list();
             assert!(interim.is_none_or(|name| !names.contains(&name)), "call {last}: {names:?}");

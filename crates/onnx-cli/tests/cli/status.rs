@@ -105,6 +105,29 @@ fn errors_of_the_checker_do_not_prevent_other_commands() {
             .exits(3)
             .says("`input_bytes`");
     }
+    // Limits of the other forms, and of external data.
+    onnx(&folder, "convert good.onnx good.textproto").exits(0);
+    onnx(&folder, "convert good.onnx good.json").exits(0);
+    onnx(&folder, "convert good.onnx good.onnxtxt").exits(0);
+    for name in ["good.textproto", "good.json", "good.onnxtxt"] {
+        for run in COMMANDS {
+            let limit = if name.ends_with("onnxtxt") { "text_bytes" } else { "input_bytes" };
+            let run = format!("{} --set-limit {limit}=100", run.replace("IN", name));
+            onnx(&folder, &run).exits(3).says(&format!("`{limit}`"));
+        }
+        for limit in ["message_depth=1", "string_bytes=1", "nodes=0"] {
+            let is_of_text = name.ends_with("onnxtxt");
+            if !(is_of_text && limit != "nodes=0") {
+                onnx(&folder, &format!("check {name} --set-limit {limit}")).exits(3).says("raise the limit");
+            }
+        }
+    }
+    onnx(&folder, "convert good.onnx out.json --set-limit message_depth=1").exits(3);
+    onnx(&folder, "convert good.onnx split.onnx --external-data w.data --threshold 1").exits(0);
+    for limit in ["external_files=0", "external_bytes=1"] {
+        let run = format!("convert split.onnx out.onnx --inline --set-limit {limit}");
+        onnx(&folder, &run).exits(3).says("raise the limit");
+    }
     // The worst status of several inputs counts: 0, 1, 3, 2.
     onnx(&folder, "check good.onnx wrong.onnx").exits(1);
     onnx(&folder, "check wrong.onnx good.onnx --set-limit input_bytes=300").exits(3);

@@ -169,6 +169,18 @@ pub enum ExternalizeError {
     Edit(#[from] EditError),
 }
 
+impl ExternalizeError {
+    /// The limit that was exceeded, if that is the reason, as [`onnx_types::Limits`] names it.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("external_bytes"),
+            Self::Tensor { source: TensorError::Data(error), .. } => error.limit(),
+            _ => None,
+        }
+    }
+}
+
 /// More bytes than 64 bits can count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Overflow;

@@ -46,13 +46,14 @@ pub enum SaveError {
 /// Writes a model in its binary form and the files of its external data, whose locations are relative to the model's
 /// directory.
 ///
-/// No file that an input of [`WriteOptions::inputs`] or the model itself reads is replaced, and files of other kinds only
-/// where the options say so. All contents are written and brought to disk before any file is replaced, so the files may
+/// No file that an input of [`WriteOptions::inputs`] or the model itself reads is replaced, and files of other kinds or data
+/// files with other contents only where the options say so. All contents are written and brought to disk before any file is replaced, so the files may
 /// replace those that the weights are mapped from. Whenever the process ends, the model and its data are both the old ones
 /// or both the new ones. Of several processes that write the same files, one pair results.
 ///
-/// A model that is a symbolic link stays one, and the file it leads to is replaced. A data file must be no link and go
-/// through none, and its directory must exist.
+/// A model that is a symbolic link stays one, and the file it leads to is replaced. If that is in another directory, the
+/// model must not have external data, unless it replaces an input in place and no data is written. A data file must be no
+/// link and go through none, and its directory must exist.
 ///
 /// # Errors
 ///
@@ -110,7 +111,18 @@ pub fn save_as(
         .collect::<Result<_, _>>()?;
     let written: Vec<String> = files.iter().map(|file| spelling(file.location())).collect();
     let kept = data_files(model, folder, |location| !written.contains(&spelling(location)));
-    let outputs = Outputs { main: &main, kind: Kind::Model, folder, data: &targets, kept: &kept };
+    let mut is_external = !files.is_empty();
+    for_each_tensor(model, |_, tensor| is_external |= tensor.is_external());
+    let outputs = Outputs {
+        main: &main,
+        kind: Kind::Model,
+        folder,
+        root: root.id().map_err(at_model)?,
+        data: &targets,
+        contents: files,
+        is_external,
+        kept: &kept,
+    };
     // The answer may change until the files are replaced, but what is wrong now should not cost the time to write everything.
     // Another writer may be between two steps, so this takes the lock, too.
     let locks = lock(&main, &targets).map_err(at_model)?;

@@ -1,7 +1,11 @@
-//! Whether an existing file is of the kind of the one that would replace it, judged by its first bytes.
+//! Whether an existing file is of the kind of the one that would replace it, judged by its name and its first bytes.
+//!
+//! The bytes do not decide alone: weights may look like any message, and an empty file like nothing at all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use super::dir::FileEntry;
 use super::target::Target;
@@ -16,6 +20,13 @@ pub enum Kind {
     /// A JSON object.
     Json,
 }
+
+/// The extensions of models in every form.
+const MODEL_EXTENSIONS: &[&str] =
+    &["onnx", "pb", "textproto", "pbtxt", "prototxt", "json", "onnxtxt", "onnxtext"];
+/// The extensions of other messages: those of models, and that of operator set documents.
+const MESSAGE_EXTENSIONS: &[&str] =
+    &["onnx", "pb", "textproto", "pbtxt", "prototxt", "json", "onnxtxt", "onnxtext", "onnxops"];
 
 /// How many bytes decide about a text.
 const HEAD: u64 = 4096;
@@ -48,8 +59,28 @@ impl Kind {
         }
     }
 
-    /// Whether the file of this name is of this kind. An empty file is of every kind.
+    /// The extensions of such files.
+    const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Model => MODEL_EXTENSIONS,
+            Self::Message => MESSAGE_EXTENSIONS,
+            Self::Json => &["json"],
+        }
+    }
+
+    fn has_name(self, name: &OsStr) -> bool {
+        let extension = Path::new(name).extension().and_then(OsStr::to_str);
+        extension.is_some_and(|extension| {
+            self.extensions().iter().any(|known| extension.eq_ignore_ascii_case(known))
+        })
+    }
+
+    /// Returns `true` if the file has the name and the contents of this kind. An empty file has the contents of every
+    /// kind.
     pub(crate) fn matches(self, target: &Target, entry: &FileEntry) -> io::Result<bool> {
+        if !self.has_name(&target.name) {
+            return Ok(false);
+        }
         if entry.len == 0 {
             return Ok(true);
         }
@@ -173,8 +204,12 @@ mod tests {
     use super::*;
 
     fn is(kind: Kind, contents: &[u8]) -> bool {
+        is_named(kind, if kind == Kind::Json { "file.json" } else { "file.pb" }, contents)
+    }
+
+    fn is_named(kind: Kind, name: &str, contents: &[u8]) -> bool {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+        let path = folder.path().join(name);
         std::fs::write(&path, contents).unwrap();
         let target = Target::for_path(&path).unwrap();
         let entry = target.entry().unwrap().unwrap();
@@ -219,5 +254,24 @@ mod tests {
         }
         assert!(is(Kind::Message, b"\x0a\x01x") && !is(Kind::Message, b"precious"));
         assert!(is(Kind::Json, b" {}") && !is(Kind::Json, b"[]"));
+    }
+
+    /// Files of weights may have any contents.
+    #[test]
+    fn contents_do_not_decide_alone() {
+        for contents in [b"".as_slice(), b"\x08\x0a\x3a\x02\x12\x00\x42\x02\x10\x15", b"{}"] {
+            for name in
+                ["w", "w.data", "w.bin", "w.onnx_data", "w.onnx.data", "model.layers.0.weight", "onnx"]
+            {
+                for kind in [Kind::Model, Kind::Message, Kind::Json] {
+                    assert!(!is_named(kind, name, contents), "{name}");
+                }
+            }
+        }
+        for name in ["m.onnx", "m.ONNX", "m.textproto", "m.onnxtxt", "a.b.json"] {
+            assert!(is_named(Kind::Model, name, b"\x3a\x00"), "{name}");
+        }
+        assert!(is_named(Kind::Message, "a.onnxops", b"\x0a\x01x"));
+        assert!(!is_named(Kind::Model, "a.onnxops", b"\x3a\x00"));
     }
 }

@@ -13,8 +13,8 @@
 //!   contents.
 //! * Only regular files are replaced: a directory, pipe, socket or device under the name is an error. A symbolic link
 //!   stays, and the file it leads to is replaced, in that file's directory; a link that leads nowhere is an error.
-//! * [`write_file`] and [`save`](crate::save) replace no file that an input reads, and files of other kinds only where
-//!   [`WriteOptions::force`] is set. [`write_atomically`] and [`write_segments`] are for files that the caller owns: they
+//! * [`write_file`] and [`save`](crate::save) replace no file that an input reads, and files of other kinds or data files
+//!   with other contents only where [`WriteOptions::force`] is set. [`write_atomically`] and [`write_segments`] are for files that the caller owns: they
 //!   replace any regular file.
 //!
 //! The tests are in `tests/files.rs` and `tests/replacing.rs`.
@@ -239,7 +239,16 @@ fn replace(
             Some(kind) => {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 let kept = BTreeMap::new();
-                let outputs = Outputs { main: &target, kind, folder, data: &[], kept: &kept };
+                let outputs = Outputs {
+                    main: &target,
+                    kind,
+                    folder,
+                    root: Dir::open(folder)?.id()?,
+                    data: &[],
+                    contents: &[],
+                    is_external: false,
+                    kept: &kept,
+                };
                 decide(&outputs, options).map(|replaced| replaced.main).map_err(|(_, error)| error)
             }
             None => target.entry(),

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
+use bytes::Bytes;
 use onnx_ir::Model;
 
 use super::dir::{Dir, Entry, FileEntry, FileId};
@@ -13,14 +14,14 @@ use super::kind::Kind;
 use super::stage::{Temporaries, is_fresh_name};
 use super::target::Target;
 use crate::externalize::walk::for_each_tensor;
-use crate::{DecodeOptions, decode};
+use crate::{DataFile, DecodeOptions, decode};
 use onnx_types::tensor::Payload;
 
 /// How to write, and what must stay as it is.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Replace existing files of another kind, and existing data files that no model to be replaced reads. Files that
-    /// the input or the new model reads are not replaced even so.
+    /// Replace existing files of another kind, and existing data files by other contents: models that this writer does
+    /// not know may read them. Files that the input or the new model reads are not replaced even so.
     pub force: bool,
     /// The models that the output was made from. Their external data is not replaced, unless the output replaces the
     /// model itself.
@@ -59,6 +60,25 @@ impl InputFiles {
     /// The files of a model that was read from a stream, if its data is in a directory.
     pub fn add_data(&mut self, directory: impl AsRef<Path>, model: &Model) {
         self.push(None, directory.as_ref(), model);
+    }
+
+    /// Decides whether a stream may be written to: not if it is a regular file that is one of the models, or has external
+    /// data of one. `stream` describes what is open.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::IsInput`] and [`Refusal::ReadByInput`].
+    pub fn check_stream(&self, stream: &std::fs::Metadata) -> Result<(), Refusal> {
+        let Some(id) = FileEntry::of_open(stream).map(|entry| entry.id) else { return Ok(()) };
+        for input in &self.0 {
+            if input.file.as_ref().is_some_and(|(_, file)| file.id == id) {
+                return Err(Refusal::IsInput);
+            }
+            if input.data.contains_key(&id) {
+                return Err(Refusal::ReadByInput);
+            }
+        }
+        Ok(())
     }
 
     fn push(&mut self, file: Option<(Target, FileEntry)>, directory: &Path, model: &Model) {
@@ -103,17 +123,15 @@ pub enum Refusal {
     ReadByOutput,
     /// The file is the model to be written, or another of its data files.
     WrittenTwice,
-    /// The model that would be replaced has other names (hard links), which would go with the new data.
-    OtherNames {
-        /// The number of names.
-        names: u64,
-    },
-    /// The file exists and is not of the kind to be written.
+    /// The model has external data, and its name is a symbolic link to a file in another directory. Readers that open the
+    /// link look for the data in one directory, and readers that open the file in the other.
+    LinkedElsewhere,
+    /// The file exists and does not have the name and the contents of the kind to be written.
     OtherKind {
         /// The kind to be written.
         kind: Kind,
     },
-    /// The data file exists, and the model to be replaced does not read it.
+    /// The data file exists with other contents, which any model may read: copies of the model to be replaced, too.
     OtherData,
 }
 
@@ -121,7 +139,7 @@ impl Refusal {
     /// Whether [`WriteOptions::force`] makes a difference.
     #[must_use]
     pub const fn yields_to_force(&self) -> bool {
-        matches!(self, Self::OtherNames { .. } | Self::OtherKind { .. } | Self::OtherData)
+        matches!(self, Self::OtherKind { .. } | Self::OtherData)
     }
 }
 
@@ -131,19 +149,23 @@ impl fmt::Display for Refusal {
             Self::ReadByInput => {
                 f.write_str("the input model has external data in it; choose another name, or write over the input model")
             }
-            Self::IsInput => f.write_str("it is the input model; choose another name for the external data"),
+            Self::IsInput => f.write_str("it is the input model, which neither an output nor external data may overwrite; choose another name"),
             Self::ReadByOutput => {
                 f.write_str("the model to be written has external data in it; choose another name")
             }
             Self::WrittenTwice => {
                 f.write_str("it is the model itself, or another file of its data; choose another name for the external data")
             }
-            Self::OtherNames { names } => write!(
-                f,
-                "the model that reads it has {names} names (hard links), and would be damaged under the others"
+            Self::LinkedElsewhere => f.write_str(
+                "it is a symbolic link into another directory, and the model has external data, which readers look for \
+                 in either; write to the file itself, or remove the link",
             ),
-            Self::OtherKind { kind } => write!(f, "it exists and is not {}", kind.name()),
-            Self::OtherData => f.write_str("it exists and is not known to be data of the model to be replaced"),
+            Self::OtherKind { kind } => {
+                write!(f, "it exists and is not {} by its name and contents", kind.name())
+            }
+            Self::OtherData => f.write_str(
+                "it exists with other contents, which other models may read; choose another name for the external data",
+            ),
         }
     }
 }
@@ -162,7 +184,12 @@ pub(crate) struct Outputs<'a> {
     pub(crate) kind: Kind,
     /// The directory that locations of data files are relative to.
     pub(crate) folder: &'a Path,
+    pub(crate) root: FileId,
     pub(crate) data: &'a [Target],
+    /// The contents of the data files.
+    pub(crate) contents: &'a [DataFile],
+    /// Whether the model to be written has external data.
+    pub(crate) is_external: bool,
     /// The files that the model to be written reads without their being written.
     pub(crate) kept: &'a BTreeMap<FileId, String>,
 }
@@ -187,6 +214,11 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
     if let Some(entry) = &main {
         may_replace_main(outputs, entry, options).map_err(|error| (None, error))?;
     }
+    // In place, without new data, a model finds its data as before.
+    let stays = || outputs.data.is_empty() && options.inputs.0.iter().any(|input| input.is_replaced(outputs));
+    if outputs.is_external && *outputs.main.dir_id() != outputs.root && !stays() {
+        return Err((None, Refusal::LinkedElsewhere.into()));
+    }
     let old = Old::of(outputs, main.as_ref());
     let (mut data, mut stale) = (Vec::new(), Vec::new());
     let mut is_pair = false;
@@ -198,11 +230,13 @@ pub(crate) fn decide(outputs: &Outputs<'_>, options: &WriteOptions) -> Result<Re
         }
         let entry = target.entry().map_err(denied)?;
         if let Some(entry) = &entry {
-            let unfinished = old.unfinished(target);
-            let belongs = entry.len == 0 || old.data.contains_key(&entry.id) || unfinished.is_some();
-            let decision = may_replace_data(outputs, entry, main.as_ref(), belongs, options);
-            decision.map_err(|refusal| denied(refusal.into()))?;
-            stale.extend(unfinished.map(|name| (index, name)));
+            may_replace_data(outputs, entry, options).map_err(|refusal| denied(refusal.into()))?;
+            let pieces = outputs.contents.get(index).map_or(&[][..], DataFile::pieces);
+            if !options.force && !has_contents(target, entry, pieces).map_err(denied)? {
+                return Err(denied(Refusal::OtherData.into()));
+            }
+            // A copy of the model may read it as well.
+            stale.extend(old.unfinished(target).filter(|_| options.force).map(|name| (index, name)));
         }
         is_pair |= entry.is_some();
         data.push(entry);
@@ -228,13 +262,8 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
     }
 }
 
-fn may_replace_data(
-    outputs: &Outputs<'_>,
-    entry: &FileEntry,
-    main: Option<&FileEntry>,
-    mut belongs: bool,
-    options: &WriteOptions,
-) -> Result<(), Refusal> {
+/// What is never replaced as a data file.
+fn may_replace_data(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOptions) -> Result<(), Refusal> {
     if outputs.kept.contains_key(&entry.id) {
         return Err(Refusal::ReadByOutput);
     }
@@ -242,30 +271,45 @@ fn may_replace_data(
         if input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id) {
             return Err(Refusal::IsInput);
         }
-        if input.data.contains_key(&entry.id) {
-            if !input.is_replaced(outputs) {
-                return Err(Refusal::ReadByInput);
-            }
-            belongs = true;
+        if input.data.contains_key(&entry.id) && !input.is_replaced(outputs) {
+            return Err(Refusal::ReadByInput);
         }
     }
-    match main.map_or(1, |main| main.names) {
-        _ if options.force => Ok(()),
-        _ if !belongs => Err(Refusal::OtherData),
-        names if names > 1 && entry.len > 0 => Err(Refusal::OtherNames { names }),
-        _ => Ok(()),
+    Ok(())
+}
+
+/// Whether a file has just these contents, so that replacing it changes nothing for its readers.
+fn has_contents(target: &Target, entry: &FileEntry, pieces: &[Bytes]) -> io::Result<bool> {
+    const AT_ONCE: usize = 1 << 18;
+    let len: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    if len != entry.len {
+        return Ok(false);
     }
+    let mut file = match target.dir.open_entry(&target.name) {
+        // What cannot be read cannot be compared.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
+        other => other?,
+    };
+    let mut buffer = vec![0; AT_ONCE];
+    for part in pieces.iter().flat_map(|piece| piece.chunks(AT_ONCE)) {
+        let Some(found) = buffer.get_mut(..part.len()) else { return Ok(false) };
+        match file.read_exact(found) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            other => other?,
+        }
+        if found != part {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl InputModel {
     /// Whether writing the outputs replaces this model, so that nobody reads its data any more: the same name, not only
     /// the same file, and data in the same directory.
     fn is_replaced(&self, outputs: &Outputs<'_>) -> bool {
-        let same_root = || {
-            let root = Dir::open(outputs.folder).and_then(|dir| dir.id()).ok();
-            root.is_some() && root == self.root
-        };
-        self.file.as_ref().is_some_and(|(target, _)| target.is(outputs.main)) && same_root()
+        let is_main = self.file.as_ref().is_some_and(|(target, _)| target.is(outputs.main));
+        is_main && self.root.as_ref() == Some(&outputs.root)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Paths that are streams: pipes, devices, and the descriptors of the process.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{FileError, dir};
+use super::{FileError, InputFiles, dir};
 
 /// How many symbolic links a path may go through, as in Linux.
 #[cfg(unix)]
@@ -22,23 +23,61 @@ pub fn is_stream(path: impl AsRef<Path>) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Opens a stream for writing, from where it stands: a file that a descriptor is connected to is continued.
+/// Opens a stream for writing, from its current position: what is written to a descriptor of the process by its path and
+/// by its number follows each other.
 ///
 /// # Errors
 ///
-/// When the system fails.
-pub fn open_stream(path: impl AsRef<Path>) -> Result<File, FileError> {
+/// When the system fails, and when a descriptor is connected to a file that one of the inputs is or reads
+/// ([`FileError::refusal`]).
+pub fn open_stream(path: impl AsRef<Path>, inputs: &InputFiles) -> Result<File, FileError> {
     let path = path.as_ref();
     let open = || {
-        let kind = std::fs::metadata(path)?.file_type();
-        let is_file = kind.is_file();
-        let file = File::options().write(true).append(is_file).open(path)?;
-        match file.metadata()?.is_dir() {
-            true => Err(io::Error::new(io::ErrorKind::IsADirectory, dir::kind_name(kind))),
-            false => Ok(file),
+        let file = match own_descriptor(path).map(duplicate) {
+            Some(Some(file)) => file,
+            // Opening the path of a descriptor opens its file anew, at the beginning.
+            _ => File::options().write(true).append(std::fs::metadata(path)?.is_file()).open(path)?,
+        };
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, dir::kind_name(metadata.file_type())));
         }
+        inputs.check_stream(&metadata)?;
+        Ok(file)
     };
     open().map_err(|error| FileError::write(path, error))
+}
+
+/// A second handle of the same open file.
+#[cfg(unix)]
+fn duplicate(descriptor: i32) -> Option<File> {
+    use std::os::fd::AsFd;
+    let owned = match descriptor {
+        0 => io::stdin().as_fd().try_clone_to_owned().ok(),
+        1 => io::stdout().as_fd().try_clone_to_owned().ok(),
+        2 => io::stderr().as_fd().try_clone_to_owned().ok(),
+        other => duplicate_other(other),
+    };
+    owned.map(File::from)
+}
+
+/// Only the kernel finds a descriptor by its number without an unsafe promise that it is open.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn duplicate_other(descriptor: i32) -> Option<std::os::fd::OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let process = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
+    pidfd_getfd(process, descriptor, PidfdGetfdFlags::empty()).ok()
+}
+
+/// Elsewhere, opening the path of a descriptor duplicates it.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn duplicate_other(_: i32) -> Option<std::os::fd::OwnedFd> {
+    None
+}
+
+#[cfg(not(unix))]
+fn duplicate(_: i32) -> Option<File> {
+    None
 }
 
 /// Whether a path names a terminal. Nothing but devices is opened to find out: a pipe would notice.
@@ -61,28 +100,46 @@ pub fn is_terminal(path: impl AsRef<Path>) -> bool {
     }
 }
 
-/// Whether a path leads into the table of descriptors.
-#[cfg(unix)]
+/// Whether a path leads into a table of descriptors.
 fn is_descriptor(path: &Path) -> bool {
-    let mut path = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        let Some(parent) = path.parent() else { return false };
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        let Ok(parent) = parent.canonicalize() else { return false };
-        // On Linux `/dev/fd` leads to `/proc/self/fd`, elsewhere it is a directory of its own.
-        if parent == Path::new("/dev/fd") || is_of_processes(&parent) {
-            return true;
-        }
-        let is_standard = |name: &std::ffi::OsStr| name == "stdin" || name == "stdout" || name == "stderr";
-        if parent == Path::new("/dev") && path.file_name().is_some_and(is_standard) {
-            return true;
-        }
-        match std::fs::read_link(&path) {
-            Ok(target) => path = parent.join(target),
-            Err(_) => return false,
+    entry_of_table(path).is_some()
+}
+
+/// The number of the descriptor of this process that a path stands for.
+fn own_descriptor(path: &Path) -> Option<i32> {
+    let (table, name) = entry_of_table(path)?;
+    match name.to_str()? {
+        "stdin" => return Some(0),
+        "stdout" => return Some(1),
+        "stderr" => return Some(2),
+        number => {
+            let own = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"].map(Path::new);
+            let is_own = own.iter().any(|own| own.canonicalize().is_ok_and(|own| own == table));
+            number.parse().ok().filter(|number| is_own && *number >= 0)
         }
     }
-    false
+}
+
+/// The directory without symbolic links and the name of an entry in a table of descriptors, if a path leads there.
+#[cfg(unix)]
+fn entry_of_table(path: &Path) -> Option<(PathBuf, OsString)> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let parent = path.parent()?;
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let parent = parent.canonicalize().ok()?;
+        let name = path.file_name()?.to_owned();
+        // On Linux `/dev/fd` leads to `/proc/self/fd`, elsewhere it is a directory of its own.
+        if parent == Path::new("/dev/fd") || is_of_processes(&parent) {
+            return Some((parent, name));
+        }
+        let is_standard = name == "stdin" || name == "stdout" || name == "stderr";
+        if parent == Path::new("/dev") && is_standard {
+            return Some((parent, name));
+        }
+        path = parent.join(std::fs::read_link(&path).ok()?);
+    }
+    None
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -96,6 +153,6 @@ fn is_of_processes(_: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_descriptor(_: &Path) -> bool {
-    false
+fn entry_of_table(_: &Path) -> Option<(PathBuf, OsString)> {
+    None
 }

@@ -247,10 +247,10 @@ impl FileSource {
                 self.open(&mut files, location, &place, key, Some(&expected))
             }
             Some(known) => Ok((known.contents.clone(), known.identity.len)),
-            None if files.known.len() >= self.max_files => Err(refused(&format!(
-                "the model uses more than {} files of external data: raise the limit `external_files`",
-                self.max_files
-            ))),
+            None if files.known.len() >= self.max_files => Err(DataErrorReason::Limit {
+                message: format!("the model uses more than {} files of external data", self.max_files),
+                name: "external_files",
+            }),
             None => self.open(&mut files, location, &place, key, None),
         }
     }
@@ -338,11 +338,8 @@ impl FileSource {
         if total <= self.max_read {
             return Ok(total);
         }
-        let message = format!(
-            "{total} bytes of external data are more than the {} allowed: raise the limit `external_bytes`",
-            self.max_read
-        );
-        Err(refused(&message))
+        let message = format!("{total} bytes of external data are more than the {} allowed", self.max_read);
+        Err(DataErrorReason::Limit { message, name: "external_bytes" })
     }
 }
 

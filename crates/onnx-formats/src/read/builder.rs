@@ -29,7 +29,7 @@ impl Builder {
     pub(super) fn new(message: &'static Message, text: &[u8], limits: &Limits) -> Result<Self, SyntaxError> {
         let (limit, wanted) = (limits.input_bytes, text.len() as u64);
         if wanted > limit {
-            return Err(SyntaxError::new(0, exceeds("input_bytes", limit, wanted)));
+            return Err(SyntaxError::limit(0, "input_bytes", exceeds(limit, wanted)));
         }
         let whole = Open { message, mark: None, seen: 0, packed: None };
         Ok(Self { writer: Writer::new(), stack: vec![whole], limits: *limits })
@@ -72,10 +72,8 @@ impl Builder {
     ) -> Result<(), SyntaxError> {
         if self.stack.len() as u64 > u64::from(self.limits.message_depth) {
             let limit = self.limits.message_depth;
-            let message = format!(
-                "messages nest more than {limit} deep: raise the limit `message_depth` to accept them"
-            );
-            return Err(SyntaxError::new(at, message));
+            let message = format!("messages nest more than {limit} deep");
+            return Err(SyntaxError::limit(at, "message_depth", message));
         }
         self.close_packed();
         let mark = Some(self.writer.begin(field.number));
@@ -144,7 +142,7 @@ impl Builder {
         if wanted <= limit {
             return Ok(());
         }
-        Err(SyntaxError::new(at, exceeds("string_bytes", limit, wanted)))
+        Err(SyntaxError::limit(at, "string_bytes", exceeds(limit, wanted)))
     }
 
     /// Whether a number belongs into a packed record, which is then open.
@@ -180,6 +178,6 @@ pub(super) struct Content {
     start: u64,
 }
 
-fn exceeds(name: &str, limit: u64, wanted: u64) -> String {
-    format!("{wanted} bytes exceed the limit of {limit}: raise the limit `{name}` to accept them")
+fn exceeds(limit: u64, wanted: u64) -> String {
+    format!("{wanted} bytes exceed the limit of {limit}")
 }

@@ -221,6 +221,13 @@ impl Parser<'_> {
     }
 
     fn float<T: Float>(&mut self) -> Parsed<T> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
+        if let Some((value, len)) = number::common::<T>(digits) {
+            let sign = rest.len().wrapping_sub(digits.len());
+            self.at = self.at.saturating_add(len).saturating_add(sign);
+            return Ok(if sign > 0 { value.negated() } else { value });
+        }
         let (start, is_string) = self.token()?;
         let token = str::from_utf8(&self.characters).unwrap_or_default();
         if is_string {

@@ -283,6 +283,13 @@ impl Parser<'_> {
     }
 
     fn float<T: Float>(&mut self) -> Parsed<T> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
+        if let Some((value, len)) = number::common::<T>(digits) {
+            let sign = rest.len().wrapping_sub(digits.len());
+            self.at = self.at.saturating_add(len).saturating_add(sign);
+            return Ok(if sign > 0 { value.negated() } else { value });
+        }
         let (start, is_negative, token) = self.number();
         let value = match token.as_bytes() {
             [b'0'..=b'9' | b'.', ..] => {
@@ -356,22 +363,23 @@ impl Parser<'_> {
         const AT_ONCE: usize = 1024;
         let mut buffer = [0_u8; AT_ONCE];
         let mut len = 0_usize;
-        let mut rest = self.text.get(self.at..).unwrap_or_default();
+        let (text, mut at) = (self.text, self.at);
         for slot in &mut buffer {
-            // Without branches that depend on the bytes: which of the two comes next cannot be predicted.
-            let Some(&[first, a, b, c]) = rest.first_chunk() else { break };
-            let is_octal = (first == b'\\') & (a & !3 == b'0') & (b & !7 == b'0') & (c & !7 == b'0');
-            let is_plain = (first < 0x80) & (first != quote) & (first != b'\\') & (first != b'\n');
-            if !(is_octal | is_plain) {
+            // Without branches that depend on the bytes: which of the two comes next cannot be predicted. The next position
+            // depends on the first byte only, because the processor waits for nothing else.
+            let Some(&[first, a, b, c]) = text.get(at..).and_then(<[u8]>::first_chunk) else { break };
+            let is_escape = first == b'\\';
+            let is_octal = (a & !3 == b'0') & (b & !7 == b'0') & (c & !7 == b'0');
+            let is_plain = (first < 0x80) & (first != quote) & (first != b'\n');
+            if !((is_escape & is_octal) | (!is_escape & is_plain)) {
                 break;
             }
             let octal = (a & 3) << 6 | (b & 7) << 3 | (c & 7);
-            *slot = std::hint::select_unpredictable(is_octal, octal, first);
-            let taken = std::hint::select_unpredictable(is_octal, 4, 1);
-            rest = rest.get(taken..).unwrap_or_default();
+            *slot = std::hint::select_unpredictable(is_escape, octal, first);
+            at = at.wrapping_add(1).wrapping_add(usize::from(is_escape).wrapping_mul(3));
             len = len.wrapping_add(1);
         }
-        self.at = self.text.len().saturating_sub(rest.len());
+        self.at = at;
         self.builder.add(buffer.get(..len).unwrap_or_default());
     }
 

@@ -78,6 +78,10 @@ impl Form for Json {
             value if value.is_nan() => out.put(b"\"NaN\""),
             f32::INFINITY => out.put(b"\"Infinity\""),
             f32::NEG_INFINITY => out.put(b"\"-Infinity\""),
+            // Python's reader parses with 64 bits and refuses what is above the greatest number of 32 bits, as its
+            // shortest decimal is.
+            f32::MAX => out.put(b"3.4028234663852886e+38"),
+            f32::MIN => out.put(b"-3.4028234663852886e+38"),
             // The shortest decimal that is read as the same number.
             value => out.put(zmij::Buffer::new().format_finite(value).as_bytes()),
         }

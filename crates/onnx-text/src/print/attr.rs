@@ -11,13 +11,18 @@ use super::{Place, Printer, Result};
 impl Printer<'_> {
     /// Writes a list of attributes in angle brackets, unless none is left.
     pub(super) fn attributes(&mut self, attributes: &[Attribute]) -> Result {
+        self.attributes_after(" <", attributes).map(drop)
+    }
+
+    /// Writes a list of attributes behind what opens or continues a list in angle brackets; returns whether there was one.
+    pub(super) fn attributes_after(&mut self, open: &str, attributes: &[Attribute]) -> Result<bool> {
         let nested = attributes.iter().any(|attribute| !attribute.value().graphs().is_empty());
         self.indent = self.indent.saturating_add(usize::from(nested));
         let mut any = false;
         for attribute in attributes {
             self.place.push(Place::Attribute(attribute.name()));
             if !self.compat() || self.has_plain_value(attribute) {
-                self.out.push_str(if any { "," } else { " <" });
+                self.out.push_str(if any { "," } else { open });
                 if nested {
                     self.line();
                 } else if any {
@@ -35,7 +40,7 @@ impl Printer<'_> {
             }
             self.out.push('>');
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Writes one attribute.

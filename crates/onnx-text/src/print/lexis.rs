@@ -131,12 +131,18 @@ impl Printer<'_> {
     }
 
     fn hex_digits(&mut self, bytes: &[u8]) {
+        const BLOCK: usize = 4096;
         const DIGITS: [char; 16] =
             ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-        self.out.reserve(bytes.len().saturating_mul(2));
-        for &byte in bytes {
-            for digit in [byte >> 4, byte & 15] {
-                self.out.push(DIGITS.get(usize::from(digit)).copied().unwrap_or('0'));
+        self.reserve(bytes.len().saturating_mul(2));
+        for block in bytes.chunks(BLOCK) {
+            for &byte in block {
+                for digit in [byte >> 4, byte & 15] {
+                    self.out.push(DIGITS.get(usize::from(digit)).copied().unwrap_or('0'));
+                }
+            }
+            if self.pass_on() {
+                return;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The graph to text.
 //!
-//! The printer writes into one string and keeps no other state per node. Whatever a place of the model carries beyond the
+//! The printer writes into one string, which a stream takes over from time to time if there is one, and keeps no other
+//! state per node. Whatever a place of the model carries beyond the
 //! plain syntax follows it as one annotation, `@{…}`, so a model without such things looks as the reference prints it.
 
 mod attr;
@@ -11,6 +12,7 @@ mod meta;
 mod model;
 mod node;
 mod number;
+mod stream;
 mod tensor;
 mod ty;
 
@@ -21,6 +23,8 @@ use onnx_types::tensor::Tensor;
 
 use crate::error::PrintError;
 use crate::rules;
+use stream::Stream;
+pub use stream::print_model_to;
 
 /// Makes a digest of a tensor's data, such as `sha256:0f…`; `None` where they cannot be read.
 pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + 'a;
@@ -159,16 +163,7 @@ fn print<'m>(
     room: usize,
     write: impl FnOnce(&mut Printer<'m>) -> Result,
 ) -> Result<Printed> {
-    let mut printer = Printer {
-        model,
-        plan: model.name_plan(),
-        options,
-        out: String::with_capacity(room),
-        indent: 0,
-        depth: 0,
-        left_out: Sink::with(Policy::new(), Caps::DEFAULT),
-        place: Vec::new(),
-    };
+    let mut printer = Printer::new(model, options, room, None);
     write(&mut printer)?;
     Ok(Printed { text: printer.out, left_out: printer.left_out })
 }
@@ -190,6 +185,10 @@ struct Printer<'m> {
     plan: NamePlan,
     options: &'m PrintOptions<'m>,
     out: String,
+    /// Where the text goes when it is large.
+    stream: Option<Stream<'m>>,
+    /// The start of the value of a tensor in `out`, until it is decided whether `=` must precede it.
+    value_start: Option<usize>,
     indent: usize,
     /// How many graphs and types are open.
     depth: u32,
@@ -198,6 +197,21 @@ struct Printer<'m> {
 }
 
 impl<'m> Printer<'m> {
+    fn new(model: &'m Model, options: &'m PrintOptions<'m>, room: usize, stream: Option<Stream<'m>>) -> Self {
+        Self {
+            model,
+            plan: model.name_plan(),
+            options,
+            out: String::with_capacity(room),
+            stream,
+            value_start: None,
+            indent: 0,
+            depth: 0,
+            left_out: Sink::with(Policy::new(), Caps::DEFAULT),
+            place: Vec::new(),
+        }
+    }
+
     /// Whether bit-level details are printed.
     const fn exact(&self) -> bool {
         self.options.full && !self.options.compat
@@ -215,6 +229,7 @@ impl<'m> Printer<'m> {
     /// Begins a line.
     fn line(&mut self) {
         const SPACES: &str = "                                                ";
+        self.pass_on();
         self.out.push('\n');
         let mut left = self.indent.saturating_mul(3);
         while left > 0 {

@@ -266,13 +266,9 @@ impl Printer<'_> {
             self.out.push_str(if index == 0 { " <" } else { ", " });
             self.bare_name(name, "the name of an attribute");
         }
-        let start = self.out.len();
-        self.attributes(&function.defaults)?;
-        if self.out.len() == start {
+        // The defaults continue the list that the names began.
+        if !self.attributes_after(", ", &function.defaults)? {
             self.out.push('>');
-        } else {
-            // The defaults go on with the list that the names began.
-            self.out.replace_range(start..start.saturating_add(2), ", ");
         }
         Ok(())
     }

@@ -34,14 +34,14 @@ impl Printer<'_> {
     /// Writes the numbers of a list of binary32 in raw form.
     pub(super) fn f32s(&mut self, bytes: &[u8]) {
         let (entries, _) = bytes.as_chunks();
-        self.out.reserve(entries.len().saturating_mul(3));
+        self.reserve(entries.len().saturating_mul(3));
         self.items(entries.iter(), |printer, &bytes| printer.f32(f32::from_le_bytes(bytes), true));
     }
 
     /// Writes the numbers of a list of binary64 in raw form.
     pub(super) fn f64s(&mut self, bytes: &[u8]) {
         let (entries, _) = bytes.as_chunks();
-        self.out.reserve(entries.len().saturating_mul(3));
+        self.reserve(entries.len().saturating_mul(3));
         self.items(entries.iter(), |printer, &bytes| printer.f64(f64::from_le_bytes(bytes), true));
     }
 

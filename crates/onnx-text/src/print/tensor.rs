@@ -49,12 +49,9 @@ impl Printer<'_> {
                 self.out.push(' ');
             }
         }
-        let start = self.out.len();
+        self.value_start = Some(self.out.len());
         self.tensor_data(tensor);
-        // A word or a bracket after the type would be taken for something else.
-        if !self.out.get(start..).unwrap_or_default().starts_with('{') {
-            self.out.insert_str(start, "= ");
-        }
+        self.settle_value();
         self.tensor_meta(tensor);
     }
 
@@ -290,6 +287,9 @@ impl Printer<'_> {
                 self.out.push_str(", ");
             }
             write(self, item);
+            if self.pass_on() {
+                return;
+            }
         }
     }
 

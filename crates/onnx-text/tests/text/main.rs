@@ -7,3 +7,4 @@ mod format;
 mod hostile;
 mod originals;
 mod roundtrip;
+mod stream;

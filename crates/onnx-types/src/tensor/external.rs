@@ -280,6 +280,14 @@ pub enum DataErrorReason {
     /// The policy of the source forbids it.
     #[error("refused: {0}")]
     Refused(String),
+    /// Reading it would exceed a limit.
+    #[error("{message}: raise the limit `{name}`")]
+    Limit {
+        /// What exceeds it.
+        message: String,
+        /// The limit, as [`Limits`](crate::Limits) names it.
+        name: &'static str,
+    },
     /// The source gave another number of bytes than was asked for.
     #[error("the source returned {found} bytes")]
     ShortRead {
@@ -296,6 +304,15 @@ impl DataError {
     #[must_use]
     pub fn of_file(location: &str, reason: DataErrorReason) -> Self {
         Self { location: location.to_owned(), offset: 0, length: None, reason }
+    }
+
+    /// The limit that was exceeded, if that is the reason, as [`Limits`](crate::Limits) names it.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&'static str> {
+        match self.reason {
+            DataErrorReason::Limit { name, .. } => Some(name),
+            _ => None,
+        }
     }
 }
 

@@ -22,7 +22,10 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     // In the reference these stand for arrays in the memory of its process.
     let is_in_process = first.location.starts_with('#');
     cx.report(&RULE, |places| {
-        let is_enforced = matches!(error.reason, DataErrorReason::NotFound | DataErrorReason::Refused(_));
+        let is_enforced = matches!(
+            error.reason,
+            DataErrorReason::NotFound | DataErrorReason::Refused(_) | DataErrorReason::Limit { .. }
+        );
         let place = first.place.locate(places).field("external_data");
         let found = Diagnostic::new(&RULE, place, error.to_string())
             .help("put the file beside the model, where `location` says; it is part of the model")

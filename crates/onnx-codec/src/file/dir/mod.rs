@@ -29,8 +29,6 @@ pub(crate) struct FileId(std::path::PathBuf);
 pub(crate) struct FileEntry {
     pub(crate) id: FileId,
     pub(crate) permissions: std::fs::Permissions,
-    /// The number of names (hard links).
-    pub(crate) names: u64,
     pub(crate) len: u64,
 }
 
@@ -41,18 +39,29 @@ impl FileEntry {
         Self::new(&metadata, path).ok()
     }
 
+    /// The regular file that is open; nothing if it is not one, or the system does not identify open files.
+    pub(crate) fn of_open(metadata: &Metadata) -> Option<Self> {
+        #[cfg(unix)]
+        return Self::new(metadata, Path::new("")).ok().filter(|_| metadata.is_file());
+        #[cfg(not(unix))]
+        {
+            let _ = metadata;
+            None
+        }
+    }
+
     #[cfg(unix)]
     #[expect(clippy::unnecessary_wraps, reason = "other systems must resolve the path")]
     fn new(metadata: &Metadata, _: &Path) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let id = FileId(metadata.dev(), metadata.ino());
-        Ok(Self { id, permissions: metadata.permissions(), names: metadata.nlink(), len: metadata.len() })
+        Ok(Self { id, permissions: metadata.permissions(), len: metadata.len() })
     }
 
     #[cfg(not(unix))]
     fn new(metadata: &Metadata, path: &Path) -> io::Result<Self> {
         let id = FileId(path.canonicalize()?);
-        Ok(Self { id, permissions: metadata.permissions(), names: 1, len: metadata.len() })
+        Ok(Self { id, permissions: metadata.permissions(), len: metadata.len() })
     }
 }
 

@@ -179,7 +179,6 @@ impl Dir {
             FileType::RegularFile => Entry::File(FileEntry {
                 id: identity(&stat),
                 permissions: permissions(stat.st_mode),
-                names: number(stat.st_nlink),
                 len: number(stat.st_size),
             }),
             FileType::Symlink => Entry::Link,
