@@ -109,9 +109,9 @@ fn is_descriptor(path: &Path) -> bool {
 fn own_descriptor(path: &Path) -> Option<i32> {
     let (table, name) = entry_of_table(path)?;
     match name.to_str()? {
-        "stdin" => return Some(0),
-        "stdout" => return Some(1),
-        "stderr" => return Some(2),
+        "stdin" => Some(0),
+        "stdout" => Some(1),
+        "stderr" => Some(2),
         number => {
             let own = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"].map(Path::new);
             let is_own = own.iter().any(|own| own.canonicalize().is_ok_and(|own| own == table));
