@@ -115,7 +115,7 @@ pub(crate) fn stream_with(
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    if is_stdin(path) {
+    if is_stdin(path) || file::descriptor(path) == Some(1) {
         check_standard_output(inputs)?;
         return out.stream(contents);
     }

@@ -42,7 +42,7 @@ pub use protect::{InputFiles, Refusal, WriteOptions};
 use protect::{Outputs, decide};
 use stage::Staged;
 pub use stage::{Stopped, Temporaries};
-pub use stream::{is_stream, is_terminal, open_stream};
+pub use stream::{descriptor, is_stream, is_terminal, open_stream};
 use target::Target;
 
 /// How the contents of a file come into memory.

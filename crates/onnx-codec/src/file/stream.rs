@@ -33,7 +33,7 @@ pub fn is_stream(path: impl AsRef<Path>) -> bool {
 pub fn open_stream(path: impl AsRef<Path>, inputs: &InputFiles) -> Result<File, FileError> {
     let path = path.as_ref();
     let open = || {
-        let file = match own_descriptor(path).map(duplicate) {
+        let file = match descriptor(path).map(duplicate) {
             Some(Some(file)) => file,
             // Opening the path of a descriptor opens its file anew, at the beginning.
             _ => File::options().write(true).append(std::fs::metadata(path)?.is_file()).open(path)?,
@@ -48,34 +48,17 @@ pub fn open_stream(path: impl AsRef<Path>, inputs: &InputFiles) -> Result<File, 
     open().map_err(|error| FileError::write(path, error))
 }
 
-/// A second handle of the same open file.
-#[cfg(unix)]
-fn duplicate(descriptor: i32) -> Option<File> {
-    use std::os::fd::AsFd;
-    let owned = match descriptor {
-        0 => io::stdin().as_fd().try_clone_to_owned().ok(),
-        1 => io::stdout().as_fd().try_clone_to_owned().ok(),
-        2 => io::stderr().as_fd().try_clone_to_owned().ok(),
-        other => duplicate_other(other),
-    };
-    owned.map(File::from)
-}
-
-/// Only the kernel finds a descriptor by its number without an unsafe promise that it is open.
+/// A second handle of an open file. Only the kernel finds a descriptor by its number without an unsafe promise that it is
+/// open.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn duplicate_other(descriptor: i32) -> Option<std::os::fd::OwnedFd> {
+fn duplicate(descriptor: i32) -> Option<File> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
     let process = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
-    pidfd_getfd(process, descriptor, PidfdGetfdFlags::empty()).ok()
+    pidfd_getfd(process, descriptor, PidfdGetfdFlags::empty()).ok().map(File::from)
 }
 
 /// Elsewhere, opening the path of a descriptor duplicates it.
-#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
-fn duplicate_other(_: i32) -> Option<std::os::fd::OwnedFd> {
-    None
-}
-
-#[cfg(not(unix))]
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn duplicate(_: i32) -> Option<File> {
     None
 }
@@ -105,9 +88,10 @@ fn is_descriptor(path: &Path) -> bool {
     entry_of_table(path).is_some()
 }
 
-/// The number of the descriptor of this process that a path stands for.
-fn own_descriptor(path: &Path) -> Option<i32> {
-    let (table, name) = entry_of_table(path)?;
+/// The number of the descriptor of this process that a path stands for, such as 1 for `/dev/stdout`.
+#[must_use]
+pub fn descriptor(path: impl AsRef<Path>) -> Option<i32> {
+    let (table, name) = entry_of_table(path.as_ref())?;
     match name.to_str()? {
         "stdin" => Some(0),
         "stdout" => Some(1),
