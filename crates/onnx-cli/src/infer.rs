@@ -14,6 +14,7 @@ use crate::args::{InferArgs, Merge, Runtime, Symbols};
 use crate::exit::{Failure, Outcome};
 use crate::format;
 use crate::input::{Loaded, display_name, is_stream, load};
+use crate::ops::documents;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::report::{self, ReportFormat};
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(out, args.keep_going))?;
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
-    let registry = contrib::registry();
+    let registry = contrib::registry().with_operator_sets(documents::registry(&args.ops)?);
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.limits = loaded.limits;
     options.values = !args.no_values;

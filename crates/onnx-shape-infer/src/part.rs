@@ -17,8 +17,8 @@ use crate::result::{Inference, Raw, lend};
 /// When the node is not of this model or was erased, and as [`infer`](crate::infer).
 #[must_use]
 pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inference {
-    let (exprs, names) = lend(model);
-    let mut engine = Engine::new(model, options, names, exprs);
+    let lent = lend(model, options);
+    let mut engine = Engine::new(model, options, lent);
     engine.run_node(node);
     Raw::from(engine).finish(model)
 }
@@ -55,8 +55,8 @@ pub fn infer_function(
     attributes: &[Attribute],
     options: &Options<'_>,
 ) -> Inference {
-    let (exprs, names) = lend(model);
-    let mut engine = Engine::new(model, options, names, exprs);
+    let lent = lend(model, options);
+    let mut engine = Engine::new(model, options, lent);
     let defaults = &model.function(function).defaults;
     let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
     let args: Rc<[(Symbol, &Attribute)]> = attributes

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_schema::{SchemaId, domain, versions};
+use onnx_schema::{OpsetRegistry, SchemaId, domain, versions};
 use onnx_types::Symbol;
 
 use crate::cx::{Cx, Outcome};
@@ -231,6 +231,7 @@ pub(crate) struct Custom {
 pub struct InferRegistry {
     /// Whether the operators that onnxruntime adds are known.
     onnxruntime: bool,
+    sets: OpsetRegistry,
     custom: HashMap<(String, String), Custom, RandomState>,
 }
 
@@ -259,6 +260,37 @@ impl InferRegistry {
     pub const fn with_onnxruntime(mut self) -> Self {
         self.onnxruntime = true;
         self
+    }
+
+    /// Resolves nodes against these operator sets, as the checker does. An operator of a custom set that has no rule gives
+    /// values of the types that its declaration says.
+    ///
+    /// ```
+    /// use onnx_schema::{OperatorSet, OpsetRegistry, declare};
+    /// use onnx_shape_infer::{InferRegistry, Options, infer};
+    /// use onnx_text::{ParseOptions, parse_model};
+    /// use onnx_types::ElemType;
+    ///
+    /// let mut set = OperatorSet::new("com.acme", 1);
+    /// set.add(declare("Gain", 1).input("x", "T").output("y", "T").types("T", ["tensor(float16)", "tensor(float)"]))?;
+    /// let registry = InferRegistry::new().with_operator_sets(OpsetRegistry::standard().with(&set)?);
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float16[2] x) => (y) { y = com.acme.Gain (x) }"#;
+    /// let mut model = parse_model(text, &ParseOptions::default())?;
+    /// let inference = infer(&mut model, &Options::default().with_registry(&registry));
+    /// let y = model.graph(model.main_graph()).outputs()[0].value();
+    /// assert_eq!(inference.elem(y), Some(ElemType::Float16));
+    /// assert_eq!(inference.shape(y), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_operator_sets(mut self, sets: OpsetRegistry) -> Self {
+        self.sets = sets;
+        self
+    }
+
+    pub(crate) const fn operator_sets(&self) -> &OpsetRegistry {
+        &self.sets
     }
 
     pub(crate) const fn has_onnxruntime(&self) -> bool {

@@ -1,13 +1,13 @@
 //! The result of a run: a table beside the model.
 
 use onnx_diag::{Caps, Sink};
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{CallGraph, Model, NodeId, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
 
 use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
-use crate::engine::{Changed, Engine};
+use crate::engine::{Changed, Engine, sets};
 use crate::facts::Facts;
 use crate::findings::findings;
 use crate::options::Options;
@@ -51,8 +51,8 @@ fn run(
     before: Option<Inference>,
     work: impl FnOnce(&mut Engine<'_>) -> bool,
 ) -> Option<Inference> {
-    let (exprs, names) = lend(model);
-    let mut engine = Engine::new(model, options, names, exprs);
+    let lent = lend(model, options);
+    let mut engine = Engine::new(model, options, lent);
     if let Some(before) = before {
         engine.state.table = before.table;
         engine.state.fresh = before.fresh;
@@ -64,10 +64,23 @@ fn run(
     done.then_some(inference)
 }
 
+/// What a model lends to a run, and what is computed before.
+pub(crate) struct Lent {
+    pub(crate) names: Interner,
+    pub(crate) exprs: ExprTable,
+    /// For each cycle of calls, the node that closes it.
+    pub(crate) cycles: Vec<NodeId>,
+}
+
 /// Takes the tables of names and expressions out of a model; [`Raw::finish`] puts them back.
-pub(crate) fn lend(model: &mut Model) -> (ExprTable, Interner) {
+pub(crate) fn lend(model: &mut Model, options: &Options<'_>) -> Lent {
+    let cycles = if model.functions().is_empty() {
+        Vec::new()
+    } else {
+        CallGraph::new(model, sets(options)).cycles().map(|(_, cycle)| cycle.node).collect()
+    };
     let (exprs, names) = model.exprs_mut();
-    (std::mem::take(exprs), std::mem::take(names))
+    Lent { names: std::mem::take(names), exprs: std::mem::take(exprs), cycles }
 }
 
 /// What a run leaves behind, before the model has its tables again.

@@ -37,6 +37,10 @@ pub(crate) struct InferArgs {
     /// Write nothing and exit with 1 if the model contradicts itself.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Know the operators of an operator set document, too, with its signatures if they are beside it; may be given
+    /// several times.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ops: Vec<PathBuf>,
     /// Compare the types of inputs with what operators take as well.
     #[arg(long)]
     pub(crate) check_types: bool,

@@ -133,7 +133,7 @@ fn findings(
             inferred(&mut loaded, args, &mut sink)?;
         }
         if !args.shapes.is_empty() {
-            shapes::test(&mut loaded, &args.shapes, &mut sink)?;
+            shapes::test(&mut loaded, args, &mut sink)?;
         }
     }
     if !is_for_people {
@@ -172,7 +172,8 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
 /// Adds what inference finds. The reference follows no elements there.
 fn inferred(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<(), Failure> {
     let source = loaded.source()?;
-    let registry = onnx_shape_infer::contrib::registry();
+    let sets = documents::registry(&args.ops)?;
+    let registry = onnx_shape_infer::contrib::registry().with_operator_sets(sets);
     let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(&registry);
     options.limits = loaded.limits;
     options.check_types = true;

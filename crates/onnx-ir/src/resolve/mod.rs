@@ -8,7 +8,7 @@
 mod versions;
 
 use onnx_schema::{OpsetRegistry, Schema, SchemaRef, normalize_domain};
-use onnx_types::Symbol;
+use onnx_types::{Interner, Symbol};
 
 pub use versions::{FIRST_IR_WITH_IMPORTS, OpsetVersions};
 
@@ -98,6 +98,12 @@ const EXPERIMENTAL: [&str; 11] = [
     "ScaledTanh",
 ];
 
+fn is_experimental(domain: Symbol, op: Symbol, names: &Interner) -> bool {
+    domain.is_empty()
+        && onnx_schema::versions(domain, op).is_empty()
+        && EXPERIMENTAL.binary_search(&names.resolve(op)).is_ok()
+}
+
 impl Model {
     /// Whose imports apply to the nodes of a graph. For a detached graph, those of the graph that it was taken from, or
     /// the model's.
@@ -157,6 +163,22 @@ impl Model {
         self.callee_in(node, self.versions_in(node.graph), registry)
     }
 
+    /// Like [`Model::callee`], for code that borrows the names of the model.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    #[must_use]
+    pub fn callee_by<'a>(
+        &'a self,
+        node: NodeId,
+        registry: &'a OpsetRegistry,
+        names: &Interner,
+    ) -> Callee<'a> {
+        let node = &self.nodes[node];
+        self.callee_with_names(node, self.versions_in(node.graph), registry, names)
+    }
+
     /// Like [`Model::callee`], under other versions than those in scope: for parts of a model that are checked without it,
     /// and for bodies of functions that are not part of a model.
     #[must_use]
@@ -166,18 +188,28 @@ impl Model {
         versions: &OpsetVersions,
         registry: &'a OpsetRegistry,
     ) -> Callee<'a> {
+        self.callee_with_names(node, versions, registry, &self.names)
+    }
+
+    fn callee_with_names<'a>(
+        &'a self,
+        node: &Node,
+        versions: &OpsetVersions,
+        registry: &'a OpsetRegistry,
+        names: &Interner,
+    ) -> Callee<'a> {
         let (domain, op) = (node.domain(), node.op);
         if op.is_empty() {
             return Callee::Unnamed;
         }
         let version = versions.get(domain);
         let standard = version.and_then(|version| onnx_schema::lookup(domain, op, version));
-        if standard.is_none() && self.is_experimental(domain, op) {
+        if standard.is_none() && is_experimental(domain, op, names) {
             return Callee::Experimental;
         }
         let Some(version) = version else { return Callee::NotImported };
         if registry.has_declared() {
-            return self.callee_with_custom(node, version, standard, registry);
+            return self.callee_with_custom(node, version, standard, (registry, names));
         }
         if let Some(schema) = standard {
             return Callee::Standard(schema);
@@ -197,9 +229,9 @@ impl Model {
         node: &Node,
         version: i64,
         standard: Option<&'static Schema>,
-        registry: &'a OpsetRegistry,
+        (registry, names): (&'a OpsetRegistry, &Interner),
     ) -> Callee<'a> {
-        let [domain, op] = [node.domain(), node.op].map(|name| self.names.resolve(name));
+        let [domain, op] = [node.domain(), node.op].map(|name| names.resolve(name));
         let custom = registry.declared(domain, op, version);
         if let Some(schema) = standard
             && custom.is_none_or(|custom| custom.since_version() <= schema.since_version())
@@ -228,12 +260,6 @@ impl Model {
             return None;
         }
         self.find_function(node.domain, node.op, node.overload)
-    }
-
-    fn is_experimental(&self, domain: Symbol, op: Symbol) -> bool {
-        domain.is_empty()
-            && onnx_schema::versions(domain, op).is_empty()
-            && EXPERIMENTAL.binary_search(&self.names.resolve(op)).is_ok()
     }
 
     /// Records the scope of a graph and of everything nested in it. Graphs that have the scope already are not entered, so

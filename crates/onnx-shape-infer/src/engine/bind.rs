@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use onnx_ir::ValueId;
-use onnx_schema::{Formal, FormalOption, FormalType, TypeForm, TypeSet};
+use onnx_schema::{
+    DeclaredFormal, DeclaredSchema, DeclaredType, Formal, FormalOption, FormalType, TypeForm, TypeSet,
+};
 use onnx_types::{ElemType, Type};
 use smallvec::SmallVec;
 
@@ -52,6 +54,30 @@ pub(super) fn bind(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     fill(cx, schema);
     Ok(())
+}
+
+/// Fills the outputs with the types that a declaration gives: those of a concrete type, and of type variables with a known
+/// input.
+pub(super) fn fill_declared(cx: &mut Cx<'_, '_>, schema: &DeclaredSchema) {
+    let variable = |formal: &DeclaredFormal| match &formal.ty {
+        DeclaredType::Variable(name) if formal.is_homogeneous => Some(name.clone()),
+        _ => None,
+    };
+    for index in 0..cx.outs.len() {
+        let Some(formal) = schema.output_for(index) else { break };
+        let single = schema.types_of(formal).and_then(TypeSet::single).map(|id| form(id.form()));
+        let of_inputs = || {
+            let wanted = variable(formal)?;
+            let is_bound =
+                |&index: &usize| schema.input_for(index).and_then(variable).as_ref() == Some(&wanted);
+            let inputs = (0..cx.input_count()).filter(is_bound).filter_map(|index| cx.input(index));
+            inputs.map(|value| Binding::of(cx, value)).find(|binding| !matches!(binding, Binding::Free))
+        };
+        let ty = single.or_else(|| Some(of_inputs()?.ty(&cx.state.table)));
+        if let (Some(ty), Some(out)) = (ty, cx.outs.get_mut(index)) {
+            out.ty = ty;
+        }
+    }
 }
 
 /// The type variable of a formal, if all values at its place have one type.

@@ -2,12 +2,11 @@
 //!
 //! What a visit finds about the values in a function holds for that call alone, so none of it is in the results of a run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
 
 use foldhash::fast::RandomState;
-use onnx_ir::{AttrValue, Attribute, FunctionId, GraphId, NodeId};
-use onnx_schema::lookup;
+use onnx_ir::{AttrValue, Attribute, FunctionId, GraphId};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -174,15 +173,14 @@ fn attributes(cx: &Cx<'_, '_>, function: FunctionId) -> Vec<(Symbol, AttrValue)>
 }
 
 impl<'m> Engine<'m> {
-    /// The imports of a function and what its attribute references mean.
+    /// What the attribute references in a function mean.
     pub(super) fn callee_scope(&self, caller: &Frame<'m>, call: &Call) -> Scope<'m> {
         let model = self.state.model;
         let record = model.function(call.function);
-        let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
         let number = self.calls;
         let runs = caller.runs;
         let Some(node) = caller.current().map(|node| model.node(node)) else {
-            return Scope { opsets, args: None, call: number, runs };
+            return Scope { args: None, call: number, runs };
         };
         // Without a known call of the caller, `step` enters only calls without references.
         let outer = caller.args.as_deref().unwrap_or_default();
@@ -198,64 +196,14 @@ impl<'m> Engine<'m> {
         let formal = record.attributes.iter().filter_map(|&name| Some((name, actual(name)?)));
         let defaulted =
             record.defaults.iter().map(|default| (default.name(), actual(default.name()).unwrap_or(default)));
-        Scope { opsets, args: Some(formal.chain(defaulted).collect()), call: number, runs }
+        Scope { args: Some(formal.chain(defaulted).collect()), call: number, runs }
     }
 
     /// Reports the functions that call themselves, directly or through others, each once.
     pub(super) fn report_recursion(&mut self) {
-        let mut search = Search::default();
-        for &function in self.state.model.functions() {
-            self.search(&mut search, function);
-        }
-        for (node, _) in search.found {
+        for node in std::mem::take(&mut self.cycles) {
             self.state.fail(&RECURSION, node, "the function calls itself");
         }
-    }
-
-    /// Follows calls in depth, without recursion.
-    fn search(&self, search: &mut Search, from: FunctionId) {
-        if search.seen.contains_key(from) {
-            return;
-        }
-        let mut open = vec![(from, self.calls_of(from).into_iter())];
-        search.seen.insert(from, true);
-        while let Some((function, calls)) = open.last_mut() {
-            let Some((node, callee)) = calls.next() else {
-                search.seen.insert(*function, false);
-                open.pop();
-                continue;
-            };
-            match search.seen.get(callee) {
-                None => {
-                    search.seen.insert(callee, true);
-                    open.push((callee, self.calls_of(callee).into_iter()));
-                }
-                Some(true) if search.reported.insert(callee) => search.found.push((node, callee)),
-                Some(_) => {}
-            }
-        }
-    }
-
-    /// The nodes of a function that call functions, those in nested graphs included.
-    fn calls_of(&self, function: FunctionId) -> Vec<(NodeId, FunctionId)> {
-        let model = self.state.model;
-        let record = model.function(function);
-        let version = |domain| {
-            let of = |import: &&onnx_ir::OpsetImport| import.domain() == domain;
-            record.opset_imports.iter().rev().find(of).map(onnx_ir::OpsetImport::version)
-        };
-        let mut calls = Vec::new();
-        for node in model.graphs_in(record.body()).flat_map(|graph| model.nodes(graph)) {
-            let callee = model.node(node);
-            let is_standard =
-                version(callee.domain()).is_some_and(|v| lookup(callee.domain(), callee.op(), v).is_some());
-            if !is_standard
-                && let Some(found) = model.find_function(callee.domain(), callee.op(), callee.overload())
-            {
-                calls.push((node, found));
-            }
-        }
-        calls
     }
 
     /// Forgets what was found about the values in functions: it holds for one call alone.
@@ -264,13 +212,4 @@ impl<'m> Engine<'m> {
             self.state.forget_graph(self.state.model.function(function).body());
         }
     }
-}
-
-/// How far the search for functions that call themselves has come.
-#[derive(Default)]
-struct Search {
-    /// The functions that were reached, and whether they are on the path.
-    seen: SecondaryMap<FunctionId, bool>,
-    reported: HashSet<FunctionId, RandomState>,
-    found: Vec<(NodeId, FunctionId)>,
 }

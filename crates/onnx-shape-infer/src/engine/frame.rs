@@ -8,9 +8,6 @@ use onnx_types::{ExprId, Symbol};
 use super::control::Control;
 use crate::table::Table;
 
-/// The versions of the domains in force, as imported.
-pub(super) type Opsets = Rc<[(Symbol, i64)]>;
-
 /// The attributes that references in the body of a function refer to: those of the call, completed by the defaults of the
 /// function. A reference that is not among them is omitted by the call. `None` if no call is known; a reference then has
 /// an unknown value. Outside of functions the list is empty.
@@ -42,7 +39,6 @@ impl Runs {
 
 /// Properties of a graph that depend on where it is used.
 pub(super) struct Scope<'m> {
-    pub(super) opsets: Opsets,
     pub(super) args: Args<'m>,
     pub(super) call: u32,
     pub(super) runs: Runs,
@@ -60,7 +56,6 @@ pub(super) struct Frame<'m> {
     pub(super) graph: GraphId,
     order: Order,
     current: Option<NodeId>,
-    pub(super) opsets: Opsets,
     pub(super) args: Args<'m>,
     /// The visit of a function that this is part of, by its number; 0 outside of functions.
     pub(super) call: u32,
@@ -74,15 +69,15 @@ pub(super) struct Frame<'m> {
 impl<'m> Frame<'m> {
     pub(super) fn new(model: &Model, graph: GraphId, scope: Scope<'m>) -> Self {
         let order = Order::Linked { next: model.graph(graph).first(), done: 0, is_watched: true };
-        let Scope { opsets, args, call, runs } = scope;
-        Self { graph, order, current: None, opsets, args, call, runs, control: None, sizes: Vec::new() }
+        let Scope { args, call, runs } = scope;
+        Self { graph, order, current: None, args, call, runs, control: None, sizes: Vec::new() }
     }
 
     /// A frame for one node of a graph.
     pub(super) fn single(graph: GraphId, node: NodeId, scope: Scope<'m>) -> Self {
         let order = Order::Listed(vec![node].into_iter());
-        let Scope { opsets, args, call, runs } = scope;
-        Self { graph, order, current: None, opsets, args, call, runs, control: None, sizes: Vec::new() }
+        let Scope { args, call, runs } = scope;
+        Self { graph, order, current: None, args, call, runs, control: None, sizes: Vec::new() }
     }
 
     /// Goes on to the next node; `table` holds what was found in this visit of the graph.
@@ -121,11 +116,6 @@ impl<'m> Frame<'m> {
     /// The node that is being visited.
     pub(super) const fn current(&self) -> Option<NodeId> {
         self.current
-    }
-
-    /// The version of a domain in force; the last import wins.
-    pub(super) fn opset(&self, domain: Symbol) -> Option<i64> {
-        self.opsets.iter().rev().find(|&&(known, _)| known == domain).map(|&(_, version)| version)
     }
 }
 

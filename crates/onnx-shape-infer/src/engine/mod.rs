@@ -12,7 +12,8 @@ mod update;
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{FunctionId, GraphId, Model, NodeId, ValueId};
+use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
+use onnx_schema::OpsetRegistry;
 use onnx_types::{Symbol, Type};
 use slotmap::SecondaryMap;
 
@@ -20,16 +21,28 @@ use crate::cx::Out;
 use crate::fault::LIMIT;
 use crate::options::Options;
 use crate::registry::Custom;
+use crate::result::Lent;
 use crate::ty::Ty;
 use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
 pub use update::Changed;
 
+static STANDARD: OpsetRegistry = OpsetRegistry::standard();
+
+/// The operator sets that nodes are resolved against.
+pub(crate) fn sets<'m>(options: &Options<'m>) -> &'m OpsetRegistry {
+    options.registry.map_or(&STANDARD, |registry| registry.operator_sets())
+}
+
 /// One run.
 pub(crate) struct Engine<'m> {
     pub(crate) state: State<'m>,
     custom: HashMap<(Symbol, Symbol), Custom, RandomState>,
+    /// The operator sets that nodes are resolved against.
+    sets: &'m OpsetRegistry,
+    /// For each cycle of calls, the node that closes it.
+    cycles: Vec<NodeId>,
     frames: Vec<Frame<'m>>,
     memo: Memo,
     /// The functions whose bodies are being visited.
@@ -47,12 +60,11 @@ pub(crate) struct Engine<'m> {
 }
 
 impl<'m> Engine<'m> {
-    /// A run over a model whose names and expressions are lent to it.
+    /// A run over a model with the tables that it lends.
     pub(crate) fn new(
         model: &'m Model,
         options: &'m Options<'m>,
-        names: onnx_types::Interner,
-        exprs: onnx_types::expr::ExprTable,
+        Lent { names, exprs, cycles }: Lent,
     ) -> Self {
         let custom = options.registry.map(|registry| registry.resolve(&names)).unwrap_or_default();
         let left = model.node_count().saturating_mul(options.limits.visits_per_node).saturating_add(100_000);
@@ -60,6 +72,8 @@ impl<'m> Engine<'m> {
         Self {
             state,
             custom,
+            sets: sets(options),
+            cycles,
             frames: Vec::new(),
             memo: Memo::default(),
             active: SecondaryMap::new(),
@@ -107,11 +121,10 @@ impl<'m> Engine<'m> {
             let ty = ty.map_or(Ty::Unknown, |ty| self.state.declared(ty));
             self.state.bind(value, control::Known { ty, content: None });
         }
-        let opsets = record.opset_imports.iter().map(|import| (import.domain(), import.version())).collect();
         self.active.insert(function, ());
         self.declare_initializers(body);
         self.report_recursion();
-        self.frames.push(Frame::new(model, body, Scope { opsets, args, call: 1, runs: Runs::Always }));
+        self.frames.push(Frame::new(model, body, Scope { args, call: 1, runs: Runs::Always }));
         self.drive(0);
     }
 
@@ -162,31 +175,13 @@ impl<'m> Engine<'m> {
         self.frames.push(Frame::new(self.state.model, graph, scope));
     }
 
-    /// The scope of a graph that inference starts in. In the body of a function, or in a graph nested in one, the imports
-    /// are those of the function, and no call is known.
+    /// The scope of a graph that inference starts in. In the body of a function, or in a graph nested in one, no call is
+    /// known.
     fn scope_of(&self, graph: GraphId) -> Scope<'m> {
-        let model = self.state.model;
-        let function = model.functions().iter().copied().find(|&function| {
-            let body = model.function(function).body();
-            body == graph || model.is_inside(graph, body)
-        });
-        match function {
-            Some(function) => {
-                let imports = model.function(function).opset_imports.iter();
-                let opsets = imports.map(|import| (import.domain(), import.version())).collect();
-                Scope { opsets, args: None, call: 1, runs: Runs::Always }
-            }
-            None => {
-                let args = Some(std::rc::Rc::from([]));
-                Scope { opsets: self.imports(), args, call: 0, runs: Runs::Always }
-            }
+        match self.state.model.scope(graph) {
+            OpsetScope::Function(_) => Scope { args: None, call: 1, runs: Runs::Always },
+            OpsetScope::Model => Scope { args: Some(std::rc::Rc::from([])), call: 0, runs: Runs::Always },
         }
-    }
-
-    /// The versions of domains that the model imports.
-    fn imports(&self) -> frame::Opsets {
-        let imports = self.state.model.info().opset_imports.iter();
-        imports.map(|import| (import.domain(), import.version())).collect()
     }
 
     /// The node whose rule is to go on, for places.

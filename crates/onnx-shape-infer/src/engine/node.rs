@@ -1,11 +1,9 @@
 //! One node: which rule serves it, running it, and taking what it says.
 
-use std::rc::Rc;
-
 use onnx_diag::Quoted;
-use onnx_ir::{FunctionId, Node, NodeId, ValueId};
+use onnx_ir::{Callee, FunctionId, Node, NodeId, ValueId};
 use onnx_schema::onnxruntime::{self, RuntimeSchema};
-use onnx_schema::{Schema, lookup};
+use onnx_schema::{DeclaredSchema, Schema, lookup};
 use onnx_types::Dim;
 use slotmap::SecondaryMap;
 
@@ -21,10 +19,12 @@ use crate::registry::{ControlFn, Custom, InferRegistry, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
 
 /// What serves a node.
-enum Target {
+enum Target<'m> {
     Plain(RuleFn, Option<RuleFn>),
     Custom(Custom),
     Runtime(&'static RuntimeSchema),
+    /// An operator of a custom set without a rule.
+    Declared(&'m DeclaredSchema),
     Control(ControlFn),
     Call(FunctionId),
     Nothing,
@@ -45,13 +45,13 @@ impl<'m> Engine<'m> {
     fn step(&mut self, id: NodeId, control: Option<Box<Control>>) {
         let node = self.state.model.node(id);
         let Some(frame) = self.frames.last() else { return };
-        let opset = frame.opset(node.domain());
         let args = frame.args.clone();
         self.state.call = frame.call;
         self.state.begin_steps();
         let root = self.frames.first().and_then(Frame::current);
         self.state.site = Site { runs: frame.runs, graph: frame.graph, root };
-        let (schema, target) = self.target(node, opset);
+        let opset = self.state.model.versions_in(node.graph()).get(node.domain());
+        let (schema, target) = self.target(id, node, opset);
         let runtime = match target {
             Target::Runtime(schema) => Some(schema),
             _ => None,
@@ -122,35 +122,32 @@ impl<'m> Engine<'m> {
         self.state.fail(&NOT_IMPORTED, id, message);
     }
 
-    fn target(&self, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target) {
+    /// What serves a node: a rule that the caller of inference added, or that of the operator that the node calls.
+    fn target(&self, id: NodeId, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target<'m>) {
         if !self.custom.is_empty()
             && let Some(custom) = self.custom.get(&(node.domain(), node.op()))
         {
             return (None, Target::Custom(custom.clone()));
         }
-        if let Some(schema) = opset.and_then(|version| lookup(node.domain(), node.op(), version)) {
-            let target = match TABLE.get(schema.id().index()) {
-                Some(entry) => match entry.infer {
-                    Some(Rule::Plain(rule)) => Target::Plain(rule, entry.values),
-                    Some(Rule::Control(rule)) => Target::Control(rule),
-                    None => Target::Nothing,
-                },
-                None => Target::Nothing,
-            };
-            return (Some(schema), target);
+        match self.state.model.callee_by(id, self.sets, &self.state.names) {
+            Callee::Standard(schema) => {
+                let target =
+                    match TABLE.get(schema.id().index()).and_then(|entry| Some((entry.infer?, entry.values)))
+                    {
+                        Some((Rule::Plain(rule), values)) => Target::Plain(rule, values),
+                        Some((Rule::Control(rule), _)) => Target::Control(rule),
+                        None => Target::Nothing,
+                    };
+                (Some(schema), target)
+            }
+            Callee::Function(function) => (None, Target::Call(function)),
+            Callee::Custom(schema) => (None, Target::Declared(schema)),
+            _ => (None, self.runtime_target(node, opset).unwrap_or(Target::Nothing)),
         }
-        let model = self.state.model;
-        let function = if model.functions().is_empty() {
-            None
-        } else {
-            model.find_function(node.domain(), node.op(), node.overload())
-        };
-        let target = function.map(Target::Call).or_else(|| self.runtime_target(node, opset));
-        (None, target.unwrap_or(Target::Nothing))
     }
 
     /// An operator that onnxruntime adds. The runtime accepts nodes of its own domains without an import.
-    fn runtime_target(&self, node: &Node, opset: Option<i64>) -> Option<Target> {
+    fn runtime_target(&self, node: &Node, opset: Option<i64>) -> Option<Target<'m>> {
         if !self.state.options.registry.is_some_and(InferRegistry::has_onnxruntime) {
             return None;
         }
@@ -167,12 +164,7 @@ impl<'m> Engine<'m> {
                 self.calls = self.calls.wrapping_add(1);
                 self.callee_scope(frame, call)
             }
-            None => Scope {
-                opsets: Rc::clone(&frame.opsets),
-                args: frame.args.clone(),
-                call: frame.call,
-                runs: frame.runs.max(runs),
-            },
+            None => Scope { args: frame.args.clone(), call: frame.call, runs: frame.runs.max(runs) },
         };
         if self.frames.len() >= self.state.options.limits.inference_depth {
             let node = self.caller();
@@ -274,7 +266,7 @@ impl<'m> Engine<'m> {
 /// Runs what serves a node.
 fn run_target(
     cx: &mut Cx<'_, '_>,
-    target: &Target,
+    target: &Target<'_>,
     control: Option<Box<Control>>,
     memo: &mut Memo,
     active: &mut SecondaryMap<FunctionId, ()>,
@@ -286,6 +278,10 @@ fn run_target(
             (Some(infer), values) => run_rule(cx, infer, values),
             (None, _) => Ok(Next::Done),
         },
+        Target::Declared(schema) => {
+            super::bind::fill_declared(cx, schema);
+            Ok(Next::Done)
+        }
         Target::Nothing => Ok(Next::Done),
         Target::Control(rule) => {
             let mut control = control.unwrap_or_default();
