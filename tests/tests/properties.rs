@@ -98,3 +98,8 @@ fn external_data() {
 fn smith() {
     holds("smith");
 }
+
+#[test]
+fn forms() {
+    holds("forms");
+}

@@ -52,6 +52,9 @@ pub(crate) struct Cli {
     /// Use no colours: the same as `--color never`.
     #[arg(long, global = true, conflicts_with = "color", display_order = 101)]
     pub(crate) no_color: bool,
+    /// Write only errors to standard error: no summary, no warnings.
+    #[arg(short, long, global = true, display_order = 102)]
+    pub(crate) quiet: bool,
 }
 
 /// When to use colours.
@@ -153,7 +156,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(crate) struct CheckArgs {
-    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    /// Models, or directories to search for *.onnx files that are not hidden; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -249,7 +252,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = INFO_EXAMPLES)]
 pub(crate) struct InfoArgs {
-    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    /// Models, or directories to search for *.onnx files that are not hidden; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// The same as `--format json`.
@@ -449,7 +452,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = FMT_EXAMPLES)]
 pub(crate) struct FmtArgs {
-    /// Models as text, or directories to search for *.onnxtxt files; `-` goes from standard input to standard output.
+    /// Models as text, or directories to search for *.onnxtxt files that are not hidden; `-` goes from standard input to standard output.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Change nothing; list the files that would change, and exit with 1 if there are any.
@@ -487,7 +490,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
-    /// Models, or directories to search for *.onnx files; `-` is standard input.
+    /// Models, or directories to search for *.onnx files that are not hidden; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

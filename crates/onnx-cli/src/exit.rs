@@ -72,7 +72,7 @@ impl Failure {
     pub(crate) fn new(message: impl fmt::Display) -> Self {
         Self {
             rule: &failures::COMMAND_FAILED,
-            message: message.to_string(),
+            message: without_os_errors(message.to_string()),
             help: None,
             limit: None,
             faults: None,
@@ -124,6 +124,21 @@ impl Failure {
         let rule = if limit.is_some() { &failures::LIMIT_EXCEEDED } else { rule };
         Self { rule, limit, ..self }
     }
+}
+
+/// The message without the numbers that the standard library adds to the system's own words: `(os error 2)`.
+fn without_os_errors(message: String) -> String {
+    const START: &str = " (os error ";
+    let mut parts = message.split(START);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        match part.get(digits..).and_then(|rest| rest.strip_prefix(')')) {
+            Some(rest) if digits > 0 => text.push_str(rest),
+            _ => text.extend([START, part]),
+        }
+    }
+    text
 }
 
 /// An error of a library as the command reports it. Every error becomes a [`Failure`] through this trait, so that an

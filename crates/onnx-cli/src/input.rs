@@ -317,7 +317,8 @@ pub(crate) fn expand(paths: &[PathBuf], extensions: &[&str]) -> Vec<Result<PathB
     files
 }
 
-/// Collects the files under a directory. Links to directories are not followed, so the walk ends.
+/// Collects the files under a directory. Links to directories are not followed, so the walk ends. Names that begin with a
+/// dot are left out: caches and version control keep copies of models under such.
 fn walk(root: &Path, extensions: &[&str], files: &mut Vec<Result<PathBuf, Failure>>) {
     let mut left = vec![root.to_owned()];
     while let Some(path) = left.pop() {
@@ -334,6 +335,10 @@ fn walk(root: &Path, extensions: &[&str], files: &mut Vec<Result<PathBuf, Failur
         match fs::read_dir(&path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()) {
             Ok(entries) => {
                 let mut entries: Vec<PathBuf> = entries;
+                entries.retain(|entry| {
+                    let name = entry.file_name().unwrap_or_default();
+                    !name.as_encoded_bytes().starts_with(b".")
+                });
                 entries.sort_unstable_by(|a, b| b.cmp(a));
                 left.append(&mut entries);
             }

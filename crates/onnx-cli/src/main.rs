@@ -50,7 +50,8 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let (name, format) = (cli.command.name(), cli.command.format());
-    let mut out = Out::new(if cli.no_color { Color::Never } else { cli.color }, name, format);
+    let color = if cli.no_color { Color::Never } else { cli.color };
+    let mut out = Out::new(color, name, format).quiet(cli.quiet);
     let result = match cli.command {
         Command::Check(args) => check::run(args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
@@ -72,6 +73,14 @@ fn main() -> ExitCode {
     out.finish(outcome).into()
 }
 
+/// The arguments that are not UTF-8, which the error does not name. Paths need not be.
+fn not_utf8(arguments: &[std::ffi::OsString]) -> String {
+    let odd = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
+    let odd: Vec<String> =
+        odd.map(|argument| format!("`{}`", argument.as_encoded_bytes().escape_ascii())).collect();
+    format!("not UTF-8: {}; only the names of files may be so\n", odd.join(", "))
+}
+
 /// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
 /// contain characters that act on a terminal.
 fn usage(error: &clap::Error) -> ExitCode {
@@ -89,7 +98,10 @@ fn usage(error: &clap::Error) -> ExitCode {
         Color::Auto
     };
     let mut out = Out::new(choice, "", report::ReportFormat::Text);
-    let text = output::clean_styled(&error.render().ansi().to_string());
+    let mut text = output::clean_styled(&error.render().ansi().to_string());
+    if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+        text.push_str(&not_utf8(&arguments));
+    }
     if error.use_stderr() {
         out.aside(&text);
         return Outcome::CouldNotRun.into();

@@ -66,6 +66,8 @@ pub(crate) struct Out {
     choice: ColorChoice,
     /// Nobody reads standard output any more.
     closed: bool,
+    /// Only errors go to standard error.
+    quiet: bool,
     /// What the command reports.
     pub(crate) collected: Collected,
 }
@@ -77,7 +79,12 @@ impl Out {
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
-        Self { choice, closed: false, collected: Collected::new(command, format) }
+        Self { choice, closed: false, quiet: false, collected: Collected::new(command, format) }
+    }
+
+    /// The same, with only errors on standard error if the user wants that.
+    pub(crate) fn quiet(self, quiet: bool) -> Self {
+        Self { quiet, ..self }
     }
 
     /// Writes text for people to standard output.
@@ -150,6 +157,9 @@ impl Out {
 
     /// Writes findings to standard error.
     pub(crate) fn findings(&self, findings: &Sink, options: &text::Options<'_>) {
+        if self.quiet && !findings.has_errors() {
+            return;
+        }
         let mut rendered = String::new();
         // Writing to a string cannot fail.
         let _ = text::render(&mut rendered, findings, options);
@@ -158,7 +168,16 @@ impl Out {
 
     /// Says on standard error what the user will want to know although nothing failed.
     pub(crate) fn warning(&self, message: &str, help: Option<&str>) {
-        self.remark(WARN, "warning", message, help);
+        if !self.quiet {
+            self.remark(WARN, "warning", message, help);
+        }
+    }
+
+    /// Tells on standard error what was done.
+    pub(crate) fn summary(&self, text: &str) {
+        if !self.quiet {
+            self.aside(&format!("{}\n", Clean(text)));
+        }
     }
 
     fn remark(&self, style: Style, word: &str, message: &str, help: Option<&str>) {

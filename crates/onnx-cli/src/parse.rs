@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if matches!(loaded.piece, Piece::Model) {
         let files = store::keep_reachable(&mut loaded, &args.output_file, out)?;
         save(&args.output_file, &loaded.model, &files, &encoding, &options)?;
+        store::summary(&args.output_file, &loaded.model, &files, out);
     } else {
         let encoded = loaded.piece.encode(&loaded.model, &encoding)?;
         write_file(&args.output_file, Kind::Message, &options, |file| {

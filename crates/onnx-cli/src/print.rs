@@ -95,6 +95,7 @@ fn print_model(
             Ok(())
         };
         save_as(path, &loaded.model, &files, &store::options(args.output, inputs), &mut { write })?;
+        store::summary(path, &loaded.model, &files, out);
     }
     if let Some(left_out) = left_out {
         report_left_out(&left_out, &loaded.name, out);

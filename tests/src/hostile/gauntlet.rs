@@ -8,7 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
-use onnx_diag::Sink;
+use onnx_diag::{Clean, Sink};
+use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::Model;
 use onnx_shape_infer::{Inference, Limits, Options, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
@@ -177,6 +178,7 @@ fn gauntlet(bound: &mut Bound<'_>) -> Result<String, String> {
             read(bound, decoded, check)
         }
         Expect::Text { refused, infer } => text(bound, refused.as_deref(), infer),
+        Expect::Form { is_json, refused } => form(bound, *is_json, refused.as_deref()),
     }
 }
 
@@ -286,6 +288,40 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
     } else {
         format!("inferred: {}", found.join(", "))
     })
+}
+
+/// A model in a form of protobuf through reading and writing, which then stays as it is.
+fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<String, String> {
+    type Read = fn(MessageType, &[u8], &Limits) -> Result<Bytes, FormatError>;
+    let (read, limits) = (if is_json { read_json as Read } else { read_text }, Limits::DEFAULT);
+    let text = bound.case.bytes.clone();
+    let encoded = match (bound.stage("read", 0, || read(MessageType::MODEL, &text, &limits))?, refused) {
+        (Err(error), Some(expected)) => {
+            let text = error.to_string();
+            let is_clean = text == Clean(&text).to_string();
+            return match text.contains(expected) && is_clean {
+                true => Ok(format!("refused: {text}")),
+                false => Err(format!("refused with {text:?}")),
+            };
+        }
+        (Err(error), None) => return Err(format!("refused with {:?}", error.to_string())),
+        (Ok(_), Some(_)) => return Err("it is read".to_owned()),
+        (Ok(encoded), None) => encoded,
+    };
+    for write in [write_text, write_json] {
+        let mut written = Vec::new();
+        let pieces = [&encoded[..]];
+        bound
+            .stage("write", 0, || write(MessageType::MODEL, pieces, &limits, &mut written))?
+            .map_err(|error| error.to_string())?;
+        let read = if written.starts_with(b"{") { read_json as Read } else { read_text };
+        let again = read(MessageType::MODEL, &written, &limits).map_err(|error| error.to_string())?;
+        if again != encoded {
+            return Err("what was read is written otherwise".to_owned());
+        }
+    }
+    bound.stage("decode", FINDINGS, || decode(encoded, &DecodeOptions::default()).map(drop))?.ok();
+    Ok("read".to_owned())
 }
 
 /// What was written says the same and stays as it is.

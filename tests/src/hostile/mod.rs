@@ -9,12 +9,14 @@
 //! | [`functions`] | to be expanded without end |
 //! | [`amplify`] | to take much more memory than they have bytes |
 //! | [`reports`] | to make the report of inference long |
+//! | [`forms`] | the same with texts of protobuf and JSON |
 //! | [`traps`] | to take time that grows with the square of their size |
 //!
 //! A [`Case`] is only bytes and an expectation; [`gauntlet`] puts each of them through everything that the workspace does
 //! with a file.
 
 pub mod amplify;
+pub mod forms;
 pub mod functions;
 pub mod gauntlet;
 pub mod memory;
@@ -68,6 +70,13 @@ pub enum Expect {
         decode: Vec<&'static str>,
         /// Slugs that are among what checking finds.
         check: Vec<&'static str>,
+    },
+    /// It is a model in the text format of protobuf, or as JSON.
+    Form {
+        /// Whether it is JSON.
+        is_json: bool,
+        /// Part of the error, when it is refused.
+        refused: Option<String>,
     },
     /// It is a text.
     Text {

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::gauntlet::{Measured, Steps, measured};
-use super::{Case, amplify, functions, models, nesting, operands, reports, tensors, texts, traps, wire};
+use super::{
+    Case, amplify, forms, functions, models, nesting, operands, reports, tensors, texts, traps, wire,
+};
 
 /// The cases of one kind.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,7 @@ pub struct Section {
 }
 
 /// All kinds of cases that are files or texts.
-pub const SECTIONS: [Section; 10] = [
+pub const SECTIONS: [Section; 11] = [
     Section { name: "nesting", cases: nesting::cases },
     Section { name: "wire", cases: wire::cases },
     Section { name: "tensors", cases: tensors::cases },
@@ -25,6 +27,7 @@ pub const SECTIONS: [Section; 10] = [
     Section { name: "operands", cases: operands::cases },
     Section { name: "amplification", cases: amplify::cases },
     Section { name: "reports", cases: reports::cases },
+    Section { name: "forms", cases: forms::cases },
     Section { name: "traps", cases: traps::cases },
 ];
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`decode`] | reading files: `decode`, `decode_encode`, `decode_prost` |
 //! | [`text`] | the text syntax: `text_parse`, `text_roundtrip` |
+//! | [`forms`] | protobuf's text and JSON: `forms` |
 //! | [`threads`] | both, by one thread and by two: `two_threads` |
 //! | [`check`] | the checker: `check` |
 //! | [`infer`] | inference: `infer` |
@@ -18,6 +19,7 @@ pub mod check;
 pub mod decode;
 pub mod edits;
 pub mod external;
+pub mod forms;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
@@ -47,7 +49,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 11] = [
+pub const ALL: [Property; 12] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -68,6 +70,7 @@ pub const ALL: [Property; 11] = [
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
+    Property { name: "forms", check: forms::forms, seeds: seeds::forms, smoke: 4000 },
     Property { name: "smith", check: smith::smith, seeds: seeds::noise, smoke: 40 },
 ];
 

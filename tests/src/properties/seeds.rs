@@ -43,6 +43,20 @@ pub fn texts() -> Vec<Vec<u8>> {
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests"), "onnxtxt")
 }
 
+/// Models as protobuf's text and as JSON, and hostile texts of both.
+#[must_use]
+pub fn forms() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = Vec::new();
+    for model in models().iter().step_by(3) {
+        let (text, json) = (onnx_formats::to_text(model), onnx_formats::to_json(model));
+        seeds.extend(text.ok().map(|written| written.text.into()));
+        seeds.extend(json.ok().map(|written| written.text.into()));
+    }
+    seeds.extend(hostile::forms::cases().into_iter().map(|case| case.bytes.to_vec()));
+    seeds.retain(|seed| seed.len() <= LONGEST);
+    seeds
+}
+
 /// Texts, and the models in them as files.
 #[must_use]
 pub fn texts_and_models() -> Vec<Vec<u8>> {

@@ -49,6 +49,11 @@ fn reports() {
 }
 
 #[test]
+fn forms() {
+    gauntlet::run(hostile::forms::cases());
+}
+
+#[test]
 fn traps() {
     gauntlet::run(hostile::traps::cases());
 }

@@ -108,12 +108,17 @@ fn directories_are_searched() {
     let folder = Folder::with("models/a.onnx", models::small());
     folder.put("models/deep/b.ONNX", models::small());
     folder.put("models/notes.txt", "no model");
-    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    // Hidden names are not searched, unless they are given.
+    folder.put("models/.cache/c.onnx", models::small());
+    folder.put("models/._a.onnx", "no model");
+    folder.put("empty/.git/d.onnx", models::small());
     let json = onnx(&folder, "check --format json models").exits(0).json();
     let files: Vec<_> = json["inputs"].as_array().unwrap().iter().map(|f| &f["name"]).collect();
     assert_eq!(files, ["models/a.onnx", "models/deep/b.ONNX"]);
     onnx(&folder, "check empty").exits(2).says("no *.onnx file under `empty`");
     onnx(&folder, "verify models").exits(0);
+    onnx(&folder, "check models/.cache empty/.git/d.onnx").exits(0).says("2 models: 2 without errors");
+    onnx(&folder, "check models/.cache empty").exits(2);
 }
 
 #[test]

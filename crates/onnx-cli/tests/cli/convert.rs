@@ -59,6 +59,9 @@ fn inlined_tensors_have_their_elements_in_the_common_form() {
     assert!(default != raw && out_and_in(&default) == raw);
     let typed = models::stored("float_data", 300);
     assert!(typed != raw && out_and_in(&typed) == raw);
+    // Fields of such a tensor are in the order of their numbers.
+    let reversed = models::stored("reversed", 300);
+    assert!(reversed != raw && reversed.len() == raw.len() && out_and_in(&reversed) == raw);
     // A tensor that stays in the model keeps its form.
     for form in ["float_data", "data_location"] {
         let folder = Folder::with("in.onnx", models::stored(form, 100));
@@ -75,6 +78,41 @@ fn moving_shape_operands_is_mentioned() {
     let run = onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold 0").exits(0);
     assert!(run.err.contains("1 small tensor of integers") && run.err.contains("onnxruntime"), "{}", run.err);
     onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0).says("nothing was moved");
+}
+
+/// One line on standard error tells what was written, unless the user wants errors only.
+#[test]
+fn what_was_written_is_summarized() {
+    let folder = Folder::with("in.onnx", models::small());
+    let size = |name: &str| format!("{} B", folder.get(name).len());
+    for (args, name, line) in [
+        ("convert in.onnx out.onnx --external-data w.data", "out.onnx", "; 2.0 kB in w.data"),
+        ("convert in.onnx out.json --external-data v.data", "out.json", "; 2.0 kB in v.data"),
+        ("infer out.onnx -o typed.onnx", "typed.onnx", ""),
+        ("print out.onnx --full -o out.onnxtxt", "out.onnxtxt", ""),
+        ("parse out.onnxtxt -o parsed.onnx", "parsed.onnx", ""),
+        ("smith --nodes 2 --seed 3 -o smith.onnx", "smith.onnx", ""),
+    ] {
+        let run = onnx(&folder, args).exits(0);
+        let expected = format!("wrote {name}: ");
+        assert!(run.err.starts_with(&expected) && run.err.ends_with(&format!("{line}\n")), "{}", run.err);
+        assert!(run.err.contains(&size(name)) || run.err.contains("kB"), "{}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+        for quiet in ["-q", "--quiet"] {
+            let run = onnx(&folder, &format!("{args} {quiet}")).exits(0);
+            assert_eq!((run.out.as_str(), run.err.as_str()), ("", ""), "{args}");
+        }
+    }
+    // Warnings are left out as well, errors are not.
+    onnx(&folder, "-q convert in.onnx out.onnx --external-data w.data --threshold 4K").exits(0);
+    let warned = onnx(&folder, "convert in.onnx x.onnx --external-data w.data --threshold 4K").exits(0);
+    assert!(warned.err.contains("warning") && warned.err.contains("wrote x.onnx"));
+    let run = onnx(&folder, "convert in.onnx x.onnx --external-data w.data --threshold 4K -q").exits(0);
+    assert_eq!(run.err, "");
+    let run = onnx(&folder, "convert missing.onnx x.onnx -q").exits(2);
+    assert_eq!(run.err, "error: cannot read `missing.onnx`: No such file or directory\n");
+    // Streams have no summary.
+    assert_eq!(onnx(&folder, "convert in.onnx -").exits(0).err, "");
 }
 
 #[test]
@@ -112,7 +150,7 @@ fn weights_that_are_missing_are_mentioned() {
     let run = onnx(&folder, "convert in.onnx other/out.onnx").exits(0).says("there is no such file");
     assert!(run.out.is_empty());
     let run = onnx(&folder, "convert in.onnx out.onnx").exits(0);
-    assert!(run.err.is_empty(), "{}", run.err);
+    assert_eq!(run.err, format!("wrote out.onnx: 1 node, {} B\n", folder.get("out.onnx").len()));
     onnx(&folder, "convert in.onnx one.onnx --inline").exits(2).says("w.data");
     onnx(&folder, "convert in.onnx -").exits(2).says("w.data");
     // Taken over into another directory.

@@ -181,7 +181,10 @@ fn descriptors_and_pipes_are_streams() {
         (r#""$0" convert - /dev/fd/3 3> out"#, "out"),
         (r#"printf x > out; "$0" convert - /dev/fd/3 3>> out; tail -c +2 out"#, ""),
         (r#"mkfifo pipe; cat pipe > out & "$0" convert - pipe --to onnx; wait; rm pipe"#, "out"),
-        (r#"mkfifo pipe; cat a.onnx > pipe & "$0" convert pipe out.onnx --from onnx; rm pipe"#, "out.onnx"),
+        (
+            r#"mkfifo pipe; cat a.onnx > pipe & "$0" -q convert pipe out.onnx --from onnx; rm pipe"#,
+            "out.onnx",
+        ),
         (r#""$0" infer a.onnx -o /dev/null; "$0" convert - /dev/null; cat a.onnx"#, ""),
         (r#"ln -s /dev/stdout link; "$0" convert - link --to onnx"#, ""),
     ] {

@@ -35,6 +35,37 @@ fn every_help_has_an_example() {
     onnx(&folder, "chek").exits(2).says("check");
 }
 
+/// Descriptions are wrapped for narrow terminals.
+#[test]
+fn help_fits_into_narrow_terminals() {
+    let folder = Folder::new();
+    for subcommand in SUBCOMMANDS {
+        let mut narrow = crate::run::command([subcommand, "--help"]);
+        let output = narrow.current_dir(folder.path()).env("COLUMNS", "60").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let described = text.split("Examples:").next().unwrap();
+        let widest = described.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 60, "{subcommand}: {widest}\n{described}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn arguments_that_are_not_utf8_are_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::with("in.onnx", models::small());
+    let odd = |bytes: &'static [u8]| std::ffi::OsStr::from_bytes(bytes);
+    let words = ["convert", "in.onnx", "out.onnx", "--external-data"].map(std::ffi::OsStr::new);
+    let mut named = crate::run::command(words.into_iter().chain([odd(b"w\xff\x1b.data")]));
+    let output = named.current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("not UTF-8: `w\\xff\\x1b.data`; only the names of files may be so"), "{text}");
+    // Names of files may be.
+    let mut file = crate::run::command([odd(b"convert"), odd(b"in.onnx"), odd(b"out\xff.onnx")]);
+    assert!(file.current_dir(folder.path()).output().unwrap().status.success());
+}
+
 #[test]
 fn rules_are_explained() {
     let folder = Folder::new();

@@ -138,7 +138,8 @@ pub(crate) fn filled(value: f32) -> Vec<u8> {
     ))
 }
 
-/// A model with a tensor of so many floats, 1.0 each, in `raw_data` or `float_data`, or with `data_location` written out.
+/// A model with a tensor of so many floats, 1.0 each, in `raw_data` or `float_data`, with `data_location` written out, or
+/// with all fields in `reversed` order.
 pub(crate) fn stored(form: &str, count: usize) -> Vec<u8> {
     let raw = format!("raw_data: \"{}\"", "\\000\\000\\200?".repeat(count));
     let data = match form {
@@ -146,12 +147,17 @@ pub(crate) fn stored(form: &str, count: usize) -> Vec<u8> {
         "data_location" => format!("{raw} data_location: DEFAULT"),
         _ => raw,
     };
+    let head = format!("dims: {count} data_type: 1 name: \"w\"");
+    let tensor = match form {
+        "reversed" => format!("{data} name: \"w\" data_type: 1 dims: {count}"),
+        _ => format!("{head} {data}"),
+    };
     encode(&format!(
         r#"ir_version: 8
         graph {{
           node {{ input: "w" output: "y" op_type: "Relu" }}
           name: "main"
-          initializer {{ dims: {count} data_type: 1 name: "w" {data} }}
+          initializer {{ {tensor} }}
           output {{ name: "y" type {{ tensor_type {{ elem_type: 1 shape {{ dim {{ dim_value: {count} }} }} }} }} }}
         }}
         opset_import {{ version: 17 }}"#

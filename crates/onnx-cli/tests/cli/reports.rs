@@ -16,9 +16,81 @@ fn envelope(text: &str, run: &Run) -> Value {
     let errors: Vec<String> =
         validator.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}\n{text}");
+    result(&report["result"]);
     let acts = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{61c}\u{200b}\u{feff}".contains(c);
     assert!(!run.out.contains(acts) && !run.err.contains(acts), "{}\n{}", run.out, run.err);
     report
+}
+
+/// The schemas of the results, by their kinds.
+const RESULTS: [(&str, &str); 5] = [
+    ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
+    ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
+    ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
+    ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
+    ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
+];
+
+/// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
+#[track_caller]
+fn result(result: &Value) {
+    let Some(kind) = result["kind"].as_str() else {
+        assert!(result.is_null(), "{result}");
+        return;
+    };
+    let (_, schema) = RESULTS.iter().find(|(known, _)| *known == kind).unwrap_or_else(|| panic!("{kind}"));
+    let mut schema: Value = serde_json::from_str(schema).unwrap();
+    close(&mut schema);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(result).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{kind}: {errors:#?}\n{result}");
+}
+
+/// Forbids keys that a schema does not list.
+fn close(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut()
+        && object.get("properties").is_some_and(|listed| listed.is_object())
+    {
+        object.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    match schema {
+        Value::Object(object) => object.values_mut().for_each(close),
+        Value::Array(list) => list.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+/// Every kind of result is written, with all that it may contain.
+#[test]
+fn every_kind_of_result_has_a_schema() {
+    let folder = folder();
+    folder.put("split.onnx", models::external("w.data"));
+    let mut kinds = std::collections::BTreeSet::new();
+    for arguments in [
+        "info good.onnx hostile.onnx late.onnxtxt split.onnx",
+        "verify good.onnx",
+        "infer good.onnx --report",
+        "infer late.onnxtxt --guards",
+        "infer late.onnxtxt --explain z",
+        "limits",
+        "ops list",
+        "ops search conv",
+        "ops show Loop",
+        "ops show Attention",
+        "ops show BatchNormalization --version 6",
+        "ops show Upsample --version 9",
+        "ops show ai.onnx.ml.TreeEnsembleRegressor",
+    ] {
+        let run = onnx(&folder, &format!("{arguments} --format json"));
+        let report = envelope(&run.out, &run);
+        kinds.extend(report["result"]["kind"].as_str().map(str::to_owned));
+    }
+    assert_eq!(kinds.len(), RESULTS.len(), "{kinds:?}");
+    let listed: Value = serde_json::from_str(SCHEMA).unwrap();
+    let listed = &listed["properties"]["result"]["oneOf"][1]["properties"]["kind"]["enum"];
+    let known: Value = RESULTS.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(listed, &known);
 }
 
 /// A folder with models of all kinds.
