@@ -72,7 +72,7 @@ impl Failure {
     pub(crate) fn new(message: impl fmt::Display) -> Self {
         Self {
             rule: &failures::COMMAND_FAILED,
-            message: without_os_errors(message.to_string()),
+            message: without_os_errors(&message.to_string()),
             help: None,
             limit: None,
             faults: None,
@@ -127,7 +127,7 @@ impl Failure {
 }
 
 /// The message without the numbers that the standard library adds to the system's own words: `(os error 2)`.
-fn without_os_errors(message: String) -> String {
+fn without_os_errors(message: &str) -> String {
     const START: &str = " (os error ";
     let mut parts = message.split(START);
     let mut text = parts.next().unwrap_or_default().to_owned();

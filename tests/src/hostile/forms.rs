@@ -27,7 +27,7 @@ fn nesting() -> Vec<Case> {
     let json = |depth: usize, close: bool| {
         let open = "\"node\":[{\"attribute\":[{\"g\":{".repeat(depth);
         let close = if close { "}}]}]".repeat(depth) } else { String::new() };
-        format!("{{\"graph\":{{{open}{}}}}}", close.replace("}}]}]", "}}]}]"))
+        format!("{{\"graph\":{{{open}{close}}}}}")
     };
     let too_deep = Some("messages nest more than 100 deep");
     vec![
