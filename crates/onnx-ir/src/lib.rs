@@ -149,6 +149,7 @@ mod extras;
 mod graph;
 mod info;
 mod load;
+mod meaning;
 mod model;
 mod names;
 mod node;

@@ -1,6 +1,7 @@
 //! Tests that look into the arenas.
 
 mod copy;
+mod meaning;
 mod names;
 mod order;
 mod resolve;

@@ -107,6 +107,7 @@ mod element;
 mod external;
 mod fault;
 mod make;
+mod meaning;
 mod narrow;
 mod packing;
 mod payload;

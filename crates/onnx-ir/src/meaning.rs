@@ -1,0 +1,329 @@
+//! Equality and hash of attributes, nodes and graphs by what they compute: the encoding, names of values and notes for
+//! readers do not count. The equality of [`Attribute`] and [`Tensor`](onnx_types::tensor::Tensor) compares encodings.
+
+use std::hash::{Hash, Hasher};
+
+use onnx_schema::{AttrDefault, OpsetRegistry, Schema};
+use onnx_types::Type;
+use onnx_types::tensor::DataSource;
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use crate::attr::{AttrValue, Attribute};
+use crate::constant::{Constant, SparseTensor};
+use crate::entity::{GraphId, NodeId, ValueId};
+use crate::model::Model;
+use crate::resolve::Callee;
+
+static STANDARD: OpsetRegistry = OpsetRegistry::standard();
+
+impl Model {
+    /// Whether two nodes are the same computation on the same values: they call the same operator or function, with the same
+    /// operands and attributes, and have as many outputs.
+    ///
+    /// Floats are equal if their bits are, so a NaN is equal to itself and −0.0 differs from 0.0. An attribute of a standard
+    /// operator that has its default is equal to an absent one. The order of attributes, storage of tensors, names,
+    /// documentation and metadata do not count. Nested graphs are compared as by
+    /// [`same_graph_meaning`](Self::same_graph_meaning). Tensors whose elements `source` cannot read are different, unless
+    /// they name the same range of the same file.
+    ///
+    /// Random operators are not deterministic: two nodes of the same meaning can give different values
+    /// ([`Schema::determinism`]).
+    ///
+    /// # Panics
+    ///
+    /// Panics if a node is not of this model or was erased.
+    #[must_use]
+    pub fn same_meaning(&self, a: NodeId, b: NodeId, source: &dyn DataSource) -> bool {
+        let mut comparison = Comparison::new(self, source);
+        comparison.nodes(a, b) && comparison.finish()
+    }
+
+    /// Whether two graphs compute the same from the same inputs, up to the names of their values: the same nodes in the same
+    /// order, with the values of one graph in the place of those of the other. Inputs and outputs correspond by position;
+    /// values from outside must be the same.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a graph is not of this model or was removed.
+    #[must_use]
+    pub fn same_graph_meaning(&self, a: GraphId, b: GraphId, source: &dyn DataSource) -> bool {
+        let mut comparison = Comparison::new(self, source);
+        comparison.open.push((a, b));
+        comparison.finish()
+    }
+
+    /// Whether two attributes have the same name and value, as [`same_meaning`](Self::same_meaning) compares them.
+    #[must_use]
+    pub fn same_attribute_meaning(&self, a: &Attribute, b: &Attribute, source: &dyn DataSource) -> bool {
+        let mut comparison = Comparison::new(self, source);
+        a.name() == b.name() && comparison.attributes(a, b) && comparison.finish()
+    }
+
+    /// Feeds a hash that nodes of the [same meaning](Self::same_meaning) share, in time linear in the node without its nested
+    /// graphs.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    pub fn hash_meaning(&self, node: NodeId, source: &dyn DataSource, state: &mut impl Hasher) {
+        let schema = self.callee(node, &STANDARD).standard();
+        let node = &self.nodes[node];
+        (node.domain(), node.op, node.overload).hash(state);
+        node.inputs().collect::<SmallVec<[_; 4]>>().hash(state);
+        node.outputs().len().hash(state);
+        // The order of attributes does not count, so their hashes are added.
+        let sum = given(node.attributes(), schema).fold(0_u64, |sum, attribute| {
+            let mut hasher = Fold::default();
+            attribute.name().hash(&mut hasher);
+            hash_value(attribute.value(), source, &mut hasher);
+            sum.wrapping_add(hasher.finish())
+        });
+        sum.hash(state);
+    }
+}
+
+/// The attributes that are not the default of the operator.
+fn given<'a>(
+    attributes: &'a [Attribute],
+    schema: Option<&'static Schema>,
+) -> impl Iterator<Item = &'a Attribute> {
+    attributes.iter().filter(move |attribute| {
+        let default = schema.and_then(|schema| schema.attribute(attribute.name())?.default);
+        !default.is_some_and(|default| is_default(attribute.value(), default))
+    })
+}
+
+fn is_default(value: &AttrValue, default: AttrDefault) -> bool {
+    match (value, default) {
+        (AttrValue::Float(value), AttrDefault::Float(default)) => value.to_bits() == default.to_bits(),
+        (AttrValue::Int(value), AttrDefault::Int(default)) => *value == default,
+        (AttrValue::String(value), AttrDefault::String(default)) => value == default.as_bytes(),
+        (AttrValue::Floats(values), AttrDefault::Floats(default)) => same_floats(values, default),
+        (AttrValue::Ints(values), AttrDefault::Ints(default)) => values == default,
+        (AttrValue::Strings(values), AttrDefault::Strings(default)) => {
+            values.iter().map(|value| &value[..]).eq(default.iter().map(|text| text.as_bytes()))
+        }
+        _ => false,
+    }
+}
+
+fn same_floats(a: &[f32], b: &[f32]) -> bool {
+    a.iter().map(|value| value.to_bits()).eq(b.iter().map(|value| value.to_bits()))
+}
+
+/// Equality of types by their kind; denotations are notes.
+fn same_type(a: Option<&Type>, b: Option<&Type>) -> bool {
+    a.map(|ty| &ty.kind) == b.map(|ty| &ty.kind)
+}
+
+fn hash_value(value: &AttrValue, source: &dyn DataSource, state: &mut impl Hasher) {
+    value.kind().map(|kind| kind as u8).hash(state);
+    match value {
+        AttrValue::Ref(target, ..) => target.hash(state),
+        AttrValue::Float(value) => value.to_bits().hash(state),
+        AttrValue::Int(value) => value.hash(state),
+        AttrValue::String(value) => value.hash(state),
+        AttrValue::Floats(values) => values.iter().for_each(|value| value.to_bits().hash(state)),
+        AttrValue::Ints(values) => values.hash(state),
+        AttrValue::Strings(values) => values.hash(state),
+        AttrValue::Tensor(tensor) => tensor.hash_meaning(source, state),
+        AttrValue::Tensors(tensors) => tensors.len().hash(state),
+        // What is inside is compared, not hashed: nested graphs may be large.
+        AttrValue::Graphs(graphs) => graphs.len().hash(state),
+        _ => {}
+    }
+}
+
+/// The hash of an attribute alone: FNV-1a, which depends on nothing but the bytes.
+struct Fold(u64);
+
+impl Default for Fold {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// A comparison under way. All of its parts must hold, so they are made in any order, and nothing recurses.
+struct Comparison<'a> {
+    model: &'a Model,
+    source: &'a dyn DataSource,
+    /// Which value stands for a value of the first graphs.
+    values: SecondaryMap<ValueId, ValueId>,
+    /// Pairs of graphs that remain to be compared.
+    open: Vec<(GraphId, GraphId)>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(model: &'a Model, source: &'a dyn DataSource) -> Self {
+        Self { model, source, values: SecondaryMap::new(), open: Vec::new() }
+    }
+
+    /// Compares the graphs that remain.
+    fn finish(&mut self) -> bool {
+        while let Some((a, b)) = self.open.pop() {
+            if a != b && !self.graphs(a, b) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn graphs(&mut self, a: GraphId, b: GraphId) -> bool {
+        let model = self.model;
+        let (first, second) = (&model.graphs[a], &model.graphs[b]);
+        let same_counts = first.inputs.len() == second.inputs.len()
+            && first.outputs.len() == second.outputs.len()
+            && first.node_count == second.node_count;
+        if !same_counts {
+            return false;
+        }
+        for (&a, &b) in first.inputs.iter().zip(&second.inputs) {
+            let (one, two) = (&model.values[a], &model.values[b]);
+            let same_default = match (one.initializer(), two.initializer()) {
+                (None, None) => true,
+                (Some(a), Some(b)) => self.constants(a, b),
+                _ => false,
+            };
+            if !same_default || !same_type(one.ty(), two.ty()) {
+                return false;
+            }
+            self.values.insert(a, b);
+        }
+        model.nodes(a).zip(model.nodes(b)).all(|(a, b)| self.nodes(a, b))
+            && first.outputs.iter().zip(&second.outputs).all(|(a, b)| self.operands(a.value, b.value))
+    }
+
+    /// Compares two nodes; pairs of nested graphs and of outputs are noted.
+    fn nodes(&mut self, a: NodeId, b: NodeId) -> bool {
+        if a == b {
+            return true;
+        }
+        let model = self.model;
+        let Some(schema) = self.callees(a, b) else { return false };
+        let (first, second) = (&model.nodes[a], &model.nodes[b]);
+        let same_shape = first.input_count() == second.input_count()
+            && first.outputs().len() == second.outputs().len()
+            && first.outputs().iter().zip(second.outputs()).all(|(a, b)| a.is_some() == b.is_some());
+        let same_operand = |comparison: &mut Self, pair: (Option<ValueId>, Option<ValueId>)| match pair {
+            (None, None) => true,
+            (Some(a), Some(b)) => comparison.operands(a, b),
+            _ => false,
+        };
+        if !same_shape || !first.inputs().zip(second.inputs()).all(|pair| same_operand(self, pair)) {
+            return false;
+        }
+        let others: SmallVec<[&Attribute; 8]> = given(second.attributes(), schema).collect();
+        let mut count = 0_usize;
+        for attribute in given(first.attributes(), schema) {
+            count += 1;
+            let other = others.iter().find(|other| other.name() == attribute.name());
+            if !other.is_some_and(|other| self.attributes(attribute, other)) {
+                return false;
+            }
+        }
+        for (a, b) in first.outputs().iter().flatten().zip(second.outputs().iter().flatten()) {
+            self.values.insert(*a, *b);
+        }
+        count == others.len()
+    }
+
+    /// The schema of what both nodes call, if it is the same; `Some(None)` if that has no schema.
+    fn callees(&self, a: NodeId, b: NodeId) -> Option<Option<&'static Schema>> {
+        let model = self.model;
+        let (first, second) = (&model.nodes[a], &model.nodes[b]);
+        let identity = |node: &crate::Node| (node.domain(), node.op, node.overload);
+        if identity(first) != identity(second) {
+            return None;
+        }
+        match (model.callee(a, &STANDARD), model.callee(b, &STANDARD)) {
+            (Callee::Standard(a), Callee::Standard(b)) => (a.id() == b.id()).then_some(Some(a)),
+            (Callee::Function(a), Callee::Function(b)) => (a == b).then_some(None),
+            (Callee::Standard(_) | Callee::Function(_), _)
+            | (_, Callee::Standard(_) | Callee::Function(_)) => None,
+            _ => {
+                let version = |graph| model.versions_in(graph).get(first.domain());
+                (version(first.graph) == version(second.graph)).then_some(None)
+            }
+        }
+    }
+
+    fn operands(&mut self, a: ValueId, b: ValueId) -> bool {
+        if let Some(&known) = self.values.get(a) {
+            return known == b;
+        }
+        if a == b {
+            return true;
+        }
+        let model = self.model;
+        // Initializers of the two graphs correspond if their elements are equal.
+        if let (Some(one), Some(two)) = (model.values[a].constant(), model.values[b].constant())
+            && self.constants(one, two)
+        {
+            self.values.insert(a, b);
+            return true;
+        }
+        false
+    }
+
+    fn constants(&self, a: &Constant, b: &Constant) -> bool {
+        match (a, b) {
+            (Constant::Dense(a), Constant::Dense(b)) => a.same_meaning(b, self.source),
+            (Constant::Sparse(a), Constant::Sparse(b)) => self.sparse(a, b),
+            _ => false,
+        }
+    }
+
+    fn sparse(&self, a: &SparseTensor, b: &SparseTensor) -> bool {
+        let same = |a: &Option<_>, b: &Option<_>| match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => onnx_types::tensor::Tensor::same_meaning(a, b, self.source),
+            _ => false,
+        };
+        a.dims == b.dims && same(&a.values, &b.values) && same(&a.indices, &b.indices)
+    }
+
+    /// Compares the values of two attributes of one name; pairs of graphs are noted.
+    fn attributes(&mut self, a: &Attribute, b: &Attribute) -> bool {
+        if a.kind() != b.kind() {
+            return false;
+        }
+        match (a.value(), b.value()) {
+            (AttrValue::Float(a), AttrValue::Float(b)) => a.to_bits() == b.to_bits(),
+            (AttrValue::Floats(a), AttrValue::Floats(b)) => same_floats(a, b),
+            (AttrValue::Tensor(a), AttrValue::Tensor(b)) => a.same_meaning(b, self.source),
+            (AttrValue::Tensors(a), AttrValue::Tensors(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_meaning(b, self.source))
+            }
+            (AttrValue::SparseTensor(a), AttrValue::SparseTensor(b)) => self.sparse(a, b),
+            (AttrValue::SparseTensors(a), AttrValue::SparseTensors(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.sparse(a, b))
+            }
+            (AttrValue::Type(a), AttrValue::Type(b)) => same_type(Some(a), Some(b)),
+            (AttrValue::Types(a), AttrValue::Types(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(Some(a), Some(b)))
+            }
+            (AttrValue::Graph(a), AttrValue::Graph(b)) => {
+                self.open.push((*a, *b));
+                true
+            }
+            (AttrValue::Graphs(a), AttrValue::Graphs(b)) => {
+                self.open.extend(a.iter().copied().zip(b.iter().copied()));
+                a.len() == b.len()
+            }
+            (a, b) => a == b,
+        }
+    }
+}
