@@ -96,6 +96,10 @@ impl ExprTable {
             if let Some(flipped) = self.flipped(&num, k.checked_sub(1)?)? {
                 num = flipped;
                 sign = -sign;
+                // The identities of exact quotients may have brought in multiples of `k` again.
+                if !num.split(k, truncating)?.0.is_zero() {
+                    continue;
+                }
             }
             let common = i64::try_from(gcd(num.content(), k.unsigned_abs())).ok()?;
             num = num.divided(common)?;

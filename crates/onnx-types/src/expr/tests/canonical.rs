@@ -225,6 +225,16 @@ fn a_reshape_gives_back_what_it_took() {
 }
 
 #[test]
+fn a_floor_of_exact_quotients_has_one_form() {
+    let mut world = World::new();
+    // -e is 3*e - N*N where e is N*(N/:4), so the numerator is flipped, and is a multiple of the divisor again.
+    let quotient = world.dim("(N/:-4)*N//2");
+    let text = world.text(quotient);
+    world.check(&[&text]);
+    assert_eq!(world.table.substitute(quotient, &|_| None), quotient);
+}
+
+#[test]
 fn substitution_specialises() {
     let mut world = World::new();
     let (n, s) = (world.symbol("N"), world.symbol("S"));
