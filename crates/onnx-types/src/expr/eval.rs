@@ -126,19 +126,47 @@ impl ExprTable {
     /// assert_eq!(table.display(one, &names).to_string(), "seq + 1");
     /// ```
     pub fn substitute(&mut self, dim: Dim, binding: &dyn Fn(Symbol) -> Option<Dim>) -> Dim {
-        self.replace(dim, binding, &mut HashMap::default())
+        self.rebuild(
+            None,
+            dim,
+            &mut |symbol| binding(symbol).unwrap_or(Dim::Var(symbol)),
+            &mut HashMap::default(),
+        )
     }
 
-    fn replace(
+    /// The dimension `dim` of another table in this one; `symbol` gives the symbol of this table's interner for one of the
+    /// other's. [`Dim::Unknown`] if it would pass a limit of this table.
+    ///
+    /// ```
+    /// use onnx_types::Interner;
+    /// use onnx_types::expr::ExprTable;
+    ///
+    /// let (mut from, mut from_names) = (ExprTable::new(), Interner::new());
+    /// let dim = from.parse(&mut from_names, "2*batch + 1");
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// names.intern("other");
+    /// let copy = table.import(&from, dim, &mut |symbol| names.intern(from_names.resolve(symbol)));
+    /// assert_eq!(table.display(copy, &names).to_string(), "2*batch + 1");
+    /// ```
+    pub fn import(&mut self, from: &Self, dim: Dim, symbol: &mut dyn FnMut(Symbol) -> Symbol) -> Dim {
+        self.rebuild(Some(from), dim, &mut |name| Dim::Var(symbol(name)), &mut HashMap::default())
+    }
+
+    /// Makes `dim`, of `from` or of this table, again from its parts, with something in the place of its symbols.
+    fn rebuild(
         &mut self,
+        from: Option<&Self>,
         dim: Dim,
-        binding: &dyn Fn(Symbol) -> Option<Dim>,
+        binding: &mut dyn FnMut(Symbol) -> Dim,
         done: &mut HashMap<Dim, Dim, RandomState>,
     ) -> Dim {
         if let Dim::Var(symbol) = dim {
-            return binding(symbol).unwrap_or(dim);
+            return binding(symbol);
         }
-        let Some(node) = self.node_owned(dim) else { return dim };
+        let Some(node) = from.unwrap_or(self).node_owned(dim) else {
+            // An expression is a number or unknown if its table does not have it.
+            return if matches!(dim, Dim::Known(_)) { dim } else { Dim::Unknown };
+        };
         if let Some(&known) = done.get(&dim) {
             return known;
         }
@@ -147,7 +175,7 @@ impl ExprTable {
             Node::Sum(terms, constant) => {
                 let mut parts = vec![Dim::Known(constant)];
                 for term in &terms {
-                    let mono = self.replace(term.mono, binding, done);
+                    let mono = self.rebuild(from, term.mono, binding, done);
                     parts.push(self.mul(mono, Dim::Known(term.coef)));
                 }
                 self.sum(&parts)
@@ -155,14 +183,14 @@ impl ExprTable {
             Node::Product(factors) => {
                 let mut product = Dim::Known(1);
                 for factor in &factors {
-                    let atom = self.replace(factor.atom, binding, done);
+                    let atom = self.rebuild(from, factor.atom, binding, done);
                     let power = self.pow(atom, factor.power);
                     product = self.mul(product, power);
                 }
                 product
             }
             Node::Pair(op, a, b) => {
-                let (a, b) = (self.replace(a, binding, done), self.replace(b, binding, done));
+                let (a, b) = (self.rebuild(from, a, binding, done), self.rebuild(from, b, binding, done));
                 match op {
                     PairOp::FloorDiv => self.floor_div(a, b),
                     PairOp::ExactDiv => self.exact_div(a, b),
@@ -170,12 +198,12 @@ impl ExprTable {
                 }
             }
             Node::List(op, args) => {
-                let args: Vec<Dim> = args.iter().map(|&arg| self.replace(arg, binding, done)).collect();
+                let args: Vec<Dim> = args.iter().map(|&arg| self.rebuild(from, arg, binding, done)).collect();
                 self.list(op, &args, None)
             }
             Node::Select(cond, a, b) => {
-                let cond = self.replace(cond, binding, done);
-                let (a, b) = (self.replace(a, binding, done), self.replace(b, binding, done));
+                let cond = self.rebuild(from, cond, binding, done);
+                let (a, b) = (self.rebuild(from, a, binding, done), self.rebuild(from, b, binding, done));
                 self.select(cond, a, b)
             }
         };
