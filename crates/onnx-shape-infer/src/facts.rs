@@ -43,6 +43,29 @@ impl Relation {
     }
 }
 
+impl Relation {
+    /// The two dimensions of a relation between dimensions.
+    pub(crate) const fn dims(self) -> Option<(Dim, Dim)> {
+        match self {
+            Self::Equal(a, b) | Self::AtMost(a, b) | Self::Divides(a, b) | Self::Broadcasts(a, b) => {
+                Some((a, b))
+            }
+            Self::Declared(_) | Self::Default(_) => None,
+        }
+    }
+
+    /// The same relation between other dimensions; `None` if there is no dimension for one of them.
+    pub(crate) fn map(self, mut to: impl FnMut(Dim) -> Option<Dim>) -> Option<Self> {
+        Some(match self {
+            Self::Equal(a, b) => Self::Equal(to(a)?, to(b)?),
+            Self::AtMost(a, b) => Self::AtMost(to(a)?, to(b)?),
+            Self::Divides(a, b) => Self::Divides(to(a)?, to(b)?),
+            Self::Broadcasts(a, b) => Self::Broadcasts(to(a)?, to(b)?),
+            Self::Declared(_) | Self::Default(_) => self,
+        })
+    }
+}
+
 /// How much a fact can be relied on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strength {
@@ -236,6 +259,11 @@ impl Facts {
         } else {
             self.is_incomplete = true;
         }
+    }
+
+    /// Returns `true` if further facts are not kept.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.list.len() >= MAX_FACTS
     }
 
     /// Number of conclusions so far, known relations included.

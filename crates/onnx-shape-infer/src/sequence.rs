@@ -1,22 +1,25 @@
 //! What is known about the elements of a sequence, one by one.
 //!
 //! The type of a sequence holds for each of its elements. Where a sequence is built in the graph, more is known: how many
-//! elements there are and of which type each is, or from which tensor they were cut.
+//! elements there are and what each is, or from which tensor they were cut.
 
 use std::sync::Arc;
 
 use onnx_types::Dim;
 
 use crate::cx::Cx;
-use crate::ty::{Dims, Ty};
+use crate::engine::control::Known;
+use crate::ty::Dims;
 
 /// The elements of a sequence.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Members {
-    /// The type of each element, in order.
-    Listed(Vec<Ty>),
+    /// What each element is, in order.
+    Listed(Vec<Known>),
     /// The parts of a tensor, in order.
     Parts(Parts),
+    /// So many elements, of which nothing but the type of the sequence is known.
+    Counted(Dim),
 }
 
 /// A tensor that was cut along an axis into parts.
@@ -41,6 +44,7 @@ impl Members {
         match self {
             Self::Listed(list) => i64::try_from(list.len()).map_or(Dim::Unknown, Dim::Known),
             Self::Parts(parts) => parts.count,
+            Self::Counted(count) => *count,
         }
     }
 }
@@ -58,11 +62,11 @@ impl Cx<'_, '_> {
         self.state.table.members(self.input(index)?).cloned()
     }
 
-    /// The types of the elements of a sequence, where each is known by itself.
-    pub(crate) fn listed(&self, index: usize) -> Option<Vec<Ty>> {
+    /// The elements of a sequence, where each is known by itself.
+    pub(crate) fn listed(&self, index: usize) -> Option<Vec<Known>> {
         match &*self.members(index)? {
             Members::Listed(list) => Some(list.clone()),
-            Members::Parts(_) => None,
+            Members::Parts(_) | Members::Counted(_) => None,
         }
     }
 

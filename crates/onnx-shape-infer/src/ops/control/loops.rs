@@ -3,7 +3,7 @@
 //! The body is visited with the types of the initial values. What it hands on may be of another shape, so sizes that
 //! differ become unknown, and the body is visited again until nothing changes any more; then the types hold in every run
 //! of the body. A value that the body never runs for is the initial one, so the outputs are what both have in common, but a
-//! size to which each run adds the same is computed from the number of runs. The reference takes the shapes of all such
+//! size to which each run adds the same is computed from the number of runs ([`growth`](super::growth)). The reference takes the shapes of all such
 //! values away.
 //!
 //! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
@@ -15,16 +15,19 @@
 
 use onnx_ir::{Def, GraphId, ValueId};
 use onnx_schema::{attr, op};
-use onnx_types::{Dim, ElemType, TypeKind};
+use onnx_types::{Dim, ElemType, Type, TypeKind};
 
+use super::counting;
+use super::growth::{grow, has_local};
 use crate::content::Elem;
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Known, Runs, Step};
 use crate::facts::Relation;
-use crate::family::join::join;
+use crate::family::join::{join, join_ty};
 use crate::fault::{BODY_ARITY, TYPES_DIFFER, WRONG_KIND};
 use crate::registry::{OpRules, infer, since_control};
-use crate::ty::{Dims, Ty, at};
+use crate::sequence::Members;
+use crate::ty::{Dims, Ty};
 
 pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]).with_elements();
 
@@ -77,7 +80,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         return enter(cx, control, body, next);
     }
     cx.state.widened.insert(cx.node_id(), (cx.state.call, next.clone()));
-    finish(cx, body, next, results)
+    finish(cx, body, next, results, control.mark)
 }
 
 /// Whether a value is what an optional one holds.
@@ -130,6 +133,7 @@ fn enter(cx: &mut Cx<'_, '_>, control: &mut Control, body: GraphId, carried: Vec
     }
     bound?;
     control.saved.push(carried);
+    control.mark = cx.state.facts.all().len();
     Ok(Step::Enter(body, runs(cx)))
 }
 
@@ -138,7 +142,7 @@ fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
     let model = cx.model();
     let declared = |index: usize| {
         let value = model.graph(body).inputs().get(index).copied();
-        value.and_then(|value| model.value(value).ty()).and_then(onnx_types::Type::shape)
+        value.and_then(|value| model.value(value).ty()).and_then(Type::shape)
     };
     let scalar = |index: usize, elem| {
         let is_scalar = declared(index).is_none_or(|shape| shape.dims().is_empty());
@@ -170,26 +174,30 @@ fn finish(
     body: GraphId,
     mut carried: Vec<Known>,
     mut results: Vec<Known>,
+    mark: usize,
 ) -> Outcome<Step> {
     let collected = results.split_off(carried.len().saturating_add(1).min(results.len()));
     let goes_on = matches!(
         results.first().and_then(|known| known.content.as_deref()),
         Some([Elem::Int(Dim::Known(1))])
     ) || hands_on(cx, body);
-    let length = length(cx, carried.len(), !collected.is_empty(), goes_on)?;
+    let counted = if goes_on { None } else { counting::iterations(cx, body, carried.len()) };
+    let length = length(cx, carried.len(), !collected.is_empty(), (goes_on, counted))?;
     if length == Dim::Known(0) {
         for (index, known) in carried.iter_mut().enumerate() {
             *known = cx.known(index.saturating_add(2));
         }
     } else {
-        for (index, known) in carried.iter_mut().enumerate() {
-            let given = results.get(index.saturating_add(1));
-            grow(cx, body, index.saturating_add(2), known, given, length);
-        }
+        counting::count(cx, body, &mut carried, length);
+        grow(cx, body, &mut carried, results.get(1..).unwrap_or_default(), (length, mark));
     }
     let first = carried.len();
+    let sequences = sequences(cx, body, &mut carried, length);
     for (index, known) in carried.into_iter().enumerate() {
         cx.set_known(index, known);
+    }
+    for (index, count) in sequences {
+        cx.set_members(index, Members::Counted(count));
     }
     for (at, known) in cx.export(collected, body).into_iter().enumerate() {
         let index = first.saturating_add(at);
@@ -208,43 +216,39 @@ fn finish(
     Ok(Step::Done)
 }
 
-/// Computes the sizes of a carried value that change from run to run, where each run adds the same to a size, or gives the
-/// same one whatever it got. `runs` is the number of runs.
-fn grow(
-    cx: &mut Cx<'_, '_>,
-    body: GraphId,
-    index: usize,
-    known: &mut Known,
-    given: Option<&Known>,
-    runs: Dim,
-) {
-    let formal = cx.model().graph(body).inputs().get(index).copied();
-    let taken: Option<Dims> = formal.and_then(|value| cx.state.table.dims(value)).map(Dims::from_slice);
-    let (Ok(initial), Some(taken)) = (cx.shape(index), taken) else { return };
-    let (Ty::Tensor(_, Some(dims)), Some(given)) = (&mut known.ty, given.and_then(|given| given.ty.dims()))
-    else {
-        return;
-    };
-    for (axis, dim) in dims.iter_mut().enumerate() {
-        if !dim.is_unknown() {
-            continue;
+/// Finds the carried sequences that are built in the graph and to which each iteration adds one element, sets their types, and
+/// returns their lengths.
+fn sequences(cx: &mut Cx<'_, '_>, body: GraphId, carried: &mut [Known], runs: Dim) -> Vec<(usize, Dim)> {
+    let mut found = Vec::new();
+    for (index, known) in carried.iter_mut().enumerate().filter(|(_, known)| matches!(known.ty, Ty::Other(_)))
+    {
+        let Some(initial) = cx.listed(index.saturating_add(2)) else { continue };
+        let Some(added) = inserted(cx, body, index) else { continue };
+        let mut types = initial.iter().map(|known| &known.ty);
+        let Ok(common) = types.try_fold(added, |common, ty| join_ty(cx, &common, ty)) else { continue };
+        if let Some(ty) = common.to_type() {
+            known.ty = Type::sequence(ty).into();
+            let before = i64::try_from(initial.len()).map_or(Dim::Unknown, Dim::Known);
+            found.push((index, cx.dims().add(runs, before)));
         }
-        let [first, taken, given] = [&initial[..], &taken[..], given].map(|dims| at(dims, axis));
-        let step = cx.dims().sub(given, taken);
-        *dim = if !has_local(cx, step, body) {
-            let added = cx.dims().mul(runs, step);
-            cx.dims().add(first, added)
-        } else if !has_local(cx, given, body) {
-            cx.dims().select(runs, given, first)
-        } else {
-            Dim::Unknown
-        };
     }
+    found
 }
 
-/// Whether a dimension depends on symbols that were made in the body.
-fn has_local(cx: &Cx<'_, '_>, dim: Dim, body: GraphId) -> bool {
-    cx.state.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, body))
+/// The type of the tensor that each iteration inserts into a carried sequence, if it is the same in all iterations.
+fn inserted(cx: &Cx<'_, '_>, body: GraphId, index: usize) -> Option<Ty> {
+    let graph = cx.model().graph(body);
+    let formal = graph.inputs().get(index.checked_add(2)?)?;
+    let result = graph.outputs().get(index.checked_add(1)?)?.value();
+    let Def::Output { node, .. } = cx.model().value(result).def() else { return None };
+    let node = cx.model().node(node);
+    let is_insertion = node.op() == op::SEQUENCE_INSERT && node.domain() == onnx_schema::domain::ONNX;
+    if !is_insertion || node.input(0) != Some(*formal) {
+        return None;
+    }
+    let ty = cx.state.table.ty(node.input(1)?);
+    let is_fixed = ty.dims()?.iter().all(|&dim| !has_local(cx, dim, body));
+    is_fixed.then_some(ty)
 }
 
 /// Returns `true` if there is an iteration, with a guard if that is not proved, and `false` if there is none.
@@ -287,14 +291,28 @@ fn runs(cx: &mut Cx<'_, '_>) -> Runs {
     })
 }
 
-/// How often the body runs: the first size of what is collected.
-fn length(cx: &mut Cx<'_, '_>, carried: usize, needed: bool, goes_on: bool) -> Outcome<Dim> {
+/// How often the body runs: the first size of what is collected. `goes_on` tells that the body never ends the loop, and
+/// `counted` is the number of iterations after which it does.
+fn length(
+    cx: &mut Cx<'_, '_>,
+    carried: usize,
+    needed: bool,
+    (goes_on, counted): (bool, Option<Dim>),
+) -> Outcome<Dim> {
     let (trips, begins) = (trips(cx), begins(cx));
     if trips == Some(Dim::Known(0)) || begins == Some(false) {
         return Ok(Dim::Known(0));
     }
     if let (Some(trips), Some(true), true) = (trips, begins, goes_on) {
         return Ok(trips);
+    }
+    // Without an initial condition, the specification ignores the one of the body, and onnxruntime does not.
+    if let (Some(counted), Some(true), true) = (counted, begins, cx.has_input(1)) {
+        match trips {
+            Some(trips) => return Ok(cx.min(trips, counted)),
+            None if cx.has_input(0) => {}
+            None => return Ok(counted),
+        }
     }
     // What is collected has the same length everywhere.
     let owner = (carried..cx.output_count()).find_map(|index| cx.node().output(index));

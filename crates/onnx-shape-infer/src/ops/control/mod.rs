@@ -1,6 +1,8 @@
 //! Operators with graphs.
 
 mod conditional;
+mod counting;
+mod growth;
 mod loops;
 mod scan;
 mod sequence_map;

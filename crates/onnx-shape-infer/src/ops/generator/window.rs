@@ -1,14 +1,16 @@
 //! `BlackmanWindow`, `HammingWindow`, `HannWindow`: a vector whose length the input gives.
 //!
-//! As in the reference, a constant length must be a scalar above 0. The reference knows the length only where it is a
-//! constant, and else not even the rank.
+//! As in the reference, a constant length must be a scalar. A length of 0 or less gives a vector without elements: the
+//! specification sets no lower limit, and the function that defines the operator begins with a `Range` to the length. The
+//! reference's inference rejects such a constant, its evaluator returns the empty vector, and so does onnxruntime for 0. The reference infers the
+//! length only if it is a constant, and otherwise not even the rank.
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
 
 use crate::cx::{Cx, Outcome};
 use crate::family::element_type;
-use crate::fault::{BAD_VALUE, WRONG_RANK};
+use crate::fault::WRONG_RANK;
 use crate::registry::{OpRules, Row, infer, since};
 
 const ROWS: &[Row] = &[since(17, window)];
@@ -26,11 +28,7 @@ fn window(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(cx.fail(&WRONG_RANK, "the length is no scalar"));
     }
     let size = cx.scalar(0)?;
-    if let Dim::Known(size) = size
-        && size <= 0
-    {
-        return Err(cx.fail(&BAD_VALUE, format_args!("the length is {size}")));
-    }
+    let size = cx.max(size, Dim::Known(0));
     cx.set_shape(0, [size]);
     Ok(())
 }

@@ -8,10 +8,11 @@ use onnx_types::Dim;
 
 use super::element;
 use crate::cx::{Cx, Outcome, Stop};
+use crate::engine::control::Known;
 use crate::fault::{BAD_ATTRIBUTE, MISSING};
 use crate::registry::{OpRules, infer, since};
 use crate::sequence::Members;
-use crate::ty::{Dims, Ty, at};
+use crate::ty::{Dims, at};
 
 pub(super) const RULES: OpRules = infer(op::CONCAT_FROM_SEQUENCE, &[since(11, rule)]);
 
@@ -57,8 +58,8 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 /// The shapes of all elements, if there are any and all are known.
-fn shapes(list: &[Ty]) -> Option<Vec<&[Dim]>> {
-    let shapes: Vec<&[Dim]> = list.iter().map(Ty::dims).collect::<Option<_>>()?;
+fn shapes(list: &[Known]) -> Option<Vec<&[Dim]>> {
+    let shapes: Vec<&[Dim]> = list.iter().map(|known| known.ty.dims()).collect::<Option<_>>()?;
     let rank = shapes.first()?.len();
     // No run joins tensors of different ranks.
     shapes.iter().all(|shape| shape.len() == rank).then_some(shapes)

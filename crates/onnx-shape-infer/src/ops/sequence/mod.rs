@@ -18,6 +18,7 @@ mod split_to_sequence;
 use onnx_types::{Type, TypeKind};
 
 use crate::cx::{Cx, Outcome};
+use crate::engine::control::Known;
 use crate::family::join::join_ty;
 use crate::fault::{TYPES_DIFFER, WRONG_KIND};
 use crate::registry::OpRules;
@@ -51,8 +52,8 @@ fn element(cx: &mut Cx<'_, '_>, index: usize) -> Outcome<Ty> {
 
 /// Says that the first output is a sequence of these elements, and of the type that they have in common; of `empty` where
 /// there are none.
-fn listed_sequence(cx: &mut Cx<'_, '_>, empty: &Ty, list: Vec<Ty>) -> Outcome {
-    let mut types = list.iter();
+fn listed_sequence(cx: &mut Cx<'_, '_>, empty: &Ty, list: Vec<Known>) -> Outcome {
+    let mut types = list.iter().map(|known| &known.ty);
     let mut common = types.next().unwrap_or(empty).clone();
     for ty in types {
         match join_ty(cx, &common, ty) {

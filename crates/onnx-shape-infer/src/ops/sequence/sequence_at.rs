@@ -1,29 +1,51 @@
-//! `SequenceAt`: one element of a sequence. Its own type is known where the elements and the index are.
+//! `SequenceAt`: one element of a sequence. Its own type is known where the elements and the index are. If the index depends on
+//! sizes and is 0 or 1, each size is a selection between the sizes of the first two elements.
 
 use onnx_schema::op;
+use onnx_types::Dim;
 
 use super::element;
 use crate::cx::{Cx, Outcome};
+use crate::engine::control::Known;
 use crate::registry::{OpRules, infer, since};
 use crate::sequence::{Members, place};
 use crate::ty::Ty;
 
-pub(super) const RULES: OpRules = infer(op::SEQUENCE_AT, &[since(11, rule)]);
+pub(super) const RULES: OpRules = infer(op::SEQUENCE_AT, &[since(11, rule)]).values(&[since(11, values)]);
 
 fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let element = element(cx, 0)?;
     if element != Ty::Unknown {
         cx.set_ty(0, element);
     }
-    let Some(members) = cx.members(0) else { return Ok(()) };
-    if let Members::Listed(list) = &*members {
-        let index = cx.scalar(1)?.known();
-        let at = index.and_then(|index| place(index, list.len(), list.len()));
-        if let Some(ty) = at.and_then(|at| list.get(at))
-            && !ty.is_unknown()
-        {
-            cx.set_ty(0, ty.clone());
-        }
+    if let Some(known) = chosen(cx).filter(|known| !known.ty.is_unknown()) {
+        cx.set_ty(0, known.ty);
     }
     Ok(())
+}
+
+/// The elements of the result, if the element of the sequence is a small tensor.
+fn values(cx: &mut Cx<'_, '_>) -> Outcome {
+    if let Some(content) = chosen(cx).and_then(|known| known.content) {
+        cx.set_content(0, content.iter().copied());
+    }
+    Ok(())
+}
+
+/// The element that the index chooses, or what is known of it if it is the first or the second one.
+fn chosen(cx: &mut Cx<'_, '_>) -> Option<Known> {
+    let members = cx.members(0)?;
+    let Members::Listed(list) = &*members else { return None };
+    let index = cx.scalar(1).ok()?;
+    if let Some(index) = index.known() {
+        return place(index, list.len(), list.len()).and_then(|at| list.get(at)).cloned();
+    }
+    let [first, second, ..] = list.as_slice() else { return None };
+    let is_one_of_two = cx.is_size(index) && cx.dims_le(index, Dim::Known(1)) == Some(true);
+    let (Ty::Tensor(elem, Some(a)), Ty::Tensor(_, Some(b))) = (&first.ty, &second.ty) else { return None };
+    if !is_one_of_two || a.len() != b.len() {
+        return None;
+    }
+    let dims = b.iter().zip(a).map(|(&second, &first)| cx.dims().select(index, second, first)).collect();
+    Some(Known { ty: Ty::Tensor(*elem, Some(dims)), content: None })
 }

@@ -15,8 +15,8 @@ pub(super) const RULES: OpRules = infer(op::SEQUENCE_INSERT, &[since(11, rule)])
 
 fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let element = element(cx, 0)?;
-    let inserted = cx.ty(1);
-    let Ok(joined) = join_ty(cx, &element, &inserted) else {
+    let inserted = cx.known(1);
+    let Ok(joined) = join_ty(cx, &element, &inserted.ty) else {
         return Err(cx.fail(&TYPES_DIFFER, "the tensor is of another type than the elements of the sequence"));
     };
     set_sequence(cx, &joined);

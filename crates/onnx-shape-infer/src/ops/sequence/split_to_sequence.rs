@@ -8,6 +8,7 @@ use onnx_types::Dim;
 
 use super::set_sequence;
 use crate::cx::{Cx, Outcome, Stop};
+use crate::engine::control::Known;
 use crate::fault::{BAD_VALUE, SIZES_DIFFER};
 use crate::registry::{OpRules, infer, since};
 use crate::sequence::{Members, Parts};
@@ -50,7 +51,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
             if let Some(dim) = dims.get_mut(axis) {
                 *dim = size;
             }
-            Ty::Tensor(elem, Some(dims))
+            Known { ty: Ty::Tensor(elem, Some(dims)), content: None }
         });
         let list = list.collect();
         cx.set_members(0, Members::Listed(list));
