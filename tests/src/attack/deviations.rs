@@ -48,6 +48,10 @@ impl Node<'_> {
         self.model.str(self.model.node(self.node).op())
     }
 
+    fn input_count(&self) -> usize {
+        self.model.node(self.node).inputs().len()
+    }
+
     fn input(&self, index: usize) -> Option<&Seen> {
         let value = self.model.node(self.node).input(index)?;
         self.run.get(self.model.str(self.model.value(value).name()))
@@ -78,6 +82,10 @@ impl Node<'_> {
         name.and_then(|name| self.model.node(self.node).ints(name)).unwrap_or_default().to_vec()
     }
 
+    fn int(&self, name: &str) -> Option<i64> {
+        self.model.node(self.node).int(self.model.names().get(name)?)
+    }
+
     fn text(&self, name: &str) -> String {
         let name = self.model.names().get(name);
         let attribute = name.and_then(|name| self.model.node(self.node).attribute(name));
@@ -99,8 +107,12 @@ fn at<'a>(mismatch: &'a Mismatch<'a>) -> Option<Node<'a>> {
 /// Whether a node is a `Reshape` for which the size of -1 is not determined.
 fn divides_by_nothing(node: &Node<'_>) -> bool {
     let shape = node.ints(1);
-    let allows = node.model.names().get("allowzero").and_then(|name| node.model.node(node.node).int(name));
-    node.op() == "Reshape" && allows == Some(1) && shape.contains(&0) && shape.contains(&-1)
+    node.op() == "Reshape" && node.int("allowzero") == Some(1) && shape.contains(&0) && shape.contains(&-1)
+}
+
+/// Whether a node is a `Concat` with an operand that has no elements.
+fn joins_nothing(node: &Node<'_>) -> bool {
+    node.op() == "Concat" && (0..node.input_count()).any(|index| node.is_empty(index))
 }
 
 const NEVER: fn(&Node<'_>) -> bool = |_| false;
@@ -175,7 +187,9 @@ pub const DEVIATIONS: &[Deviation] = &[
         name: "SplitToSequence with sizes and keepdims = 0",
         reason: "The split axis of parts of size 1 is removed. The specification ignores `keepdims` where `split` is given.",
         explains: |mismatch| {
-            at(mismatch).is_some_and(|node| node.op() == "SplitToSequence" && node.dims(1).is_some())
+            at(mismatch).is_some_and(|node| {
+                node.op() == "SplitToSequence" && node.dims(1).is_some() && node.int("keepdims") == Some(0)
+            })
         },
         accepts: NEVER,
     },
@@ -185,6 +199,20 @@ pub const DEVIATIONS: &[Deviation] = &[
                  calls such a shape invalid.",
         explains: |mismatch| at(mismatch).is_some_and(|node| divides_by_nothing(&node)),
         accepts: divides_by_nothing,
+    },
+    Deviation {
+        name: "Concat with an empty operand",
+        reason: "An operand without elements is passed over, whatever its other sizes are. The specification requires that all \
+                 operands have the same shape beside the axis.",
+        explains: |mismatch| at(mismatch).is_some_and(|node| joins_nothing(&node)),
+        accepts: joins_nothing,
+    },
+    Deviation {
+        name: "Split without a number of parts",
+        reason: "From version 18 on, the number of outputs serves if neither `split` nor `num_outputs` is given. The \
+                 specification says that one of them is to be given.",
+        explains: |_| false,
+        accepts: |node| node.op() == "Split" && node.dims(1).is_none() && node.int("num_outputs").is_none(),
     },
     Deviation {
         name: "Tile or Expand of nothing",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_shape_infer::{Elem, Inference, Options, Relation, Strength, Ty, contrib, infer};
+use onnx_shape_infer::{Elem, Fact, Inference, Options, Relation, Strength, Ty, contrib, infer};
 use onnx_types::{Dim, Symbol, Type, TypeKind};
 use serde_json::Value as Json;
 
@@ -44,12 +44,16 @@ pub struct Verdict {
     pub counts: BTreeMap<String, u64>,
     /// What nothing excuses.
     pub failures: Vec<Failure>,
-    /// Mismatches in runs that violate a guard, by operator.
+    /// Mismatches that a violated guard of the value excuses, by operator.
     pub guarded: BTreeMap<String, u64>,
+    /// The first of them for each operator, with the guard.
+    pub excuses: BTreeMap<String, String>,
     /// Mismatches that a documented deviation of the runtime explains, by its name.
     pub deviations: BTreeMap<&'static str, u64>,
     /// Values that are unknown although sizes determine them, by the operator where that begins.
     pub unknown: BTreeMap<String, u64>,
+    /// The first value of each.
+    pub origins: BTreeMap<String, String>,
 }
 
 impl Verdict {
@@ -65,55 +69,96 @@ enum Claim {
     Wrong(String),
 }
 
-/// One inference, evaluated with one binding.
+/// One inference, evaluated with one binding, or with one run of it.
 struct Look<'a> {
     model: &'a Model,
     inference: &'a Inference,
-    sizes: HashMap<Symbol, i64>,
+    /// The sizes of the dimension variables.
+    sizes: &'a HashMap<Symbol, i64>,
+    /// What the symbols that inference made stand for in one run: claims that share one must agree.
+    observed: HashMap<Symbol, i64>,
     is_symbolic: bool,
 }
 
 impl Look<'_> {
-    fn eval(&self, dim: Dim) -> Option<i64> {
-        if dim.is_unknown() {
-            return None;
-        }
-        let all = match dim {
+    const fn mode(&self) -> &'static str {
+        if self.is_symbolic { "symbolic" } else { "concrete" }
+    }
+
+    fn size(&self, symbol: Symbol) -> Option<i64> {
+        self.sizes.get(&symbol).or_else(|| self.observed.get(&symbol)).copied()
+    }
+
+    fn symbols(&self, dim: Dim) -> Vec<Symbol> {
+        match dim {
             Dim::Var(symbol) => vec![symbol],
             Dim::Expr(_) => self.model.exprs().symbols(dim),
             _ => Vec::new(),
-        };
-        if all.iter().any(|symbol| !self.sizes.contains_key(symbol)) {
+        }
+    }
+
+    /// Whether the dimension variables determine a dimension.
+    fn is_determined(&self, dim: Dim) -> bool {
+        !dim.is_unknown() && self.symbols(dim).iter().all(|symbol| self.sizes.contains_key(symbol))
+    }
+
+    fn eval(&self, dim: Dim) -> Option<i64> {
+        if dim.is_unknown() || self.symbols(dim).into_iter().any(|symbol| self.size(symbol).is_none()) {
             return None;
         }
         // An expression that means nothing for these sizes is a wrong claim, not an open one.
-        Some(self.model.exprs().eval(dim, &|symbol| self.sizes.get(&symbol).copied()).unwrap_or(i64::MIN))
+        Some(self.model.exprs().eval(dim, &|symbol| self.size(symbol)).unwrap_or(i64::MIN))
     }
 
-    fn fails(&self, relation: Relation) -> bool {
-        let both = |a, b| self.eval(a).zip(self.eval(b));
-        match relation {
-            Relation::Equal(a, b) => both(a, b).is_some_and(|(a, b)| a != b),
-            Relation::AtMost(a, b) => both(a, b).is_some_and(|(a, b)| a > b),
-            // Zero divides zero alone.
-            Relation::Divides(a, b) => {
-                both(a, b).is_some_and(|(a, b)| if a == 0 { b != 0 } else { b.checked_rem(a) != Some(0) })
+    /// Reads from a value what the symbols in its shape stand for, where they are not known yet.
+    fn observe(&mut self, value: ValueId, seen: &Seen) {
+        let (Some(claimed), Some(dims)) = (self.inference.shape(value), seen.dims()) else { return };
+        if claimed.len() != dims.len() {
+            return;
+        }
+        for (&dim, &size) in claimed.iter().zip(dims) {
+            if let Dim::Var(symbol) = dim
+                && !self.sizes.contains_key(&symbol)
+            {
+                self.observed.entry(symbol).or_insert(size);
             }
-            Relation::Broadcasts(a, b) => both(a, b).is_some_and(|(a, b)| a != b && a != 1 && b != 1),
-            #[allow(unreachable_patterns, reason = "new relations excuse nothing")]
-            _ => false,
         }
     }
 
-    fn violated(&self, strength: Strength) -> Option<String> {
+    fn fails(&self, relation: Relation) -> bool {
+        relation.fails(|dim| self.eval(dim))
+    }
+
+    fn described(&self, fact: &Fact) -> String {
+        let node = fact.node.map_or("", |node| self.model.str(self.model.node(node).name()));
+        let text = |dim| self.shown(&[dim]);
+        match fact.relation {
+            Relation::Equal(a, b) => format!("{} = {} at {node}", text(a), text(b)),
+            Relation::AtMost(a, b) => format!("{} <= {} at {node}", text(a), text(b)),
+            Relation::Divides(a, b) => format!("{} divides {} at {node}", text(a), text(b)),
+            relation => format!("{relation:?} at {node}"),
+        }
+    }
+
+    /// A proved fact of the whole model that does not hold.
+    fn violated_fact(&self) -> Option<&Fact> {
         let facts = self.inference.facts().all().iter();
-        let mut of = facts.filter(|fact| {
-            fact.strength == strength && (strength == Strength::Assumed || !fact.is_conditional())
-        });
-        of.find(|fact| self.fails(fact.relation)).map(|fact| {
-            let node = fact.node.map_or("", |node| self.model.str(self.model.node(node).name()));
-            format!("{:?} at {node}", fact.relation)
-        })
+        let mut proved = facts.filter(|fact| fact.strength == Strength::Proved && !fact.is_conditional());
+        proved.find(|fact| self.fails(fact.relation))
+    }
+
+    /// A guard that does not hold, among those that the results for a value can depend on. A guard of another value excuses
+    /// nothing.
+    fn violated_guard(&self, value: ValueId) -> Option<String> {
+        let guards = self.inference.guards_of(self.model, value).into_iter().map(|guard| guard.fact);
+        let mut guards = guards.filter(|fact| fact.strength == Strength::Assumed);
+        guards.find(|fact| self.fails(fact.relation)).map(|fact| self.described(&fact))
+    }
+
+    /// The same for what is concluded at a node.
+    fn violated_at(&self, node: Option<NodeId>) -> bool {
+        let output = node.and_then(|node| self.model.node(node).outputs().iter().flatten().copied().next());
+        output.is_some_and(|output| self.violated_guard(output).is_some())
     }
 
     fn shown(&self, dims: &[Dim]) -> String {
@@ -144,7 +189,7 @@ impl Look<'_> {
             match self.eval(dim) {
                 None => is_open = true,
                 Some(claimed) if claimed != size => return wrong(dims),
-                Some(_) => {}
+                Some(_) => is_open |= !self.is_determined(dim),
             }
         }
         if is_open { Claim::Open } else { Claim::Right }
@@ -207,8 +252,12 @@ impl Look<'_> {
                 #[allow(unreachable_patterns, reason = "new kinds of elements are not compared")]
                 _ => None,
             };
+            let is_determined = match *claim {
+                Elem::Int(dim) | Elem::Dyadic(dim, _) | Elem::Quotient(dim, _) => self.is_determined(dim),
+                _ => true,
+            };
             count += u64::from(is_right.is_some());
-            is_complete &= is_right.is_some();
+            is_complete &= is_right.is_some() && is_determined;
             if is_right == Some(false) {
                 let shown = match claim {
                     Elem::Int(dim) => self.shown(&[*dim]),
@@ -279,13 +328,25 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
         let bound: Vec<(Symbol, i64)> =
             sizes.iter().map(|(name, sizes)| (model.intern(name), sizes[binding])).collect();
         let sizes: HashMap<Symbol, i64> = bound.iter().copied().collect();
-        let look = Look { model: &model, inference: &inference, sizes: sizes.clone(), is_symbolic: true };
-        compare(&look, binding, seen, &mut verdict, &mut open, &mut incomplete);
+        let look = Look {
+            model: &model,
+            inference: &inference,
+            sizes: &sizes,
+            observed: HashMap::new(),
+            is_symbolic: true,
+        };
+        compare(look, binding, seen, &mut verdict, &mut open, &mut incomplete);
         let mut copy = model.clone();
         let options = Options::default().with_registry(&registry).with_sizes(&bound);
         let concrete = infer(&mut copy, &options);
-        let look = Look { model: &copy, inference: &concrete, sizes, is_symbolic: false };
-        compare(&look, binding, seen, &mut verdict, &mut open, &mut incomplete);
+        let look = Look {
+            model: &copy,
+            inference: &concrete,
+            sizes: &sizes,
+            observed: HashMap::new(),
+            is_symbolic: false,
+        };
+        compare(look, binding, seen, &mut verdict, &mut open, &mut incomplete);
     }
     unknown(&model, seen, &open, &incomplete, &mut verdict);
     verdict
@@ -293,7 +354,7 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
 
 /// Compares one inference with the runs of one binding.
 fn compare(
-    look: &Look<'_>,
+    mut look: Look<'_>,
     binding: usize,
     seen: &Observation,
     verdict: &mut Verdict,
@@ -302,108 +363,117 @@ fn compare(
 ) {
     let runs: Vec<_> =
         seen.runs.iter().filter(|run| run.binding == binding).filter_map(|run| run.values.as_ref()).collect();
-    if runs.is_empty() {
-        return;
-    }
-    let mode = if look.is_symbolic { "symbolic" } else { "concrete" };
-    let guard = look.violated(Strength::Assumed);
-    if look.inference.findings().has_errors() {
-        contradiction(look, mode, &runs, guard.is_some(), verdict);
-    }
-    if let Some(fact) = look.violated(Strength::Proved) {
-        let failure = Failure { kind: "fact", op: "-".to_owned(), mode, at: fact.clone(), detail: fact };
-        if guard.is_some() {
-            *verdict.guarded.entry("fact".to_owned()).or_default() += 1;
-        } else {
-            verdict.failures.push(failure);
-        }
-    }
     let values = main_values(look.model);
-    for run in runs {
-        // What depends on a wrong value is not compared.
-        let mut spoilt: HashSet<ValueId> = HashSet::new();
+    for (index, run) in runs.into_iter().enumerate() {
+        look.observed.clear();
         for &value in &values {
-            let name = look.model.str(look.model.value(value).name());
-            let Some(observed) = run.get(name) else { continue };
-            let producer = look.model.value(value).producer();
-            let used = producer.map(|node| operands(look.model, node)).unwrap_or_default();
-            if used.iter().any(|operand| spoilt.contains(operand)) {
-                spoilt.insert(value);
-                continue;
+            if let Some(observed) = run.get(look.model.str(look.model.value(value).name())) {
+                look.observe(value, observed);
             }
-            verdict.count("values compared", 1);
-            let wrong = match look.claim(value, observed) {
-                Claim::Wrong(text) => Some(text),
-                claim => {
-                    if look.is_symbolic && matches!(claim, Claim::Open) {
-                        open.insert(value);
-                    }
-                    let (count, wrong, is_complete) = look.elements(value, observed);
-                    verdict.count("elements compared", count);
-                    if look.is_symbolic && !is_complete {
-                        incomplete.insert(value);
-                    }
-                    wrong
-                }
-            };
-            let Some(detail) = wrong else { continue };
-            spoilt.insert(value);
-            let mismatch = Mismatch {
-                model: look.model,
-                node: producer,
-                run,
-                claimed: look.inference.shape(value),
-                seen: observed,
-            };
-            report(look, mode, value, &detail, &mismatch, guard.as_deref(), verdict);
         }
+        // What inference reports and proves is the same for all runs, but for what its symbols stand for.
+        if index == 0 && look.inference.findings().has_errors() {
+            contradiction(&look, run, verdict);
+        }
+        if let Some(fact) = look.violated_fact() {
+            violation(&look, fact, run, verdict);
+        }
+        compare_run(&look, run, &values, verdict, open, incomplete);
     }
 }
 
-/// Puts a mismatch where it belongs.
-fn report(
+/// Compares one inference with one run.
+fn compare_run(
     look: &Look<'_>,
-    mode: &'static str,
-    value: ValueId,
-    detail: &str,
-    mismatch: &Mismatch<'_>,
-    guard: Option<&str>,
+    run: &BTreeMap<String, Seen>,
+    values: &[ValueId],
     verdict: &mut Verdict,
+    open: &mut HashSet<ValueId>,
+    incomplete: &mut HashSet<ValueId>,
 ) {
+    // What depends on a wrong value is not compared.
+    let mut spoilt: HashSet<ValueId> = HashSet::new();
+    for &value in values {
+        let name = look.model.str(look.model.value(value).name());
+        let Some(observed) = run.get(name) else { continue };
+        let producer = look.model.value(value).producer();
+        let used = producer.map(|node| operands(look.model, node)).unwrap_or_default();
+        if used.iter().any(|operand| spoilt.contains(operand)) {
+            spoilt.insert(value);
+            continue;
+        }
+        verdict.count("values compared", 1);
+        let wrong = match look.claim(value, observed) {
+            Claim::Wrong(text) => Some(text),
+            claim => {
+                if look.is_symbolic && matches!(claim, Claim::Open) {
+                    open.insert(value);
+                }
+                let (count, wrong, is_complete) = look.elements(value, observed);
+                verdict.count("elements compared", count);
+                if look.is_symbolic && !is_complete {
+                    incomplete.insert(value);
+                }
+                wrong
+            }
+        };
+        let Some(detail) = wrong else { continue };
+        spoilt.insert(value);
+        let mismatch = Mismatch {
+            model: look.model,
+            node: producer,
+            run,
+            claimed: look.inference.shape(value),
+            seen: observed,
+        };
+        report(look, value, &detail, &mismatch, verdict);
+    }
+}
+
+/// Puts a proved fact that does not hold where it belongs.
+fn violation(look: &Look<'_>, fact: &Fact, run: &BTreeMap<String, Seen>, verdict: &mut Verdict) {
+    if let Some(deviation) = Deviation::accepting(look.model, fact.node, run) {
+        *verdict.deviations.entry(deviation.name).or_default() += 1;
+        return;
+    }
+    if look.violated_at(fact.node) {
+        *verdict.guarded.entry("fact".to_owned()).or_default() += 1;
+        return;
+    }
+    let op = fact.node.map_or("-", |node| look.model.str(look.model.node(node).op())).to_owned();
+    let detail = look.described(fact);
+    verdict.failures.push(Failure { kind: "fact", op, mode: look.mode(), at: detail.clone(), detail });
+}
+
+/// Puts a mismatch where it belongs.
+fn report(look: &Look<'_>, value: ValueId, detail: &str, mismatch: &Mismatch<'_>, verdict: &mut Verdict) {
     let node = look.model.value(value).producer();
     let op = node.map_or("input", |node| look.model.str(look.model.node(node).op())).to_owned();
     if let Some(deviation) = Deviation::explaining(mismatch) {
         *verdict.deviations.entry(deviation.name).or_default() += 1;
         return;
     }
-    if guard.is_some() {
+    if let Some(guard) = look.violated_guard(value) {
+        verdict.excuses.entry(op.clone()).or_insert_with(|| format!("{detail}; violated: {guard}"));
         *verdict.guarded.entry(op).or_default() += 1;
         return;
     }
     let at = look.model.str(look.model.value(value).name()).to_owned();
     let detail = format!("{at}: {detail}");
-    verdict.failures.push(Failure { kind: "wrong", op, mode, at, detail });
+    verdict.failures.push(Failure { kind: "wrong", op, mode: look.mode(), at, detail });
 }
 
-fn contradiction(
-    look: &Look<'_>,
-    mode: &'static str,
-    runs: &[&BTreeMap<String, Seen>],
-    is_guarded: bool,
-    verdict: &mut Verdict,
-) {
+/// Puts contradictions that are reported for a model which runs where they belong.
+fn contradiction(look: &Look<'_>, run: &BTreeMap<String, Seen>, verdict: &mut Verdict) {
     let errors = look.inference.findings().diagnostics().iter();
     for found in errors.filter(|found| found.severity == onnx_diag::Severity::Error) {
         let locus = format!("{:?}", found.locus);
-        let names = look.model.nodes(look.model.main_graph());
-        let node = names.into_iter().find(|&node| {
+        let node = look.model.all_graphs().flat_map(|graph| look.model.nodes(graph)).find(|&node| {
             let name = look.model.str(look.model.node(node).name());
             !name.is_empty() && locus.contains(&format!("\"{name}\""))
         });
         let op = node.map_or("?", |node| look.model.str(look.model.node(node).op())).to_owned();
-        if let Some(run) = runs.first()
-            && let Some(deviation) = Deviation::accepting(look.model, node, run)
-        {
+        if let Some(deviation) = Deviation::accepting(look.model, node, run) {
             *verdict.deviations.entry(deviation.name).or_default() += 1;
             continue;
         }
@@ -412,13 +482,13 @@ fn contradiction(
             *verdict.counts.entry("contradictions to wrong declarations".to_owned()).or_default() += 1;
             continue;
         }
-        if is_guarded {
+        if look.violated_at(node) {
             *verdict.guarded.entry(format!("contradiction at {op}")).or_default() += 1;
             continue;
         }
         let detail = format!("{}: {}", found.rule.code, found.message);
         let at = node.map_or("", |node| look.model.str(look.model.node(node).name())).to_owned();
-        verdict.failures.push(Failure { kind: "false contradiction", op, mode, at, detail });
+        verdict.failures.push(Failure { kind: "false contradiction", op, mode: look.mode(), at, detail });
     }
 }
 
@@ -448,6 +518,7 @@ fn unknown(
         let rank = if is_open && determined.rank_varies { " (rank)" } else { "" };
         let op = format!("{}{what}{rank}", model.str(model.node(node).op()));
         let origin = before.unwrap_or(op);
+        verdict.origins.entry(origin.clone()).or_insert_with(|| name.to_owned());
         if is_open {
             verdict.count("values that sizes determine, unknown", 1);
             if determined.rank_varies {

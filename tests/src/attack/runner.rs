@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::Model;
@@ -24,6 +25,8 @@ use crate::conformance::reference::{Answer, Reference};
 const DATA: usize = 3;
 /// So many candidates are run to make one model small.
 const MOST: usize = 300;
+/// So many mismatches that guards excuse are reported for each operator.
+const EXAMPLES: usize = 5;
 /// The most elements of an input.
 const LARGEST: i64 = 100_000;
 
@@ -40,6 +43,8 @@ pub struct Options {
     pub folder: PathBuf,
     /// Where the models without failures are recorded with what was observed, one line of JSON for each.
     pub record: Option<PathBuf>,
+    /// So many seconds after the start, no further model is begun; no limit if 0.
+    pub seconds: u64,
     /// Every so many models a line is printed; never if 0.
     pub progress: u64,
 }
@@ -68,14 +73,16 @@ pub struct Summary {
     pub found: Vec<Found>,
     /// Mismatches under a violated guard, by operator.
     pub guarded: BTreeMap<String, u64>,
+    /// Some of them with their guards, by operator.
+    pub excuses: BTreeMap<String, Vec<String>>,
     /// Mismatches that are explained, by deviation.
     pub deviations: BTreeMap<&'static str, u64>,
     /// Unknown values by the operator where that begins.
     pub unknown: BTreeMap<String, u64>,
     /// Nodes that the runtime refuses, by operator, with an example.
     pub refused: BTreeMap<String, (u64, String)>,
-    /// One seed for each origin of unknown values.
-    pub examples: BTreeMap<String, u64>,
+    /// Seeds and values for each origin of unknown values.
+    pub examples: BTreeMap<String, Vec<String>>,
 }
 
 /// Runs models.
@@ -101,7 +108,11 @@ impl Runner {
             return Err(reason.to_owned());
         }
         let mut summary = Summary::default();
+        let begin = Instant::now();
         for index in 0..self.options.count {
+            if self.options.seconds > 0 && begin.elapsed().as_secs() >= self.options.seconds {
+                break;
+            }
             let seed = self.options.seed + index;
             let case = generate(seed)?;
             self.one(&case, &mut summary)?;
@@ -123,7 +134,7 @@ impl Runner {
             Ok(seen) => seen,
             Err(error) => {
                 count(summary, &format!("models that cannot be asked: {error}"));
-                summary.examples.entry(format!("({error})")).or_insert(case.seed);
+                summary.examples.entry(format!("({error})")).or_default().push(case.seed.to_string());
                 return Ok(());
             }
         };
@@ -161,9 +172,19 @@ impl Runner {
     ) -> Result<(), String> {
         add(&mut summary.counts, verdict.counts);
         add(&mut summary.guarded, verdict.guarded);
+        for (op, excuse) in verdict.excuses {
+            let known = summary.excuses.entry(op).or_default();
+            if known.len() < EXAMPLES {
+                known.push(format!("{}: {excuse}", case.seed));
+            }
+        }
         add(&mut summary.deviations, verdict.deviations);
         for origin in verdict.unknown.keys() {
-            summary.examples.entry(origin.clone()).or_insert(case.seed);
+            let value = verdict.origins.get(origin).map_or("", String::as_str);
+            let known = summary.examples.entry(origin.clone()).or_default();
+            if known.len() < EXAMPLES {
+                known.push(format!("{} at {value}", case.seed));
+            }
         }
         add(&mut summary.unknown, verdict.unknown);
         let mut seen: Vec<String> = Vec::new();
@@ -374,7 +395,8 @@ impl Summary {
         let reasons: BTreeMap<&str, &str> =
             DEVIATIONS.iter().map(|deviation| (deviation.name, deviation.reason)).collect();
         json!({ "seed": options.seed, "count": options.count, "counts": self.counts, "classes": self.classes,
-            "failures": found, "excused by guard": self.guarded, "excused by deviation": self.deviations,
+            "failures": found, "excused by guard": self.guarded,
+            "examples of excuses": self.excuses, "excused by deviation": self.deviations,
             "deviations": reasons, "unknown": self.unknown, "examples of unknown": self.examples,
             "refused by the runtime": self.refused })
     }

@@ -8,9 +8,10 @@ use onnx_tests::attack::generate::generate;
 use onnx_tests::attack::runner::{Options, Runner};
 
 const HELP: &str = "\
-cargo xtask attack infer [--count N] [--seed S] [--shrink N] [--folder PATH]
+cargo xtask attack infer [--count N] [--seconds N] [--seed S] [--shrink N] [--folder PATH]
 
   --count N      the number of models; 1000 by default
+  --seconds N    begin no further model after so many seconds
   --seed S       the seed of the first model; the others follow
   --shrink N     reduce so many failures of each class to small models; 2 by default
   --folder PATH  where reports and reproducers are written; target/attack by default
@@ -43,6 +44,7 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
         seed: 0,
         shrunk: 2,
         folder: PathBuf::from("target/attack"),
+        seconds: 0,
         progress: 100,
         record: None,
     };
@@ -57,6 +59,7 @@ fn attack(arguments: &[String]) -> Result<ExitCode, String> {
         let number = || value.parse::<u64>().map_err(|_| format!("`{name}` needs a number, not `{value}`"));
         match name.as_str() {
             "--count" => options.count = number()?,
+            "--seconds" => options.seconds = number()?,
             "--seed" => options.seed = number()?,
             "--shrink" => options.shrunk = usize::try_from(number()?).unwrap_or(usize::MAX),
             "--record" => options.record = Some(PathBuf::from(value)),

@@ -1,6 +1,6 @@
 //! Operators of onnxruntime's own domain, and functions of the model.
 
-use super::world::World;
+use super::world::{Value, World};
 
 fn op(name: &str) -> String {
     format!("com.microsoft.{name}")
@@ -9,7 +9,11 @@ fn op(name: &str) -> String {
 impl World {
     /// Adds an operator of `com.microsoft`.
     pub fn microsoft(&mut self) -> Option<()> {
-        match self.rng.below(11) {
+        match self.rng.below(22) {
+            11 | 12 | 20 | 21 => self.microsoft_tensor(),
+            13 | 14 => self.microsoft_image(),
+            15..=17 => self.microsoft_quantized(),
+            18 | 19 => self.microsoft_language(),
             0 | 1 => self.fused_product(),
             2 | 3 => self.skipped(),
             4 => self.packed_attention(),
@@ -29,7 +33,7 @@ impl World {
         let turn_a = self.rng.percent(50);
         let turn_b = self.rng.percent(50);
         let inner = if turn_a && rank > 1 { dims[rank - 2] } else { dims[rank - 1] };
-        let fits = |value: &super::world::Value| {
+        let fits = |value: &Value| {
             value.elem == "float"
                 && value.dims().is_some_and(|other| match other.len() {
                     0 => false,
@@ -174,9 +178,29 @@ impl World {
         let name = self.fresh("f");
         let x =
             self.pick(|value| value.elem == "float" && value.rank() > Some(0) && value.rank() < Some(4))?;
-        let own = self.opset;
-        let header = format!("<domain: \"local\", opset_import: [\"\" : {own}]>\n");
-        let (text, calls): (&str, Vec<String>) = match self.rng.below(7) {
+        // onnxruntime reads the nodes of a function with the imports of the model, so these are versions that agree.
+        let own = self.rng.of(&[16, 17, 18, 19, 21, self.opset]);
+        let header = format!(
+            "<domain: \"local\", opset_import: [\"\" : {own}, \"com.microsoft\" : 1, \"local\" : 1]>\n"
+        );
+        let (text, calls): (&str, Vec<String>) = match self.rng.below(9) {
+            7 => (
+                "<turn : int = 0> (x) => (y) { y = com.microsoft.FusedMatMul <transA : int = @turn, transB = 1> (x, x) }",
+                vec![String::new(), "turn = 1".to_owned()],
+            ),
+            8 => {
+                // A function that is called by a function.
+                let inner = self.fresh("f");
+                self.functions.push(format!(
+                    "{header}{inner} <axis> (x) => (y) {{ s = Shape (x) z = ConstantOfShape (s) \
+                     y = Concat <axis : int = @axis> (x, z) }}"
+                ));
+                let text = format!(
+                    "<axis : int = 0> (x) => (y) {{ a = local.{inner} <axis : int = @axis> (x) \
+                     y = local.{inner} <axis = 0> (a) }}"
+                );
+                return self.calls(&name, &x, &format!("{header}{name} {text}"), &["", "axis = -1"]);
+            }
             0 => (
                 "<axis> (x) => (y) { y = Concat <axis : int = @axis> (x, x) }",
                 vec!["axis = 0".to_owned(), "axis = -1".to_owned()],
@@ -209,12 +233,18 @@ impl World {
                 vec![String::new()],
             ),
         };
-        self.functions.push(format!("{header}{name} {}", text));
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        self.calls(&name, &x, &format!("{header}{name} {text}"), &calls)
+    }
+
+    /// Adds a function and calls it twice.
+    fn calls(&mut self, name: &str, x: &Value, text: &str, calls: &[&str]) -> Option<()> {
+        self.functions.push(text.to_owned());
         for _ in 0..2 {
-            let call = self.rng.of(&calls);
+            let call = self.rng.of(calls);
             let other = self.pick(|value| value.elem == "float" && value.rank() > Some(0))?;
             let operand = if self.rng.percent(50) { &x.name } else { &other.name };
-            self.op(&format!("local.{name}"), &[operand], &call);
+            self.op(&format!("local.{name}"), &[operand], call);
         }
         Some(())
     }

@@ -7,6 +7,7 @@
 mod contrib;
 mod control;
 mod layers;
+mod microsoft;
 mod operators;
 mod random;
 mod rearranging;
@@ -63,8 +64,8 @@ fn block(world: &mut World) -> Result<bool, String> {
         38..68 => world.layer(),
         68..79 => world.control(),
         79..86 => world.sequence(),
-        86..93 => world.microsoft(),
-        93..97 => world.function(),
+        86..94 => world.microsoft(),
+        94..97 => world.function(),
         _ => world.declare(),
     };
     let rng = world.rng.clone();
