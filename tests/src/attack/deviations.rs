@@ -110,9 +110,18 @@ fn divides_by_nothing(node: &Node<'_>) -> bool {
     node.op() == "Reshape" && node.int("allowzero") == Some(1) && shape.contains(&0) && shape.contains(&-1)
 }
 
-/// Whether a node is a `Concat` with an operand that has no elements.
+/// Whether a node joins tensors of which one has no elements.
 fn joins_nothing(node: &Node<'_>) -> bool {
-    node.op() == "Concat" && (0..node.input_count()).any(|index| node.is_empty(index))
+    match node.op() {
+        "Concat" => (0..node.input_count()).any(|index| node.is_empty(index)),
+        "ConcatFromSequence" => match node.input(0) {
+            Some(Seen::Sequence(items)) => {
+                items.iter().any(|item| item.dims().is_some_and(|dims| dims.contains(&0)))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 const NEVER: fn(&Node<'_>) -> bool = |_| false;
@@ -201,7 +210,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         accepts: divides_by_nothing,
     },
     Deviation {
-        name: "Concat with an empty operand",
+        name: "Concat or ConcatFromSequence with an empty operand",
         reason: "An operand without elements is passed over, whatever its other sizes are. The specification requires that all \
                  operands have the same shape beside the axis.",
         explains: |mismatch| at(mismatch).is_some_and(|node| joins_nothing(&node)),

@@ -188,19 +188,7 @@ impl World {
                 "<turn : int = 0> (x) => (y) { y = com.microsoft.FusedMatMul <transA : int = @turn, transB = 1> (x, x) }",
                 vec![String::new(), "turn = 1".to_owned()],
             ),
-            8 => {
-                // A function that is called by a function.
-                let inner = self.fresh("f");
-                self.functions.push(format!(
-                    "{header}{inner} <axis> (x) => (y) {{ s = Shape (x) z = ConstantOfShape (s) \
-                     y = Concat <axis : int = @axis> (x, z) }}"
-                ));
-                let text = format!(
-                    "<axis : int = 0> (x) => (y) {{ a = local.{inner} <axis : int = @axis> (x) \
-                     y = local.{inner} <axis = 0> (a) }}"
-                );
-                return self.calls(&name, &x, &format!("{header}{name} {text}"), &["", "axis = -1"]);
-            }
+            8 => return self.nested_calls(&name, &x, &header),
             0 => (
                 "<axis> (x) => (y) { y = Concat <axis : int = @axis> (x, x) }",
                 vec!["axis = 0".to_owned(), "axis = -1".to_owned()],
@@ -235,6 +223,20 @@ impl World {
         };
         let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
         self.calls(&name, &x, &format!("{header}{name} {text}"), &calls)
+    }
+
+    /// Adds a function that calls a function.
+    fn nested_calls(&mut self, name: &str, x: &Value, header: &str) -> Option<()> {
+        let inner = self.fresh("f");
+        self.functions.push(format!(
+            "{header}{inner} <axis> (x) => (y) {{ s = Shape (x) z = ConstantOfShape (s) \
+             y = Concat <axis : int = @axis> (x, z) }}"
+        ));
+        let text = format!(
+            "{header}{name} <axis : int = 0> (x) => (y) {{ a = local.{inner} <axis : int = @axis> (x) \
+             y = local.{inner} <axis = 0> (a) }}"
+        );
+        self.calls(name, x, &text, &["", "axis = -1"])
     }
 
     /// Adds a function and calls it twice.
