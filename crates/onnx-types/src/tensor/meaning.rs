@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn strings_count_as_they_are() {
-        let of = |texts: [&str; 2]| Tensor::from_strings([2], &texts).unwrap();
+        let of = |texts: [&str; 2]| Tensor::from_strings([2], texts).unwrap();
         check(&of(["a", "b"]), &of(["a", "b"]), &NoData, true);
         check(&of(["a", "b"]), &of(["a", "c"]), &NoData, false);
     }
