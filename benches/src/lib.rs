@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod edits;
+pub mod forms;
 pub mod samples;
 
 use bytes::Bytes;

@@ -2,7 +2,8 @@
 //!
 //! `measure generate chain|transformer|bare|subgraphs|functions NODES PATH`, `measure generate weights BYTES PATH`,
 //! `measure generate external BYTES DIRECTORY`, `measure model PATH ROUNDS`, `measure text PATH ROUNDS OUT`,
-//! `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`, `measure check-growth ROUNDS SIZE…`,
+//! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
+//! `measure check-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
 //! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bytes::Bytes;
+use onnx_benches::forms::forms;
 use onnx_benches::samples::Samples;
 use onnx_benches::{decode, decode_messages, edits, encode};
 use onnx_check::{CheckOptions, ExternalFiles, check};
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["generate", kind, size, path] => generate(kind, size, path),
         ["model", path, rounds] => model(path, rounds, &mut samples),
         ["text", path, rounds, out] => text(path, rounds, out, &mut samples),
+        ["forms", kind, bytes, rounds] => forms(kind, bytes, rounds, &mut samples),
         ["infer", path, rounds] => inference(path, rounds, &mut samples),
         ["profile", path, rounds] => profile(path, rounds),
         ["profile", what, path, rounds] => profile_part(what, path, rounds),
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|infer|profile|check|check-growth|held|copy|growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|held|copy|growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };

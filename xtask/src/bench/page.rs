@@ -30,6 +30,7 @@ memory included.
 | weights | opening, checking, inferring, printing (elided) and copying a model with 1 GiB of weights in its file or beside it |
 | growth | the exponent by which time grows from 10,000 to 1,000,000 nodes: 1 is linear; for single edits, 0 is constant |
 | text | printing and parsing, beside `onnx.printer` and `onnx.parser` |
+| forms | megabytes of tensors that become protobuf's text, JSON or ONNX text in a second, and return |
 | check | a verdict, from the file and in memory, beside `onnx.checker` |
 | infer | bytes to inferred bytes, beside `onnx.shape_inference` and onnxruntime's symbolic inference |
 | rust | bytes to the graph, beside other Rust libraries, which do different amounts of work |

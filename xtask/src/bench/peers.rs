@@ -1,6 +1,7 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
 mod check;
+mod forms;
 mod infer;
 mod rust;
 mod text;
@@ -30,6 +31,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("weights", weights::weights),
     ("growth", growth),
     ("text", text::text),
+    ("forms", forms::forms),
     ("check", check::check),
     ("infer", infer::infer),
     ("rust", rust::rust),
