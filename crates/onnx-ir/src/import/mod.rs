@@ -1,0 +1,421 @@
+//! Import of graphs, nodes and functions of another model.
+
+mod translate;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use onnx_types::Symbol;
+use onnx_types::tensor::{DataSource, NoData};
+use slotmap::SecondaryMap;
+
+use crate::attr::{AttrExtra, AttrValue, Attribute};
+use crate::edit::EditError;
+use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
+use crate::graph::{Owner, QuantAnnotation, QuantParameter};
+use crate::info::OpsetImport;
+use crate::model::Model;
+use crate::node::NewNode;
+use crate::order::Position;
+use crate::resolve::OpsetScope;
+use crate::value::Def;
+
+/// Copies parts of one model into another.
+///
+/// Names, types, dimension expressions, documentation and metadata are copied into the tables of the receiving model; weights
+/// are shared. The receiving model keeps its operator sets: compare [`Model::versions_of`] of both before nodes are imported.
+///
+/// Values from outside the imported part must be mapped before, to a value of the receiving model or to nothing:
+///
+/// ```
+/// use onnx_ir::{Importer, Model, Position};
+/// use onnx_schema::op;
+/// # use onnx_types::{ElemType, Type};
+/// # let (mut from, mut into) = (Model::new(), Model::new());
+/// # let a = from.add_graph_input(from.main_graph(), "a", Type::tensor(ElemType::Float, None));
+/// # let relu = from.build_at(Position::End(from.main_graph())).op(op::RELU, [a]).output()?;
+/// # let x = into.add_graph_input(into.main_graph(), "x", Type::tensor(ElemType::Float, None));
+/// // `from` computes relu = Relu(a), and x takes the place of a.
+/// let mut importer = Importer::new(&from);
+/// importer.map(a, Some(x));
+/// let end = Position::End(into.main_graph());
+/// let nodes = importer.nodes(&mut into, from.main_graph(), end)?;
+/// assert_eq!(into.node(nodes[0]).input(0), Some(x));
+/// assert_eq!(importer.get(relu), into.node(nodes[0]).output(0));
+/// # Ok::<(), onnx_ir::EditError>(())
+/// ```
+#[derive(Debug)]
+pub struct Importer<'a> {
+    from: &'a Model,
+    values: SecondaryMap<ValueId, Option<ValueId>>,
+    functions: SecondaryMap<FunctionId, FunctionId>,
+    symbols: HashMap<Symbol, Symbol, RandomState>,
+    attributes: Option<Vec<Attribute>>,
+    /// The values that the import under way has made.
+    made: Vec<ValueId>,
+}
+
+impl<'a> Importer<'a> {
+    /// An importer from this model. All parts that it imports go into one other model.
+    #[must_use]
+    pub fn new(from: &'a Model) -> Self {
+        Self {
+            from,
+            values: SecondaryMap::new(),
+            functions: SecondaryMap::new(),
+            symbols: HashMap::default(),
+            attributes: None,
+            made: Vec::new(),
+        }
+    }
+
+    /// Lets operands `from` become `to`, or be omitted.
+    pub fn map(&mut self, from: ValueId, to: Option<ValueId>) {
+        self.values.insert(from, to);
+    }
+
+    /// The value of the receiving model that stands for a value; `None` if nothing does.
+    #[must_use]
+    pub fn get(&self, value: ValueId) -> Option<ValueId> {
+        self.values.get(value).copied().flatten()
+    }
+
+    /// Gives the attributes of a call, with names of the receiving model: references to a function's attribute are replaced
+    /// by the attribute of that name, and removed if the list has none. Put the defaults of the function at the end of the
+    /// list; the first of a name counts.
+    pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
+        self.attributes = Some(attributes);
+    }
+
+    /// Imports a graph with everything nested in it, detached. The operator sets of `into` apply to it.
+    ///
+    /// # Errors
+    ///
+    /// When the graph uses a value from outside that is not mapped, or a mapped value is gone.
+    pub fn graph(&mut self, into: &mut Model, graph: GraphId) -> Result<GraphId, EditError> {
+        let name = self.symbol(into, self.from.get_graph(graph).ok_or(EditError::Gone)?.name());
+        let copy = into.new_graph(name);
+        self.fill_or_drop(into, graph, copy, true)?;
+        Ok(copy)
+    }
+
+    /// Imports the nodes and initializers of a graph, with everything nested in them, to a place. Returns the new nodes of the
+    /// outermost level, in order; [`get`](Self::get) tells where the outputs went.
+    ///
+    /// # Errors
+    ///
+    /// When the nodes use an input of the graph, or a value from outside, that is not mapped, or the place or a mapped value
+    /// is gone. `into` is unchanged then, but for its tables of names and expressions.
+    pub fn nodes(&mut self, into: &mut Model, graph: GraphId, at: Position) -> Result<Vec<NodeId>, EditError> {
+        into.check_position(at)?;
+        self.from.get_graph(graph).ok_or(EditError::Gone)?;
+        let (target, ..) = into.neighbours(at);
+        let shell = into.new_graph_in(target, Symbol::EMPTY);
+        self.fill_or_drop(into, graph, shell, false)?;
+        let nodes = into.nodes(shell).collect();
+        into.splice(shell, at)?;
+        into.drop_graphs(vec![shell]);
+        Ok(nodes)
+    }
+
+    /// Imports a function. A function of the same identity that means the same is used as it is.
+    ///
+    /// The functions that it calls are not imported: import the [callees first](crate::CallGraph::callees_first).
+    ///
+    /// # Errors
+    ///
+    /// When `into` has another function of this identity, or the body uses values of nothing.
+    pub fn function(&mut self, into: &mut Model, function: FunctionId) -> Result<FunctionId, EditError> {
+        if let Some(&known) = self.functions.get(function) {
+            return Ok(known);
+        }
+        let record = self.from.functions.get(function).ok_or(EditError::Gone)?;
+        let [domain, name, overload] =
+            [record.written_domain(), record.name(), record.overload()].map(|name| self.symbol(into, name));
+        let existing = into.find_function(domain, name, overload);
+        let copy = into.add_function(domain, name, overload);
+        let made = self.fill_function(into, function, copy);
+        let result = match (made, existing) {
+            (Ok(()), None) => Ok(copy),
+            (Ok(()), Some(known)) if same_function(into, known, copy) => Ok(known),
+            (Ok(()), Some(_)) => Err(EditError::FunctionExists),
+            (Err(error), _) => Err(error),
+        };
+        if result != Ok(copy) {
+            into.remove_function(copy)?;
+        }
+        let kept = result?;
+        self.functions.insert(function, kept);
+        Ok(kept)
+    }
+
+    fn fill_function(
+        &mut self,
+        into: &mut Model,
+        function: FunctionId,
+        copy: FunctionId,
+    ) -> Result<(), EditError> {
+        let record = &self.from.functions[function];
+        // References in a body that is imported stay references.
+        let outer = self.attributes.take();
+        let body = into.function(copy).body();
+        let filled = self.fill(into, record.body(), body, true);
+        self.attributes = outer;
+        filled?;
+        for default in &record.defaults {
+            let default = self.attribute(into, default, &SecondaryMap::new())?;
+            if let Some(default) = default {
+                into.push_function_default(copy, default)?;
+            }
+        }
+        let attributes = record.attributes.iter().map(|&name| self.symbol(into, name)).collect();
+        let imports = record.opset_imports.iter();
+        let imports = imports
+            .map(|import| OpsetImport::new(self.symbol(into, import.written_domain()), import.version()))
+            .collect();
+        let (doc, metadata) = (self.symbol(into, record.doc), self.metadata(into, &record.metadata));
+        let mut info = into.function_mut(copy);
+        (info.attributes, info.opset_imports, info.doc, info.metadata) = (attributes, imports, doc, metadata);
+        Ok(())
+    }
+
+    /// Imports the contents of a graph; removes the copy if that fails.
+    fn fill_or_drop(
+        &mut self,
+        into: &mut Model,
+        graph: GraphId,
+        copy: GraphId,
+        has_interface: bool,
+    ) -> Result<(), EditError> {
+        let start = self.made.len();
+        let filled = self.fill(into, graph, copy, has_interface);
+        let made = self.made.split_off(start);
+        if filled.is_err() {
+            into.drop_graphs(vec![copy]);
+            for value in made {
+                // Outputs of nodes that were not made yet.
+                if into.get_value(value).is_some_and(|value| matches!(value.def(), Def::Unresolved(_))) {
+                    into.erase_value(value)?;
+                }
+            }
+        }
+        filled
+    }
+
+    /// Imports the contents of a graph, and of all graphs nested in it, without recursion.
+    fn fill(
+        &mut self,
+        into: &mut Model,
+        graph: GraphId,
+        copy: GraphId,
+        has_interface: bool,
+    ) -> Result<(), EditError> {
+        let mut pairs = vec![(graph, copy)];
+        let mut copies = SecondaryMap::new();
+        let mut position = 0;
+        while let Some(&(graph, copy)) = pairs.get(position) {
+            self.define(into, graph, copy, has_interface || position > 0)?;
+            for node in self.from.nodes(graph) {
+                for nested in self.from.node(node).nested_graphs() {
+                    let name = self.symbol(into, self.from.graph(nested).name());
+                    let nested_copy = into.new_graph_in(copy, name);
+                    pairs.push((nested, nested_copy));
+                    copies.insert(nested, nested_copy);
+                }
+            }
+            position += 1;
+        }
+        // Inner graphs are filled before the nodes that own them are made.
+        for (index, &(graph, copy)) in pairs.iter().enumerate().rev() {
+            let made = self.contents(into, graph, copy, &copies, has_interface || index > 0);
+            if made.is_err() {
+                // Those that are owned by now go with their owners.
+                let detached = copies.values().copied().filter(|&graph| into.graph(graph).owner() == Owner::Detached).collect();
+                into.drop_graphs(detached);
+            }
+            made?;
+        }
+        Ok(())
+    }
+
+    /// Makes the values that a graph defines.
+    fn define(
+        &mut self,
+        into: &mut Model,
+        graph: GraphId,
+        copy: GraphId,
+        has_interface: bool,
+    ) -> Result<(), EditError> {
+        let from = self.from;
+        if has_interface {
+            for &input in from.graph(graph).inputs() {
+                let new = self.value(into, input, copy);
+                into.push_graph_input(copy, new)?;
+                into.set_initializer(copy, new, from.value(input).initializer().cloned());
+            }
+        }
+        for value in from.initializers(graph) {
+            if matches!(from.value(value).def(), Def::Initializer(_)) {
+                let new = self.value(into, value, copy);
+                into.set_initializer(copy, new, from.value(value).initializer().cloned());
+            }
+        }
+        for node in from.nodes(graph) {
+            for &output in from.node(node).outputs().iter().flatten() {
+                self.value(into, output, copy);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an unresolved value like one of the other model.
+    fn value(&mut self, into: &mut Model, value: ValueId, graph: GraphId) -> ValueId {
+        let record = self.from.value(value);
+        let name = self.symbol(into, record.name());
+        let new = into.new_value_in(graph, name);
+        let ty = self.shared_ty(into, record.shared_ty());
+        if ty.is_some() {
+            into.set_type(new, ty);
+        }
+        if let Some(extras) = record.extras() {
+            let extras = self.extras(into, extras);
+            *into.value_extras_mut(new) = extras;
+        }
+        self.values.insert(value, Some(new));
+        self.made.push(new);
+        new
+    }
+
+    fn operand(&self, value: ValueId) -> Result<Option<ValueId>, EditError> {
+        self.values.get(value).copied().ok_or(EditError::NotMapped { value })
+    }
+
+    fn contents(
+        &mut self,
+        into: &mut Model,
+        graph: GraphId,
+        copy: GraphId,
+        copies: &SecondaryMap<GraphId, GraphId>,
+        has_interface: bool,
+    ) -> Result<(), EditError> {
+        let from = self.from;
+        for node in from.nodes(graph) {
+            self.node(into, node, copy, copies)?;
+        }
+        let record = from.graph(graph);
+        if has_interface {
+            for output in record.outputs() {
+                let value = self.operand(output.value())?.ok_or(EditError::NotMapped { value: output.value() })?;
+                into.get_value(value).ok_or(EditError::Gone)?;
+                into.push_graph_output(copy, value);
+            }
+        }
+        for entry in from.value_info(graph) {
+            if let Some(value) = self.get(entry.value()) {
+                let own = entry.own().map(|own| Box::new(self.own_info(into, own)));
+                into.push_value_info(copy, value, own);
+            }
+        }
+        let quantization = record.quantization.iter().map(|entry| self.annotation(into, entry)).collect();
+        let (doc, metadata) = (self.symbol(into, record.doc), self.metadata(into, &record.metadata));
+        let mut info = into.graph_mut(copy);
+        (info.quantization, info.doc, info.metadata) = (quantization, doc, metadata);
+        Ok(())
+    }
+
+    fn node(
+        &mut self,
+        into: &mut Model,
+        node: NodeId,
+        copy: GraphId,
+        copies: &SecondaryMap<GraphId, GraphId>,
+    ) -> Result<(), EditError> {
+        let record = self.from.node(node);
+        let operand = |value: Option<ValueId>| value.map_or(Ok(None), |value| self.operand(value));
+        let inputs = record.inputs().map(operand).collect::<Result<_, _>>()?;
+        let outputs = record.outputs().iter().copied().map(operand).collect::<Result<_, _>>()?;
+        let mut attributes = Vec::with_capacity(record.attributes().len());
+        for attribute in record.attributes() {
+            attributes.extend(self.attribute(into, attribute, copies)?);
+        }
+        let new = NewNode {
+            op: self.symbol(into, record.op()),
+            domain: self.symbol(into, record.written_domain()),
+            overload: self.symbol(into, record.overload()),
+            name: self.symbol(into, record.name()),
+            inputs,
+            outputs,
+            attributes,
+            mask: record.mask(),
+            extras: record.extras().map(|extras| Box::new(self.extras(into, extras))),
+        };
+        into.add_node(Position::End(copy), new)?;
+        Ok(())
+    }
+
+    /// The attribute with the copies of its graphs, or what a reference stands for; `None` if the call omits that.
+    fn attribute(
+        &mut self,
+        into: &mut Model,
+        attribute: &Attribute,
+        copies: &SecondaryMap<GraphId, GraphId>,
+    ) -> Result<Option<Attribute>, EditError> {
+        let name = self.symbol(into, attribute.name());
+        let mut nested = |importer: &mut Self, graph: &GraphId| match copies.get(*graph) {
+            Some(&copy) => Ok(copy),
+            // A graph in an attribute default of a function is not inside the body.
+            None => importer.graph(into, *graph),
+        };
+        let value = match attribute.value() {
+            AttrValue::Graph(graph) => AttrValue::Graph(nested(self, graph)?),
+            AttrValue::Graphs(graphs) => {
+                AttrValue::Graphs(graphs.iter().map(|graph| nested(self, graph)).collect::<Result<_, _>>()?)
+            }
+            AttrValue::Ref(target) => {
+                let target = self.symbol(into, *target);
+                let Some(actual) = &self.attributes else {
+                    return Ok(Some(Attribute::reference(name, target, attribute.kind())));
+                };
+                let Some(actual) = actual.iter().find(|actual| actual.name() == target) else { return Ok(None) };
+                let value = actual.value().clone();
+                return Ok(Some(Attribute::new(name, into.with_copied_graphs(value)?)));
+            }
+            AttrValue::Type(ty) => AttrValue::Type(Arc::new(self.ty(into, ty))),
+            AttrValue::Types(types) => AttrValue::Types(types.iter().map(|ty| self.ty(into, ty)).collect()),
+            other => other.clone(),
+        };
+        let doc = self.symbol(into, attribute.doc());
+        let extra = (!doc.is_empty() || !attribute.unknown().is_empty())
+            .then(|| Box::new(AttrExtra { doc, unknown: attribute.unknown().to_vec() }));
+        Ok(Some(Attribute::from_parts(name, value, attribute.declared_kind(), attribute.mask(), extra)))
+    }
+
+    fn annotation(&mut self, into: &mut Model, annotation: &QuantAnnotation) -> QuantAnnotation {
+        let parameter = |importer: &mut Self, into: &mut Model, entry: &QuantParameter| QuantParameter {
+            key: importer.symbol(into, entry.key),
+            value: importer.reference(into, entry.value),
+            mask: entry.mask,
+            unknown: entry.unknown.clone(),
+        };
+        QuantAnnotation {
+            tensor: self.reference(into, annotation.tensor),
+            parameters: annotation.parameters.iter().map(|entry| parameter(self, into, entry)).collect(),
+            mask: annotation.mask,
+            unknown: annotation.unknown.clone(),
+        }
+    }
+}
+
+/// Whether two functions of a model declare and compute the same.
+fn same_function(model: &Model, a: FunctionId, b: FunctionId) -> bool {
+    let (first, second) = (model.function(a), model.function(b));
+    let source: &dyn DataSource = &NoData;
+    first.attributes == second.attributes
+        && model.versions_of(OpsetScope::Function(a)) == model.versions_of(OpsetScope::Function(b))
+        && first.defaults.len() == second.defaults.len()
+        && first.defaults.iter().all(|default| {
+            second.defaults.iter().any(|other| model.same_attribute_meaning(default, other, source))
+        })
+        && model.same_graph_meaning(first.body(), second.body(), source)
+}
