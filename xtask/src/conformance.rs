@@ -8,7 +8,7 @@
 //! All other arguments are those of the runner, `cargo xtask conformance --help` lists them; paths in them are relative to
 //! the folder in which the command was called.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{TaskResult, workspace};
@@ -28,6 +28,10 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         match reference() {
             Ok(Reference { cases, python: own }) => {
                 args.extend(["--reference".to_owned(), cases.to_string_lossy().into_owned()]);
+                if !is_given(&["--backend"]) {
+                    let backend = backend(&own)?;
+                    args.extend(["--backend".to_owned(), backend.to_string_lossy().into_owned()]);
+                }
                 python = python.or(Some(own.into_os_string()));
             }
             Err(problem) => {
@@ -65,6 +69,32 @@ struct Reference {
     cases: PathBuf,
     /// An interpreter that has it, for the suites that ask while they run.
     python: PathBuf,
+}
+
+/// The folder of the official backend tests with their data, which are made if they are not there.
+fn backend(python: &Path) -> Result<PathBuf, String> {
+    let folder = workspace::root().join("target/conformance/backend");
+    let script = workspace::root().join("tests/conformance/backend.py");
+    let text = std::fs::read_to_string(&script).map_err(|error| format!("{}: {error}", script.display()))?;
+    let (wanted, marker) = (format!("{REFERENCE}\n{text}"), folder.join("made"));
+    if std::fs::read_to_string(&marker).is_ok_and(|made| made == wanted) {
+        return Ok(folder);
+    }
+    // It is fine if there are none.
+    let _ = std::fs::remove_dir_all(&folder);
+    println!("making the official backend tests of {REFERENCE}");
+    let status = Command::new(python)
+        .arg(&script)
+        .arg(&folder)
+        .stdin(std::process::Stdio::null())
+        .env("PYTHONWARNINGS", "ignore")
+        .status()
+        .map_err(|error| format!("`{}` could not be started: {error}", python.display()))?;
+    if !status.success() {
+        return Err("the reference failed to make its backend tests".to_owned());
+    }
+    std::fs::write(&marker, wanted).map_err(|error| format!("{}: {error}", marker.display()))?;
+    Ok(folder)
 }
 
 /// The reference and its answers, which are made if they are not there.

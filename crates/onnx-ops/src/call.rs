@@ -7,7 +7,7 @@ use onnx_ir::{Attribute, Callee, FunctionId, Model, Node, NodeId, ValueId};
 use onnx_schema::{OpsetRegistry, Schema, SchemaRef};
 use onnx_types::Symbol;
 
-use crate::param::{Kind, Param, read};
+use crate::param::{Kind, Param, read_attribute};
 
 /// An operator of a standard domain, as a type; generated, one for each operator name.
 pub trait Operator: Sized {
@@ -233,10 +233,10 @@ impl<'m> Call<'m> {
             None => Param::Absent,
         };
         let Some(attribute) = self.node.attribute(name) else { return omitted() };
-        match (read::<K>(attribute), self.arguments) {
+        match (read_attribute::<K>(attribute), self.arguments) {
             (Param::FromCall(target), Some(arguments)) => {
                 match arguments.iter().find(|argument| argument.name() == target) {
-                    Some(argument) => read::<K>(argument),
+                    Some(argument) => read_attribute::<K>(argument),
                     None => omitted(),
                 }
             }

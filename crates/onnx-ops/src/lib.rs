@@ -73,4 +73,4 @@ mod tests;
 pub use call::{Call, Mismatch, Operator, Outputs, Place, Places, View, schema_of};
 pub use derived::{Absence, absence, derived_default, is_commutative};
 pub use make::{Arg, Make, MakeError, Name};
-pub use param::{Kind, Param, Texts, kind};
+pub use param::{Kind, Param, Texts, kind, read_attribute};

@@ -265,8 +265,8 @@ fn floats(tensor: &Tensor) -> Option<Vec<f32>> {
     (is_small && tensor.elem() == ElemType::Float).then(|| tensor.to_vec(&NoData).ok())?
 }
 
-/// Reads an attribute that the version in scope declares.
-pub(crate) fn read<'m, K: Kind>(attribute: &'m Attribute) -> Param<K::Value<'m>> {
+/// Reads an attribute as a kind of parameter, without its default: `FromCall` for a reference, `WrongKind` for another kind.
+pub fn read_attribute<'m, K: Kind>(attribute: &'m Attribute) -> Param<K::Value<'m>> {
     if let Some(value) = K::of_value(attribute.value()) {
         return Param::Given(value);
     }

@@ -73,6 +73,16 @@ pub struct Limits {
     pub external_bytes: u64,
     /// The greatest length of a tensor of one repeated element once it is written out, in bytes. Default: 1 GiB.
     pub splat_bytes: u64,
+    /// The greatest number of elements of a tensor that a run makes. Default: 4 Gi.
+    pub run_elements: u64,
+    /// The greatest number of bytes of the values that a run keeps at one time, weights of the model not counted. Default:
+    /// 64 GiB.
+    pub run_bytes: u64,
+    /// The greatest number of operations on elements that a run makes; a node counts as 64 of them in addition. Default:
+    /// 2⁵⁰, days of work.
+    pub run_steps: u64,
+    /// The greatest number of graphs and calls that are active in each other in a run. Default: 4096.
+    pub run_depth: usize,
 }
 
 impl Limits {
@@ -102,6 +112,10 @@ impl Limits {
         external_files: 10_000,
         external_bytes: 64 << 30,
         splat_bytes: 1 << 30,
+        run_elements: 1 << 32,
+        run_bytes: 64 << 30,
+        run_steps: 1 << 50,
+        run_depth: 4096,
     };
 
     /// The limit of this name.
@@ -175,7 +189,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 24] = [
+pub const LIMITS: [Limit; 28] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
@@ -208,6 +222,10 @@ pub const LIMITS: [Limit; 24] = [
     limit!(external_files, "files", "handles, against models that name files without end"),
     limit!(external_bytes, "bytes", "time and memory, against files with holes that claim any size"),
     limit!(splat_bytes, "bytes", "memory, against tensors of one element that are written out"),
+    limit!(run_elements, "elements", "memory, against models that compute tensors of any size"),
+    limit!(run_bytes, "bytes", "memory, against models that keep many values"),
+    limit!(run_steps, "operations", "time, against loops without end and products of any size"),
+    limit!(run_depth, "levels", "memory, against graphs and calls in each other that run"),
 ];
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use super::{archive, manifest};
 pub struct Data {
     /// Recorded cases of the reference.
     pub corpus: Option<PathBuf>,
+    /// The official backend tests with their data.
+    pub backend: Option<PathBuf>,
     /// Models of exporters.
     pub models: Option<PathBuf>,
     /// The program `onnx`, where suites are to ask it, too.

@@ -21,6 +21,11 @@ pub trait Suite: Sync {
     /// When a collection cannot be read, or `feed` fails.
     fn cases(&self, data: &Data, feed: &mut super::data::Feed<'_>) -> Result<(), String>;
 
+    /// Returns `true` if cases of the suite are committed, so that its failures are compared with committed ones.
+    fn has_bundled_cases(&self) -> bool {
+        true
+    }
+
     /// Looks at one case.
     fn check(&self, case: &Case) -> Outcome;
 

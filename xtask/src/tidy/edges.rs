@@ -15,6 +15,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-schema", &["onnx-types"]),
     ("onnx-ir", &["onnx-types", "onnx-schema", "onnx-diag"]),
     ("onnx-ops", &["onnx-types", "onnx-schema", "onnx-ir"]),
+    ("onnx-eval", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-ops"]),
     ("onnx-formats", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-proto"]),
     ("onnx-codec", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir", "onnx-proto"]),
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),

@@ -1,5 +1,6 @@
 //! The suites, one file each.
 
+pub mod backend;
 pub mod check;
 mod compat;
 pub mod contrib;
@@ -10,6 +11,7 @@ mod observed;
 pub mod roundtrip;
 pub mod smith;
 pub mod text;
+mod values;
 
 use super::runner::Suite;
 
@@ -27,6 +29,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(models::ModelsSuite::default()),
         Box::new(execution::ExecutionSuite::default()),
         Box::new(contrib::ContribSuite::default()),
+        Box::new(backend::BackendSuite::default()),
         Box::new(smith::SmithSuite::default()),
     ])
 }

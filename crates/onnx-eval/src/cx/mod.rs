@@ -1,0 +1,127 @@
+//! The context of a kernel: operands, parameters, outputs and budget of one node.
+
+mod attrs;
+pub(crate) mod axes;
+mod inputs;
+mod outputs;
+
+use std::fmt;
+
+use onnx_ir::{Attribute, Model, Node};
+use onnx_schema::Schema;
+use onnx_types::tensor::{DataSource, TensorError, TensorFault};
+use onnx_types::{ElemType, Symbol};
+use smallvec::SmallVec;
+
+pub use inputs::Operand;
+
+use crate::budget::Budget;
+use crate::value::Value;
+
+/// Sizes of a tensor in memory.
+pub type Dims = SmallVec<[usize; 6]>;
+
+/// The result of a step of a kernel.
+pub type Outcome<T = ()> = Result<T, Stop>;
+
+/// Why a kernel ends without a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The operator is not defined for the operands.
+    Failed(String),
+    /// The kernel does not support this form of the operator.
+    Unsupported(String),
+    /// The limit of this name is exceeded.
+    Limit(&'static str),
+    /// The run was cancelled.
+    Cancelled,
+    /// Elements cannot be read.
+    Data(TensorError),
+    /// A value is used that nothing has computed.
+    Undefined(String),
+}
+
+impl Stop {
+    /// A failure of the operator, with the reason.
+    pub fn failed(reason: impl fmt::Display) -> Self {
+        Self::Failed(reason.to_string())
+    }
+
+    /// A form of the operator that the kernel does not support.
+    pub fn unsupported(what: impl fmt::Display) -> Self {
+        Self::Unsupported(what.to_string())
+    }
+
+    pub(crate) fn unsupported_type(elem: ElemType) -> Self {
+        Self::Failed(format!("the operator is not defined for elements of type {elem}"))
+    }
+}
+
+impl From<TensorError> for Stop {
+    fn from(error: TensorError) -> Self {
+        match error {
+            TensorError::TooLarge { .. } => Self::Limit("run_bytes"),
+            error => Self::Data(error),
+        }
+    }
+}
+
+impl From<TensorFault> for Stop {
+    fn from(fault: TensorFault) -> Self {
+        Self::Data(fault.into())
+    }
+}
+
+/// The context of a kernel: operands, parameters, outputs and budget of one node.
+///
+/// A kernel reads operands ([`Cx::tensor`], [`Cx::read`]) and attributes, and sets every output ([`Cx::put`]). Each method
+/// that allocates counts the memory and the work, so a kernel calls [`Cx::work`] only if it does more than a constant number
+/// of operations for each element that it reads or writes.
+pub struct Cx<'r, 'm> {
+    pub(crate) model: &'m Model,
+    pub(crate) node: &'m Node,
+    pub(crate) schema: Option<&'static Schema>,
+    /// Attributes of the call of the function around the node, its defaults at the end.
+    pub(crate) arguments: &'r [Attribute],
+    pub(crate) inputs: &'r [Option<Value>],
+    pub(crate) outputs: SmallVec<[Option<Value>; 2]>,
+    pub(crate) budget: &'r mut Budget<'m>,
+    pub(crate) data: &'m dyn DataSource,
+    pub(crate) seed: u64,
+}
+
+impl Cx<'_, '_> {
+    /// The node.
+    #[must_use]
+    pub const fn node(&self) -> &Node {
+        self.node
+    }
+
+    /// The operator set version that introduced the schema in force; 0 for an operator without a schema.
+    #[must_use]
+    pub fn since(&self) -> i64 {
+        self.schema.map_or(0, Schema::since_version)
+    }
+
+    /// The operator.
+    #[must_use]
+    pub const fn op(&self) -> Symbol {
+        self.node.op()
+    }
+
+    /// The seed of the run, for random operators without one.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Counts work, in element operations.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limit on work is exceeded or the run was cancelled.
+    pub fn work(&mut self, steps: usize) -> Outcome {
+        self.budget.work(steps as u64)
+    }
+}

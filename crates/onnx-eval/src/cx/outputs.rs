@@ -1,0 +1,126 @@
+//! Outputs.
+
+use std::sync::Arc;
+
+use onnx_types::ElemType;
+use onnx_types::tensor::{Payload, Splat, Tensor};
+
+use super::{Cx, Outcome, Stop};
+use crate::number::{Number, Unit};
+use crate::value::Value;
+
+impl Cx<'_, '_> {
+    /// Returns `true` if the node names an output at this index.
+    #[must_use]
+    pub fn wants(&self, index: usize) -> bool {
+        self.node.output(index).is_some()
+    }
+
+    /// Number of outputs that the node names, omitted ones in the middle included.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        self.node.outputs().len()
+    }
+
+    /// An empty vector with room for elements, which the budget counts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded.
+    pub fn buffer<T>(&mut self, count: usize) -> Outcome<Vec<T>> {
+        self.budget.allocate(count, size_of::<T>())?;
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(count).map_err(|_| Stop::Limit("run_bytes"))?;
+        Ok(buffer)
+    }
+
+    /// A vector of equal elements.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::buffer`].
+    pub fn filled<T: Clone>(&mut self, count: usize, element: T) -> Outcome<Vec<T>> {
+        let mut buffer = self.buffer(count)?;
+        buffer.resize(count, element);
+        Ok(buffer)
+    }
+
+    /// Sets an output.
+    ///
+    /// # Errors
+    ///
+    /// None so far.
+    pub fn put_value(&mut self, index: usize, value: impl Into<Value>) -> Outcome {
+        if self.outputs.len() <= index {
+            self.outputs.resize(index + 1, None);
+        }
+        if let Some(slot) = self.outputs.get_mut(index) {
+            *slot = Some(value.into());
+        }
+        Ok(())
+    }
+
+    /// Sets an output to a tensor of numbers, which are rounded or wrapped to the element type.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the number of elements is not that of the sizes.
+    pub fn put<T: Number>(
+        &mut self,
+        index: usize,
+        elem: ElemType,
+        dims: &[usize],
+        elements: Vec<T>,
+    ) -> Outcome {
+        let tensor = self.tensor_of(elem, dims, T::encode(elem, elements))?;
+        self.put_value(index, tensor)
+    }
+
+    /// Sets an output to a tensor of units.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::put`].
+    pub fn put_units<U: Unit>(
+        &mut self,
+        index: usize,
+        elem: ElemType,
+        dims: &[usize],
+        units: Vec<U>,
+    ) -> Outcome {
+        let tensor = self.tensor_of(elem, dims, U::store(elem, units))?;
+        self.put_value(index, tensor)
+    }
+
+    /// Sets an output to the elements of an operand with other sizes, or other bits-compatible type; nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the sizes have another number of elements.
+    pub fn put_reshaped(&mut self, index: usize, tensor: &Tensor, dims: &[usize]) -> Outcome {
+        let reshaped = self.tensor_of(tensor.elem(), dims, tensor.payload().clone())?;
+        self.put_value(index, reshaped)
+    }
+
+    /// A tensor whose payload has the elements of the sizes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it does not.
+    pub fn tensor_of(&self, elem: ElemType, dims: &[usize], payload: Payload) -> Outcome<Arc<Tensor>> {
+        let sizes = dims.iter().map(|&dim| i64::try_from(dim));
+        let sizes = sizes.collect::<Result<_, _>>().map_err(|_| Stop::Limit("run_elements"))?;
+        let tensor = Tensor::from_parts(elem.code(), sizes, payload);
+        tensor.validate()?;
+        Ok(Arc::new(tensor))
+    }
+
+    /// A tensor of any size with one element everywhere, which takes the memory of one; `None` for strings.
+    pub(crate) fn splat(elem: ElemType, payload: &Payload) -> Option<Payload> {
+        match payload {
+            Payload::Raw(bytes) => Splat::new(bytes).map(Payload::Splat).filter(|_| elem.bits().is_some()),
+            Payload::Splat(splat) => Some(Payload::Splat(*splat)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The evaluator: a model that is planned once and runs any number of times.
+
+use onnx_ir::{Model, NodeId, Places, ValueId};
+use onnx_types::{Type, TypeKind};
+
+use super::machine::Machine;
+use super::plan::{Plan, Planner};
+use crate::fault::{self, Failure, FailureKind};
+use crate::options::Options;
+use crate::value::Value;
+
+/// A model that is ready to run.
+///
+/// Planning takes time linear in the nodes. Runs do not change the evaluator, so several threads may run it at once.
+pub struct Evaluator<'m> {
+    model: &'m Model,
+    options: Options<'m>,
+    plan: Plan<'m>,
+}
+
+impl<'m> Evaluator<'m> {
+    /// Plans the main graph of a model and everything that it calls.
+    ///
+    /// A node without a kernel is no error here: it fails when it runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns a failure if nodes need each other's results in a cycle.
+    pub fn new(model: &'m Model, options: &Options<'m>) -> Result<Self, Failure> {
+        let plan = Planner::new(model, options).main()?;
+        Ok(Self { model, options: *options, plan })
+    }
+
+    /// The inputs of the main graph in order.
+    #[must_use]
+    pub fn inputs(&self) -> &'m [ValueId] {
+        self.model.graph(self.model.main_graph()).inputs()
+    }
+
+    /// Runs the model on values by the names of its inputs, and returns its outputs in order. An input with an initializer
+    /// may be left out.
+    ///
+    /// # Errors
+    ///
+    /// Returns a failure if the values do not fit the inputs, a node fails, or a limit is exceeded.
+    pub fn run(&self, inputs: &[(&str, Value)]) -> Result<Vec<Value>, Failure> {
+        let ids = self.inputs();
+        let mut values = vec![None; ids.len()];
+        for (name, value) in inputs {
+            let index = ids.iter().position(|&input| self.model.str(self.model.value(input).name()) == *name);
+            let Some(slot) = index.and_then(|index| values.get_mut(index)) else {
+                let quoted = onnx_diag::Quoted(name);
+                let message = format!("the model has no input {quoted}");
+                let locus = Places::new(self.model).graph(self.model.main_graph());
+                return Err(Failure::new(FailureKind::Input, &fault::INPUT_UNKNOWN, None, locus, message));
+            };
+            *slot = Some(value.clone());
+        }
+        self.run_in_order(values)
+    }
+
+    /// Runs the model on values in the order of its inputs, and returns its outputs in order. `None` leaves out an input
+    /// with an initializer.
+    ///
+    /// # Errors
+    ///
+    /// See [`Evaluator::run`].
+    pub fn run_in_order(&self, mut inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure> {
+        let ids = self.inputs();
+        inputs.resize(ids.len().max(inputs.len()), None);
+        for (index, (&id, value)) in ids.iter().zip(&inputs).enumerate() {
+            self.check_input(index, id, value.as_ref())?;
+        }
+        let outputs = Machine::new(self.model, &self.options, &self.plan).run(inputs, Vec::new())?;
+        let graph = self.model.main_graph();
+        let defined = outputs.into_iter().enumerate().map(|(index, value)| {
+            value.ok_or_else(|| {
+                let locus = Places::new(self.model).graph_output(graph, index);
+                let message = "nothing has computed the output";
+                Failure::new(FailureKind::Model, &fault::VALUE_UNDEFINED, None, locus, message)
+            })
+        });
+        defined.collect()
+    }
+
+    fn check_input(&self, index: usize, id: ValueId, value: Option<&Value>) -> Result<(), Failure> {
+        let record = self.model.value(id);
+        let fail = |rule, message: String| {
+            let locus = Places::new(self.model).graph_input(self.model.main_graph(), index);
+            Failure::new(FailureKind::Input, rule, None, locus, message)
+        };
+        let name = onnx_diag::Quoted(self.model.str(record.name()));
+        match value {
+            None if record.initializer().is_some() => Ok(()),
+            None => Err(fail(&fault::INPUT_MISSING, format!("input {name} has no value"))),
+            Some(value) => match record.ty().and_then(|ty| difference(ty, value)) {
+                Some(difference) => Err(fail(&fault::INPUT_DIFFERS, format!("input {name}: {difference}"))),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// How a value contradicts a declared type; `None` if it does not. Sizes that are variables are not compared.
+fn difference(ty: &Type, value: &Value) -> Option<String> {
+    let is_kind = match (&ty.kind, value) {
+        (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
+            if declared.elem != onnx_types::ElemType::Undefined && declared.elem != tensor.elem() {
+                return Some(format!(
+                    "declared as a tensor of {}, given one of {}",
+                    declared.elem,
+                    tensor.elem()
+                ));
+            }
+            let dims = declared.shape.as_ref()?.dims();
+            let differs = |(declared, given): (&onnx_types::Dim, &i64)| {
+                declared.known().is_some_and(|size| size != *given)
+            };
+            if dims.len() != tensor.dims().len() {
+                let (declared, given) = (dims.len(), tensor.dims().len());
+                return Some(format!("declared with rank {declared}, given with rank {given}"));
+            }
+            let axis = dims.iter().zip(tensor.dims()).position(differs)?;
+            let declared = dims.get(axis).and_then(|dim| dim.known()).unwrap_or_default();
+            let given = tensor.dims().get(axis).copied().unwrap_or_default();
+            return Some(format!("axis {axis} is declared with size {declared}, given with {given}"));
+        }
+        (TypeKind::Sequence(_), Value::Sequence(_))
+        | (TypeKind::Map { .. }, Value::Map(_))
+        | (TypeKind::Optional(_), _)
+        | (TypeKind::Undefined | TypeKind::Opaque { .. }, _)
+        | (TypeKind::SparseTensor(_), Value::Tensor(_)) => true,
+        _ => false,
+    };
+    (!is_kind).then(|| format!("given a {}, which is not of the declared kind", value.describe()))
+}
+
+/// Runs one node on values for its inputs, in the order of the node, and returns its outputs: for constant folding and
+/// tests. Nested graphs see the initializers around the node, and nothing else from outside.
+///
+/// # Errors
+///
+/// Returns a failure if the node fails or a limit is exceeded.
+///
+/// # Panics
+///
+/// Panics if the node is not of this model or was erased.
+pub fn run_node(
+    model: &Model,
+    node: NodeId,
+    inputs: &[Option<Value>],
+    options: &Options<'_>,
+) -> Result<Vec<Option<Value>>, Failure> {
+    let plan = Planner::new(model, options).node(node)?;
+    let record = model.node(node);
+    // The inputs of the plan are those that the node does not omit.
+    let given = record.inputs().enumerate().filter(|(_, value)| value.is_some());
+    let values = given.map(|(index, _)| inputs.get(index).cloned().flatten()).collect();
+    let mut outputs = Machine::new(model, options, &plan).run(values, Vec::new())?.into_iter();
+    Ok(record.outputs().iter().map(|output| output.and_then(|_| outputs.next().flatten())).collect())
+}

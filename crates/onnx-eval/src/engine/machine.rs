@@ -1,0 +1,360 @@
+//! The machine: runs the steps of a plan with a stack of active graphs, so that no nesting uses the stack of the thread.
+
+use onnx_diag::Locus;
+use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
+use smallvec::SmallVec;
+
+use super::control::{Control, Next};
+use super::plan::{Action, Plan, Step};
+use super::types;
+use crate::budget::Budget;
+use crate::cx::{Cx, Outcome, Stop};
+use crate::fault::{self, Failure, FailureKind};
+use crate::options::Options;
+use crate::value::Value;
+
+/// Work that running a node counts as, whatever it computes.
+const NODE_STEPS: u64 = 64;
+
+pub(super) struct Machine<'p, 'm> {
+    model: &'m Model,
+    options: &'p Options<'m>,
+    plan: &'p Plan<'m>,
+    budget: Budget<'m>,
+    frames: Vec<Frame>,
+    active: Vec<Active>,
+}
+
+/// The values of a root, and the attributes of the call.
+struct Frame {
+    slots: Vec<Option<Stored>>,
+    arguments: Vec<Attribute>,
+}
+
+struct Stored {
+    value: Value,
+    /// Bytes that the budget counts for it; weights count as 0.
+    bytes: u64,
+}
+
+/// A graph that runs.
+struct Active {
+    graph: usize,
+    /// The next step.
+    at: usize,
+    then: Then,
+}
+
+/// What happens with the outputs of a graph.
+enum Then {
+    /// They are the results of the run.
+    Return,
+    /// They are the outputs of the call before `at` of the graph below.
+    Call,
+    /// The operator before `at` of the graph below goes on.
+    Control(Box<dyn Control>, SmallVec<[Option<Value>; 4]>),
+}
+
+/// Why the machine stops: a reason at a node, or anywhere.
+type Halt = (Option<NodeId>, Stop, String);
+
+impl<'p, 'm> Machine<'p, 'm> {
+    pub(super) fn new(model: &'m Model, options: &'p Options<'m>, plan: &'p Plan<'m>) -> Self {
+        let budget = Budget::new(&options.limits, options.cancel);
+        Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new() }
+    }
+
+    /// Runs the first graph of the plan. Inputs that are `None` keep the value of their initializer.
+    pub(super) fn run(
+        mut self,
+        inputs: Vec<Option<Value>>,
+        arguments: Vec<Attribute>,
+    ) -> Result<Vec<Option<Value>>, Failure> {
+        self.push_frame(0, arguments);
+        let result = self.enter(0, inputs, Then::Return).map_err(|stop| (None, stop, String::new()));
+        let result = result.and_then(|()| self.execute());
+        result.map_err(|(node, stop, operands)| failure(self.model, node, stop, &operands))
+    }
+
+    fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>) {
+        let root = self.plan.graphs.get(graph).map_or(0, |plan| plan.root);
+        let count = self.plan.roots.get(root).copied().unwrap_or(0);
+        let mut slots = Vec::new();
+        slots.resize_with(count, || None);
+        self.frames.push(Frame { slots, arguments });
+    }
+
+    /// Makes a graph active in the newest frame.
+    fn enter(&mut self, graph: usize, inputs: Vec<Option<Value>>, then: Then) -> Outcome {
+        if self.active.len() >= self.options.limits.run_depth {
+            return Err(Stop::Limit("run_depth"));
+        }
+        let plan = self.plan;
+        let Some(entered) = plan.graphs.get(graph) else { return Ok(()) };
+        if inputs.len() != entered.inputs.len() {
+            let (given, wanted) = (inputs.len(), entered.inputs.len());
+            return Err(Stop::failed(format_args!("a graph with {wanted} inputs is given {given} values")));
+        }
+        for &(slot, weight) in &entered.weights {
+            if let Some(weight) = plan.weights.get(weight) {
+                let value = weight.value(self.options.data, &mut self.budget)?;
+                self.store(slot, value, false)?;
+            }
+        }
+        self.budget.end_kernel();
+        for (&slot, value) in entered.inputs.iter().zip(inputs) {
+            if let Some(value) = value {
+                self.store(slot, value, true)?;
+            }
+        }
+        self.active.push(Active { graph, at: 0, then });
+        Ok(())
+    }
+
+    fn store(&mut self, slot: u32, value: Value, is_counted: bool) -> Outcome {
+        let bytes = if is_counted { value.resident_bytes() } else { 0 };
+        let frame = self.frames.last_mut();
+        let place = frame.and_then(|frame| frame.slots.get_mut(slot as usize));
+        let Some(place) = place else { return Ok(()) };
+        if let Some(old) = place.replace(Stored { value, bytes }) {
+            self.budget.release(old.bytes);
+        }
+        self.budget.keep(bytes)
+    }
+
+    fn free(&mut self, slots: &[u32]) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        for &slot in slots {
+            if let Some(old) = frame.slots.get_mut(slot as usize).and_then(Option::take) {
+                self.budget.release(old.bytes);
+            }
+        }
+    }
+
+    fn load(&self, slot: u32) -> Option<Value> {
+        let stored = self.frames.last()?.slots.get(slot as usize)?.as_ref()?;
+        Some(stored.value.clone())
+    }
+
+    /// Runs until the first graph ends.
+    fn execute(&mut self) -> Result<Vec<Option<Value>>, Halt> {
+        let plan = self.plan;
+        while let Some(active) = self.active.last_mut() {
+            let Some(graph) = plan.graphs.get(active.graph) else { break };
+            let Some(step) = graph.steps.get(active.at) else {
+                let outputs: Vec<Option<Value>> =
+                    graph.outputs.iter().map(|&(slot, _)| self.load(slot)).collect();
+                if let Some(results) = self.leave(outputs)? {
+                    return Ok(results);
+                }
+                continue;
+            };
+            active.at += 1;
+            self.step(step)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn step(&mut self, step: &Step<'m>) -> Result<(), Halt> {
+        let mut inputs: SmallVec<[Option<Value>; 4]> = SmallVec::with_capacity(step.inputs.len());
+        for (&slot, value) in step.inputs.iter().zip(step.node.inputs()) {
+            let loaded = slot.and_then(|slot| self.load(slot));
+            // An omitted argument of a function is an input of its body without a value.
+            let is_argument = |value| matches!(self.model.value(value).def(), onnx_ir::Def::Input { .. });
+            if let (Some(value), None) = (value.filter(|&value| !is_argument(value)), &loaded) {
+                let name = self.model.str(self.model.value(value).name()).to_owned();
+                return Err((Some(step.id), Stop::Undefined(name), String::new()));
+            }
+            inputs.push(loaded);
+        }
+        let result = self.dispatch(step, &mut inputs);
+        result.map_err(|stop| (Some(step.id), stop, operands(&inputs)))
+    }
+
+    fn dispatch(&mut self, step: &Step<'m>, inputs: &mut SmallVec<[Option<Value>; 4]>) -> Outcome {
+        self.budget.work(NODE_STEPS)?;
+        if let Some(schema) = step.schema {
+            types::check(schema, inputs)?;
+        }
+        match &step.action {
+            Action::Plain(kernel) => {
+                let outputs = self.kernel(step, inputs, |cx| kernel(cx))?.1;
+                self.finish(step, outputs)
+            }
+            Action::Custom(kernel) => {
+                let outputs = self.kernel(step, inputs, |cx| kernel(cx))?.1;
+                self.finish(step, outputs)
+            }
+            Action::Control(control) => {
+                let mut state = self.kernel(step, inputs, |cx| control(cx))?.0;
+                let (next, outputs) = self.kernel(step, inputs, |cx| state.step(cx, None))?;
+                self.control(step, state, std::mem::take(inputs), next, outputs)
+            }
+            Action::Call(function, graph) => {
+                let arguments = self.arguments(step, *function);
+                let formal = self.plan.graphs.get(*graph).map_or(0, |plan| plan.inputs.len());
+                if inputs.len() > formal {
+                    return Err(Stop::failed("the call has more inputs than the function"));
+                }
+                let mut values = inputs.to_vec();
+                values.resize(formal, None);
+                self.push_frame(*graph, arguments);
+                self.enter(*graph, values, Then::Call)
+            }
+            Action::Missing(reason) => Err(Stop::Unsupported(reason.clone())),
+        }
+    }
+
+    /// Runs a kernel, and returns its result and the outputs that it set.
+    fn kernel<T>(
+        &mut self,
+        step: &Step<'m>,
+        inputs: &[Option<Value>],
+        run: impl FnOnce(&mut Cx<'_, 'm>) -> Outcome<T>,
+    ) -> Outcome<(T, SmallVec<[Option<Value>; 2]>)> {
+        let arguments = self.frames.last().map_or(&[][..], |frame| &frame.arguments);
+        let mut cx = Cx {
+            model: self.model,
+            node: step.node,
+            schema: step.schema,
+            arguments,
+            inputs,
+            outputs: SmallVec::new(),
+            budget: &mut self.budget,
+            data: self.options.data,
+            seed: self.options.seed,
+        };
+        let result = run(&mut cx)?;
+        let outputs = std::mem::take(&mut cx.outputs);
+        self.budget.end_kernel();
+        Ok((result, outputs))
+    }
+
+    /// Goes on with an operator with graphs.
+    fn control(
+        &mut self,
+        step: &Step<'m>,
+        state: Box<dyn Control>,
+        inputs: SmallVec<[Option<Value>; 4]>,
+        next: Next,
+        outputs: SmallVec<[Option<Value>; 2]>,
+    ) -> Outcome {
+        match next {
+            Next::Done => self.finish(step, outputs),
+            Next::Enter { graph, inputs: values } => {
+                let Some(&(_, index)) = step.graphs.iter().find(|(name, _)| *name == graph) else {
+                    let name = self.model.str(graph);
+                    return Err(Stop::unsupported(format_args!(
+                        "attribute `{name}` holds no graph of the node"
+                    )));
+                };
+                self.budget.work(NODE_STEPS)?;
+                self.enter(index, values.into_iter().map(Some).collect(), Then::Control(state, inputs))
+            }
+        }
+    }
+
+    /// Stores the outputs of a node and frees what is not used after it.
+    fn finish(&mut self, step: &Step<'m>, mut outputs: SmallVec<[Option<Value>; 2]>) -> Outcome {
+        outputs.resize(outputs.len().max(step.outputs.len()), None);
+        for (index, (&slot, value)) in step.outputs.iter().zip(outputs).enumerate() {
+            match (slot, value) {
+                (Some(slot), Some(value)) => self.store(slot, value, true)?,
+                (Some(_), None) => {
+                    return Err(Stop::unsupported(format_args!("output {index} is not computed")));
+                }
+                (None, _) => {}
+            }
+        }
+        self.free(&step.frees);
+        Ok(())
+    }
+
+    /// Ends the graph on top of the stack; returns its outputs if it was the first one.
+    fn leave(&mut self, outputs: Vec<Option<Value>>) -> Result<Option<Vec<Option<Value>>>, Halt> {
+        let Some(left) = self.active.pop() else { return Ok(Some(outputs)) };
+        let plan = self.plan;
+        if matches!(left.then, Then::Call) {
+            self.pop_frame();
+        }
+        let below =
+            self.active.last().and_then(|below| plan.graphs.get(below.graph)?.steps.get(below.at - 1));
+        let Some(step) = below else { return Ok(Some(outputs)) };
+        match left.then {
+            Then::Return => Ok(Some(outputs)),
+            Then::Call => {
+                let done = self.finish(step, outputs.into());
+                done.map_err(|stop| (Some(step.id), stop, String::new())).map(|()| None)
+            }
+            Then::Control(mut state, inputs) => {
+                let mut defined = Vec::with_capacity(outputs.len());
+                for (value, &(_, id)) in outputs.into_iter().zip(&plan.graphs[left.graph].outputs) {
+                    let name = || self.model.str(self.model.value(id).name()).to_owned();
+                    let halt = || (Some(step.id), Stop::Undefined(name()), String::new());
+                    defined.push(value.ok_or_else(halt)?);
+                }
+                let halt = |stop| (Some(step.id), stop, operands(&inputs));
+                let run = self.kernel(step, &inputs, |cx| state.step(cx, Some(defined)));
+                let (next, outputs) = run.map_err(halt)?;
+                let id = Some(step.id);
+                let done = self.control(step, state, inputs, next, outputs);
+                done.map_err(|stop| (id, stop, String::new())).map(|()| None)
+            }
+        }
+    }
+
+    fn pop_frame(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            let bytes = frame.slots.iter().flatten().map(|stored| stored.bytes).sum();
+            self.budget.release(bytes);
+        }
+    }
+
+    /// The attributes of a call: those that it gives, with references to the call around it resolved, and the defaults of
+    /// the function for the others.
+    fn arguments(&self, step: &Step<'m>, function: FunctionId) -> Vec<Attribute> {
+        let outer = self.frames.last().map_or(&[][..], |frame| &frame.arguments);
+        let mut arguments = Vec::new();
+        for attribute in step.node.attributes() {
+            match attribute.value() {
+                AttrValue::Ref(target) => {
+                    if let Some(given) = outer.iter().find(|argument| argument.name() == *target) {
+                        arguments.push(Attribute::new(attribute.name(), given.value().clone()));
+                    }
+                }
+                _ => arguments.push(attribute.clone()),
+            }
+        }
+        for default in &self.model.function(function).defaults {
+            if !arguments.iter().any(|argument| argument.name() == default.name()) {
+                arguments.push(default.clone());
+            }
+        }
+        arguments
+    }
+}
+
+/// The types of operands, for a message.
+fn operands(inputs: &[Option<Value>]) -> String {
+    let operands: Vec<String> =
+        inputs.iter().take(16).map(|value| value.as_ref().map_or("-".to_owned(), Value::describe)).collect();
+    operands.join(", ")
+}
+
+fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> Failure {
+    use FailureKind as K;
+    let (kind, rule, message) = match stop {
+        Stop::Failed(reason) => (K::Operator, &fault::OPERATOR_FAILED, reason),
+        Stop::Unsupported(what) => (K::Missing, &fault::KERNEL_MISSING, what),
+        Stop::Limit(name) => (K::Limit, &fault::LIMIT, format!("the run exceeds the limit `{name}`")),
+        Stop::Cancelled => (K::Cancelled, &fault::CANCELLED, "the run was cancelled".to_owned()),
+        Stop::Data(error) => (K::Data, &fault::WEIGHT_UNREADABLE, error.to_string()),
+        Stop::Undefined(name) => {
+            let name = onnx_diag::Quoted(&name);
+            (K::Model, &fault::VALUE_UNDEFINED, format!("nothing has computed {name}"))
+        }
+    };
+    let locus = node.map_or_else(Locus::model, |node| Places::new(model).node(node));
+    let failure = Failure::new(kind, rule, node, locus, message);
+    if operands.is_empty() { failure } else { failure.note(format!("the inputs are {operands}")) }
+}

@@ -1,0 +1,10 @@
+//! Planning and running.
+
+pub(crate) mod constant;
+pub(crate) mod control;
+mod evaluator;
+mod machine;
+mod plan;
+mod types;
+
+pub use evaluator::{Evaluator, run_node};

@@ -1,0 +1,260 @@
+//! The plan of a run: an order of the nodes, a slot for each value, and the last use of each.
+//!
+//! All graphs of one root (the main graph, or the body of a function, with everything nested in it) share the slots of one
+//! frame, so a capture is an ordinary operand. A call of a function has a frame of its own.
+
+use onnx_ir::{Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
+use onnx_schema::{OpsetRegistry, Schema};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use super::constant::Weight;
+use crate::fault::{self, Failure, FailureKind};
+use crate::options::Options;
+use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, kernel};
+
+/// The graphs of a model that can run, with everything that running needs.
+#[derive(Default)]
+pub(super) struct Plan<'m> {
+    pub(super) graphs: Vec<GraphPlan<'m>>,
+    /// Number of slots of each root.
+    pub(super) roots: Vec<usize>,
+    pub(super) weights: Vec<Weight>,
+    slots: SecondaryMap<ValueId, u32>,
+    by_graph: SecondaryMap<GraphId, usize>,
+}
+
+/// A graph: its nodes in the order in which they run.
+pub(super) struct GraphPlan<'m> {
+    pub(super) root: usize,
+    pub(super) inputs: Vec<u32>,
+    pub(super) outputs: Vec<(u32, ValueId)>,
+    /// Slots with the index of the weight that fills them.
+    pub(super) weights: Vec<(u32, usize)>,
+    pub(super) steps: Vec<Step<'m>>,
+}
+
+/// A node.
+pub(super) struct Step<'m> {
+    pub(super) id: NodeId,
+    pub(super) node: &'m Node,
+    pub(super) schema: Option<&'static Schema>,
+    pub(super) action: Action,
+    pub(super) inputs: SmallVec<[Option<u32>; 4]>,
+    pub(super) outputs: SmallVec<[Option<u32>; 2]>,
+    /// Slots whose values are not used after this node.
+    pub(super) frees: SmallVec<[u32; 2]>,
+    /// Nested graphs by the name of their attribute.
+    pub(super) graphs: SmallVec<[(Symbol, usize); 2]>,
+}
+
+/// What runs a node.
+#[derive(Clone)]
+pub(super) enum Action {
+    Plain(KernelFn),
+    Control(ControlFn),
+    Custom(CustomKernel),
+    /// A function, with the index of the plan of its body.
+    Call(FunctionId, usize),
+    /// Nothing does; the reason.
+    Missing(String),
+}
+
+/// The planner: graphs are planned when something refers to them.
+pub(super) struct Planner<'m, 'o> {
+    model: &'m Model,
+    options: &'o Options<'m>,
+    opsets: OpsetRegistry,
+    plan: Plan<'m>,
+    /// Graphs that are referred to and not planned yet: index of the plan, graph.
+    open: Vec<(usize, GraphId)>,
+}
+
+impl<'m, 'o> Planner<'m, 'o> {
+    pub(super) fn new(model: &'m Model, options: &'o Options<'m>) -> Self {
+        let opsets = options.opsets.cloned().unwrap_or_default();
+        Self { model, options, opsets, plan: Plan::default(), open: Vec::new() }
+    }
+
+    /// Plans the main graph; its plan is the first one.
+    pub(super) fn main(mut self) -> Result<Plan<'m>, Failure> {
+        self.root(self.model.main_graph());
+        self.finish()
+    }
+
+    /// Plans a graph of one node; values from outside of the node are its inputs, if they are not constant.
+    pub(super) fn node(mut self, node: NodeId) -> Result<Plan<'m>, Failure> {
+        self.plan.roots.push(0);
+        self.plan.graphs.push(GraphPlan::empty(0));
+        let record = self.model.node(node);
+        let inputs: Vec<ValueId> = record.inputs().flatten().collect();
+        let inputs: Vec<u32> = inputs.into_iter().map(|value| self.slot(value, 0)).collect();
+        let mut captured = Vec::new();
+        if record.nested_graphs().next().is_some() {
+            self.model.for_each_use_within(node, |value| captured.push(value));
+        }
+        for value in captured {
+            self.weight(value, 0);
+        }
+        let step = self.step(node, 0);
+        let outputs = record.outputs().iter().flatten();
+        let outputs = outputs.map(|&value| (self.slot(value, 0), value)).collect();
+        if let Some(plan) = self.plan.graphs.first_mut() {
+            plan.inputs = inputs;
+            plan.outputs = outputs;
+            plan.steps.push(step);
+        }
+        self.finish()
+    }
+
+    fn finish(mut self) -> Result<Plan<'m>, Failure> {
+        while let Some((index, graph)) = self.open.pop() {
+            self.graph(index, graph)?;
+        }
+        Ok(self.plan)
+    }
+
+    /// The index of the plan of a graph that has a frame of its own.
+    fn root(&mut self, graph: GraphId) -> usize {
+        if let Some(&index) = self.plan.by_graph.get(graph) {
+            return index;
+        }
+        self.plan.roots.push(0);
+        let root = self.plan.roots.len() - 1;
+        self.refer(graph, root)
+    }
+
+    /// The index of the plan of a graph in a root.
+    fn refer(&mut self, graph: GraphId, root: usize) -> usize {
+        if let Some(&index) = self.plan.by_graph.get(graph) {
+            return index;
+        }
+        let index = self.plan.graphs.len();
+        self.plan.graphs.push(GraphPlan::empty(root));
+        self.plan.by_graph.insert(graph, index);
+        self.open.push((index, graph));
+        index
+    }
+
+    /// The slot of a value in its root.
+    fn slot(&mut self, value: ValueId, root: usize) -> u32 {
+        if let Some(&slot) = self.plan.slots.get(value) {
+            return slot;
+        }
+        let Some(count) = self.plan.roots.get_mut(root) else { return 0 };
+        let slot = *count as u32;
+        *count += 1;
+        self.plan.slots.insert(value, slot);
+        slot
+    }
+
+    /// Adds the constant of a value to those of a graph, if it has one.
+    fn weight(&mut self, value: ValueId, index: usize) {
+        let Some(constant) = self.model.value(value).initializer() else { return };
+        let weight = self.plan.weights.len();
+        self.plan.weights.push(Weight::new(std::sync::Arc::clone(constant)));
+        let root = self.plan.graphs.get(index).map_or(0, |plan| plan.root);
+        let slot = self.slot(value, root);
+        if let Some(plan) = self.plan.graphs.get_mut(index) {
+            plan.weights.push((slot, weight));
+        }
+    }
+
+    fn graph(&mut self, index: usize, graph: GraphId) -> Result<(), Failure> {
+        let root = self.plan.graphs.get(index).map_or(0, |plan| plan.root);
+        let record = self.model.graph(graph);
+        let inputs = record.inputs().iter().map(|&value| self.slot(value, root)).collect();
+        let outputs: Vec<(u32, ValueId)> =
+            record.outputs().iter().map(|output| (self.slot(output.value(), root), output.value())).collect();
+        let initializers: Vec<ValueId> = self.model.initializers(graph).collect();
+        for value in initializers {
+            self.weight(value, index);
+        }
+        let order = if self.model.is_sorted(graph) {
+            self.model.nodes(graph).collect()
+        } else {
+            self.model.sorted_nodes(graph).map_err(|cycle| cyclic(self.model, &cycle))?
+        };
+        let mut steps: Vec<Step<'m>> = order.iter().map(|&node| self.step(node, root)).collect();
+        self.last_uses(graph, &mut steps);
+        if let Some(plan) = self.plan.graphs.get_mut(index) {
+            (plan.inputs, plan.outputs, plan.steps) = (inputs, outputs, steps);
+        }
+        Ok(())
+    }
+
+    /// Notes at each node the values of its graph that are not used after it.
+    fn last_uses(&self, graph: GraphId, steps: &mut [Step<'m>]) {
+        let mut last: SecondaryMap<ValueId, usize> = SecondaryMap::new();
+        for (at, step) in steps.iter().enumerate() {
+            for &output in step.node.outputs().iter().flatten() {
+                last.insert(output, at);
+            }
+            self.model.for_each_use_within(step.id, |value| {
+                if self.model.graph_of(value) == graph {
+                    last.insert(value, at);
+                }
+            });
+        }
+        for output in self.model.graph(graph).outputs() {
+            last.remove(output.value());
+        }
+        for (value, at) in last {
+            if let (Some(step), Some(&slot)) = (steps.get_mut(at), self.plan.slots.get(value)) {
+                step.frees.push(slot);
+            }
+        }
+    }
+
+    fn step(&mut self, id: NodeId, root: usize) -> Step<'m> {
+        let node = self.model.node(id);
+        let callee = self.model.callee(id, &self.opsets);
+        let schema = callee.standard();
+        let action = match callee {
+            Callee::Standard(schema) => match kernel(schema.id()) {
+                Some(Kernel::Plain(kernel)) => Action::Plain(kernel),
+                Some(Kernel::Control(control)) => Action::Control(control),
+                None => self.custom(node, || format!("{schema} has no kernel")),
+            },
+            Callee::Function(function) => {
+                Action::Call(function, self.root(self.model.function(function).body()))
+            }
+            Callee::NotImported => Action::Missing("the operator set of the node is not imported".to_owned()),
+            Callee::Unknown { version } => self.custom(node, || {
+                format!("version {version} of the operator set does not have `{}`", self.model.str(node.op()))
+            }),
+            Callee::Unnamed | Callee::Custom(_) | Callee::Experimental | Callee::Undefined => {
+                self.custom(node, || format!("`{}` has no kernel", self.model.str(node.op())))
+            }
+        };
+        let inputs = node.inputs().map(|value| value.map(|value| self.slot(value, root))).collect();
+        let outputs = node.outputs().iter().map(|value| value.map(|value| self.slot(value, root))).collect();
+        let mut graphs = SmallVec::new();
+        for attribute in node.attributes() {
+            if let Some(graph) = attribute.as_graph() {
+                graphs.push((attribute.name(), self.refer(graph, root)));
+            }
+        }
+        Step { id, node, schema, action, inputs, outputs, frees: SmallVec::new(), graphs }
+    }
+
+    fn custom(&self, node: &Node, reason: impl FnOnce() -> String) -> Action {
+        let [domain, op] = [node.domain(), node.op()].map(|name| self.model.str(name));
+        let custom = self.options.kernels.and_then(|kernels| kernels.get(domain, op));
+        custom.map_or_else(|| Action::Missing(reason()), Action::Custom)
+    }
+}
+
+impl GraphPlan<'_> {
+    const fn empty(root: usize) -> Self {
+        Self { root, inputs: Vec::new(), outputs: Vec::new(), weights: Vec::new(), steps: Vec::new() }
+    }
+}
+
+fn cyclic(model: &Model, cycle: &onnx_ir::Cycle) -> Failure {
+    let node = cycle.nodes.first().copied();
+    let places = onnx_ir::Places::new(model);
+    let locus = node.map_or_else(onnx_diag::Locus::model, |node| places.node(node));
+    Failure::new(FailureKind::Model, &fault::CYCLE, node, locus, cycle.to_string())
+}

@@ -1,0 +1,55 @@
+//! Operands against the signature: kernels see only types that the operator takes.
+
+use onnx_schema::{FormalType, Schema};
+use onnx_types::{ElemType, Type};
+
+use crate::cx::{Outcome, Stop};
+use crate::value::Value;
+
+/// Checks the number of operands, and that the tensors among them have element types that the schema allows, equal for
+/// inputs that share a type variable.
+pub(super) fn check(schema: &Schema, inputs: &[Option<Value>]) -> Outcome {
+    if inputs.len() < schema.min_inputs() || schema.max_inputs().is_some_and(|max| inputs.len() > max) {
+        return Err(Stop::failed(format_args!("the operator does not take {} inputs", inputs.len())));
+    }
+    let mut bound: [Option<ElemType>; 8] = [None; 8];
+    for (index, value) in inputs.iter().enumerate() {
+        let Some(formal) = schema.input_for(index) else { break };
+        let Some(value) = value else {
+            if formal.is_optional() || formal.is_variadic() {
+                continue;
+            }
+            return Err(Stop::failed(format_args!("input {index} (`{}`) is missing", formal.name)));
+        };
+        let Value::Tensor(tensor) = value else { continue };
+        let elem = tensor.elem();
+        if !schema.types_of(formal).contains_tensor(elem) && !allows_in_optional(schema, index, elem) {
+            let name = formal.name;
+            return Err(Stop::failed(format_args!(
+                "input {index} (`{name}`) must not be a tensor of {elem}"
+            )));
+        }
+        let FormalType::Variable(variable) = formal.ty else { continue };
+        if !formal.is_homogeneous {
+            continue;
+        }
+        let Some(slot) = bound.get_mut(usize::from(variable)) else { continue };
+        match *slot {
+            Some(other) if other != elem => {
+                let name = formal.name;
+                let message = format_args!(
+                    "input {index} (`{name}`) is a tensor of {elem}, another input one of {other}"
+                );
+                return Err(Stop::failed(message));
+            }
+            _ => *slot = Some(elem),
+        }
+    }
+    Ok(())
+}
+
+/// A tensor may be passed for an optional tensor.
+fn allows_in_optional(schema: &Schema, index: usize, elem: ElemType) -> bool {
+    let ty = Type::optional(Type::tensor(elem, None));
+    schema.input_for(index).is_some_and(|formal| schema.types_of(formal).contains_type(&ty))
+}

@@ -1,0 +1,103 @@
+//! Products of matrices, the one place where sums of products are accumulated.
+//!
+//! `f32` and `f64` use the kernel of `matrixmultiply`, through the checked views of `ndarray`; it runs on one thread, so the
+//! order of a sum depends on the sizes only. Integers are summed in order, and wrap.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+
+use crate::cx::{Cx, Outcome, Stop};
+use crate::number::Number;
+
+/// A matrix in a slice: rows, columns, and the distances between neighbors in a column and in a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a, T> {
+    pub(crate) elements: &'a [T],
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) row_step: usize,
+    pub(crate) column_step: usize,
+}
+
+impl<'a, T> Matrix<'a, T> {
+    /// A matrix in row-major order.
+    pub(crate) const fn new(elements: &'a [T], rows: usize, columns: usize) -> Self {
+        Self { elements, rows, columns, row_step: columns, column_step: 1 }
+    }
+
+    /// The transposed matrix.
+    pub(crate) const fn transposed(self) -> Self {
+        Self {
+            elements: self.elements,
+            rows: self.columns,
+            columns: self.rows,
+            row_step: self.column_step,
+            column_step: self.row_step,
+        }
+    }
+}
+
+/// A type whose matrices can be multiplied.
+pub(crate) trait Product: Number {
+    /// `out` (`rows × columns`, row-major) becomes `a · b`.
+    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome;
+}
+
+/// Counts the work of a product.
+pub(crate) fn work(cx: &mut Cx<'_, '_>, rows: usize, depth: usize, columns: usize) -> Outcome {
+    cx.work(rows.saturating_mul(depth).saturating_mul(columns))
+}
+
+fn outside() -> Stop {
+    Stop::failed("the operands are smaller than their sizes")
+}
+
+macro_rules! by_ndarray {
+    ($($type:ty),*) => {$(
+        impl Product for $type {
+            fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
+                if a.rows == 0 || b.columns == 0 {
+                    return Ok(());
+                }
+                if a.columns == 0 {
+                    out.fill(0.0);
+                    return Ok(());
+                }
+                let view = |matrix: Matrix<'_, Self>| (matrix.rows, matrix.columns)
+                    .strides((matrix.row_step, matrix.column_step));
+                let left = ArrayView2::from_shape(view(a), a.elements).map_err(|_| outside())?;
+                let right = ArrayView2::from_shape(view(b), b.elements).map_err(|_| outside())?;
+                let mut product =
+                    ArrayViewMut2::from_shape((a.rows, b.columns), out).map_err(|_| outside())?;
+                general_mat_mul(1.0, &left, &right, 0.0, &mut product);
+                Ok(())
+            }
+        }
+    )*};
+}
+
+by_ndarray!(f32, f64);
+
+macro_rules! in_order {
+    ($($type:ty),*) => {$(
+        impl Product for $type {
+            fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
+                for row in 0..a.rows {
+                    for column in 0..b.columns {
+                        let mut sum = 0 as Self;
+                        for k in 0..a.columns {
+                            let x = a.elements.get(row * a.row_step + k * a.column_step);
+                            let y = b.elements.get(k * b.row_step + column * b.column_step);
+                            let (Some(x), Some(y)) = (x, y) else { return Err(outside()) };
+                            sum = sum.plus(x.times(*y));
+                        }
+                        *out.get_mut(row * b.columns + column).ok_or_else(outside)? = sum;
+                    }
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+in_order!(i64, u64);

@@ -1,0 +1,18 @@
+//! What kernels of several operators have in common.
+
+pub(crate) mod broadcast;
+pub(crate) mod elementwise;
+pub(crate) mod gemm;
+pub(crate) mod layout;
+pub(crate) mod lines;
+pub(crate) mod reduce;
+pub(crate) mod window;
+
+/// Where a version of an operator has its axes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Axes {
+    /// In the attribute `axes`.
+    Attribute,
+    /// In the input at this index.
+    Input(usize),
+}

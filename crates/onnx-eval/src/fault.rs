@@ -1,0 +1,151 @@
+//! Failures of a run, and their rules: 5xxx.
+
+use std::fmt;
+
+use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+use onnx_ir::NodeId;
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $summary:literal, $help:literal;)*) => {
+        $($(#[$doc])*
+        pub static $name: Rule = Rule {
+            code: $code,
+            slug: $slug,
+            severity: Severity::Error,
+            summary: $summary,
+            spec: "",
+            reference: Reference::NotEnforced,
+            explain: include_str!(concat!("rules/", $slug, ".md")),
+        };)*
+
+        /// The rules of runs, by ascending code.
+        pub static RULES: &[&Rule] = &[$(&$name),*];
+
+        fn help(rule: &Rule) -> &'static str {
+            match rule.code {
+                $($code => $help,)*
+                _ => "",
+            }
+        }
+    };
+}
+
+rules! {
+    /// An input of the model has no value.
+    INPUT_MISSING = 5001, "run-input-missing",
+        "An input of the model has no value.",
+        "give a value for each input without a default";
+    /// A value is given for a name that is not an input of the model.
+    INPUT_UNKNOWN = 5002, "run-input-unknown",
+        "A value is given for a name that is not an input of the model.",
+        "use the names of the inputs of the main graph";
+    /// A given value has another type or shape than the input declares.
+    INPUT_DIFFERS = 5003, "run-input-differs",
+        "A given value has another type or shape than the input declares.",
+        "give a tensor of the declared element type and sizes";
+    /// An operator cannot compute its result from these operands.
+    OPERATOR_FAILED = 5004, "operator-failed",
+        "An operator cannot compute its result from these operands.",
+        "compare the operands with the specification of the operator";
+    /// No kernel computes an operator.
+    KERNEL_MISSING = 5005, "kernel-missing",
+        "No kernel computes the operator, or this form of it.",
+        "register a kernel, or replace the node";
+    /// A node or a graph output uses a value that nothing defines.
+    VALUE_UNDEFINED = 5006, "value-undefined-in-run",
+        "A value is used that nothing has computed.",
+        "check the model: the value is not defined, or not visible there";
+    /// Nodes need each other's results in a cycle, or a function calls itself.
+    CYCLE = 5007, "cyclic-computation",
+        "Nodes or functions need each other's results in a cycle.",
+        "break the cycle";
+    /// A weight cannot be read.
+    WEIGHT_UNREADABLE = 5008, "weight-unreadable",
+        "The elements of a tensor cannot be read.",
+        "check that external data is present and complete";
+    /// The run was cancelled.
+    CANCELLED = 5009, "run-cancelled",
+        "The run was cancelled.",
+        "run the model again without cancelling";
+    /// The run exceeds a limit.
+    LIMIT = 5010, "run-limit-reached",
+        "The run exceeds a limit on elements, memory, work or nesting.",
+        "raise the limit that the message names, or run the model with smaller inputs";
+}
+
+/// Why a run ended without a result.
+///
+/// The kinds are distinct, because a caller that compares two models must not mistake one for another: an invalid input or a
+/// failing operator is a property of the model, a limit or a missing kernel is not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The given inputs do not fit the model.
+    Input,
+    /// An operator is not defined for its operands.
+    Operator,
+    /// No kernel exists.
+    Missing,
+    /// The model is invalid.
+    Model,
+    /// Elements of a weight cannot be read.
+    Data,
+    /// A limit was exceeded.
+    Limit,
+    /// The caller cancelled the run.
+    Cancelled,
+}
+
+/// A run that ended without a result.
+#[derive(Clone, Debug)]
+pub struct Failure(Box<Record>);
+
+#[derive(Clone, Debug)]
+struct Record {
+    kind: FailureKind,
+    node: Option<NodeId>,
+    diagnostic: Diagnostic,
+}
+
+impl Failure {
+    pub(crate) fn new(
+        kind: FailureKind,
+        rule: &'static Rule,
+        node: Option<NodeId>,
+        locus: Locus,
+        message: impl Into<String>,
+    ) -> Self {
+        let diagnostic = Diagnostic::new(rule, locus, message).help(help(rule));
+        Self(Box::new(Record { kind, node, diagnostic }))
+    }
+
+    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+        self.0.diagnostic.notes.push(text.into());
+        self
+    }
+
+    /// The kind of the failure.
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        self.0.kind
+    }
+
+    /// The node that failed, if a node did.
+    #[must_use]
+    pub fn node(&self) -> Option<NodeId> {
+        self.0.node
+    }
+
+    /// The failure as a diagnostic: rule, locus, reason, and the types of the operands.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.0.diagnostic
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.diagnostic.locus, self.0.diagnostic.message)
+    }
+}
+
+impl std::error::Error for Failure {}

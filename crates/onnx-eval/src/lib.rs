@@ -1,0 +1,87 @@
+//! What ONNX operators compute: evaluates nodes and runs models.
+//!
+//! # Running a model
+//!
+//! An [`Evaluator`] is made of a model once and runs any number of times. [`Value`]s go in by the names of the inputs of the
+//! main graph, and come out in the order of its outputs:
+//!
+//! ```
+//! use onnx_eval::{Evaluator, Options, Value};
+//! use onnx_types::tensor::{NoData, Tensor};
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 20]>
+//! g (float[N] x, float[N] y) => (float[N] z) {
+//!    s = Add (x, y)
+//!    z = Relu (s)
+//! }"#;
+//! let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
+//! let evaluator = Evaluator::new(&model, &Options::default())?;
+//! let x = Tensor::vector(&[1.0_f32, -2.0]);
+//! let y = Tensor::vector(&[0.5_f32, 0.5]);
+//! let outputs = evaluator.run(&[("x", Value::from(x)), ("y", Value::from(y))])?;
+//! let z = outputs[0].tensor().expect("z is a tensor");
+//! assert_eq!(z.to_vec::<f32>(&NoData)?, [1.5, 0.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`run_node`] runs a single node on given values.
+//!
+//! # Numbers
+//!
+//! Integers wrap. Floats narrower than 32 bits are computed in 32 bits and rounded once, to nearest even. Sums have a fixed
+//! order. So a result is a function of the inputs only. Where the specification leaves a result open, the documentation of the operator's module
+//! states the choice.
+//!
+//! # Failures
+//!
+//! A [`Failure`] has a kind ([`FailureKind`]), and is a diagnostic with the locus of the node, the types of its operands and
+//! the reason. The kinds are distinct: invalid inputs, an operator that is not defined for its operands, a missing kernel,
+//! an invalid model, unreadable weights, a limit, a cancelled run.
+//!
+//! # Limits
+//!
+//! [`Limits`](onnx_types::Limits) bound the elements of a tensor, the bytes of all values, the work, and the nesting of active
+//! graphs. A value is dropped after its last use; weights are used in place.
+//!
+//! # Own operators
+//!
+//! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`KernelRegistry::with`] adds one for
+//! an operator that ONNX does not define; the standard operators are written against the same interface.
+//! `docs/add-an-operator.md` explains one.
+//!
+//! # What this crate is not for
+//!
+//! It infers no types, checks no more of a model than it needs, and reads no files. It aims at correct results first: it is
+//! no replacement for a runtime.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::clone_on_copy,
+    clippy::absurd_extreme_comparisons,
+    reason = "a body in `by_unit!` or `by_number!` serves types that are `Copy` or unsigned and types that are not"
+)]
+
+/// The code in the guide is compiled and run with the other doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/running-models.md")]
+struct RunningModels;
+
+mod budget;
+mod cx;
+mod engine;
+mod family;
+pub mod fault;
+mod number;
+mod ops;
+mod options;
+mod registry;
+mod value;
+
+pub use cx::{Cx, Dims, Operand, Outcome, Stop};
+pub use engine::{Evaluator, run_node};
+pub use family::Axes;
+pub use fault::{Failure, FailureKind};
+pub use number::{Elems, Float, Number, Unit};
+pub use onnx_types::Limits;
+pub use options::Options;
+pub use registry::{CustomKernel, KernelFn, KernelRegistry, has_kernel, uncovered};
+pub use value::{MapKey, Value};

@@ -1,0 +1,135 @@
+//! `Loop`: a graph that runs until a count is reached or a condition is false.
+//!
+//! Count and condition may both be absent. A count of 0 or less gives the initial values, and scan outputs without elements.
+//! Scan outputs are stacked along a new first axis; the values of an iteration must have equal sizes.
+//!
+//! The sizes of a scan output of no iteration are not defined by values: axes whose size the declared type of the graph's
+//! output gives have it, all others are 0.
+
+use onnx_ir::GraphId;
+use onnx_schema::{attr, op};
+use onnx_types::ElemType;
+
+use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
+use crate::engine::control::{Control, Next};
+use crate::number::{Number, Unit, by_unit};
+use crate::registry::{OpKernels, eval, since_control};
+use crate::value::Value;
+
+pub(super) const KERNELS: OpKernels = eval(op::LOOP, &[since_control(1, start)]);
+
+struct Loop {
+    body: GraphId,
+    limit: Option<i64>,
+    /// Number of iterations that have run.
+    iteration: i64,
+    is_wanted: bool,
+    states: Vec<Value>,
+    /// The values of each scan output, one of each iteration.
+    scans: Vec<Vec<Value>>,
+}
+
+fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
+    let body = cx.attribute(attr::BODY).and_then(onnx_ir::Attribute::as_graph);
+    let body = body.ok_or_else(|| Stop::failed("attribute `body` is missing"))?;
+    let limit = if cx.has_input(0) { Some(cx.scalar_int(0)?) } else { None };
+    let condition = cx.optional(1)?;
+    let is_wanted = match condition {
+        Some(condition) => truth(cx, &condition)?,
+        None => true,
+    };
+    let states = (2..cx.input_count()).map(|index| cx.value(index).cloned()).collect::<Outcome<Vec<_>>>()?;
+    let outputs = cx.model.graph(body).outputs().len();
+    let scans = outputs.checked_sub(1 + states.len());
+    let scans = scans.ok_or_else(|| Stop::failed("the body has fewer outputs than the loop has states"))?;
+    let scans = vec![Vec::new(); scans];
+    Ok(Box::new(Loop { body, limit, iteration: 0, is_wanted, states, scans }))
+}
+
+/// The truth value of a tensor of one element.
+fn truth(cx: &mut Cx<'_, '_>, operand: &Operand) -> Outcome<bool> {
+    match *cx.units::<u8>(operand)? {
+        [value] if operand.elem == ElemType::Bool => Ok(value != 0),
+        _ => Err(Stop::failed("the condition must be one truth value")),
+    }
+}
+
+impl Control for Loop {
+    fn step(&mut self, cx: &mut Cx<'_, '_>, results: Option<Vec<Value>>) -> Outcome<Next> {
+        if let Some(results) = results {
+            self.iteration = self.iteration.saturating_add(1);
+            let mut results = results.into_iter();
+            let condition = match results.next() {
+                Some(Value::Tensor(tensor)) => Operand::new(tensor)?,
+                _ => return Err(Stop::failed("the body computes no condition")),
+            };
+            self.is_wanted = truth(cx, &condition)?;
+            self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
+            for (scan, value) in self.scans.iter_mut().zip(results) {
+                scan.push(value);
+            }
+        }
+        if self.is_wanted && self.limit.is_none_or(|limit| self.iteration < limit) {
+            // The body of version 1 has the same inputs.
+            let iteration =
+                cx.tensor_of(ElemType::Int64, &[], i64::encode(ElemType::Int64, vec![self.iteration]))?;
+            let condition = cx.tensor_of(ElemType::Bool, &[], u8::store(ElemType::Bool, vec![1]))?;
+            let mut inputs = vec![iteration.into(), condition.into()];
+            inputs.extend(self.states.iter().cloned());
+            return Ok(Next::Enter { graph: attr::BODY, inputs });
+        }
+        let states = std::mem::take(&mut self.states);
+        let count = states.len();
+        for (index, value) in states.into_iter().enumerate() {
+            cx.put_value(index, value)?;
+        }
+        for (index, values) in std::mem::take(&mut self.scans).into_iter().enumerate() {
+            let stacked = match values.is_empty() {
+                true => nothing(cx, self.body, 1 + count + index)?,
+                false => stacked(cx, &values)?,
+            };
+            cx.put_value(count + index, stacked)?;
+        }
+        Ok(Next::Done)
+    }
+}
+
+/// A scan output of no iteration.
+fn nothing(cx: &mut Cx<'_, '_>, body: GraphId, output: usize) -> Outcome<Value> {
+    let output = cx.model.graph(body).outputs().get(output);
+    let ty = output.and_then(|output| cx.model.ty(output.value()));
+    let ty = ty.and_then(onnx_types::Type::tensor_type).filter(|ty| ty.elem != ElemType::Undefined);
+    let Some(ty) = ty else {
+        return Err(Stop::unsupported("a scan output of no iteration whose type is not declared"));
+    };
+    let mut dims: Dims = [0].into_iter().collect();
+    let sizes = ty.shape.as_ref().map(|shape| shape.dims()).unwrap_or_default();
+    dims.extend(sizes.iter().map(|dim| dim.known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0)));
+    let payload = by_unit!(ty.elem, U => U::store(ty.elem, Vec::<U>::new()));
+    Ok(cx.tensor_of(ty.elem, &dims, payload)?.into())
+}
+
+/// Tensors of equal sizes along a new first axis.
+pub(super) fn stacked(cx: &mut Cx<'_, '_>, values: &[Value]) -> Outcome<Value> {
+    let mut operands = Vec::with_capacity(values.len());
+    for value in values {
+        match value {
+            Value::Tensor(tensor) => operands.push(Operand::new(tensor.clone())?),
+            _ => return Err(Stop::failed("a scan output is not a tensor")),
+        }
+    }
+    let Some(first) = operands.first() else { return Err(Stop::failed("there is nothing to stack")) };
+    let mut dims: Dims = [operands.len()].into_iter().collect();
+    dims.extend_from_slice(&first.dims);
+    let payload = by_unit!(first.elem, U => {
+        let mut out: Vec<U> = cx.buffer(cx.count(&dims)?)?;
+        for operand in &operands {
+            if operand.dims != first.dims || operand.elem != first.elem {
+                return Err(Stop::failed("the values of a scan output have different types or sizes"));
+            }
+            out.extend_from_slice(&cx.units::<U>(operand)?);
+        }
+        U::store(first.elem, out)
+    });
+    Ok(cx.tensor_of(first.elem, &dims, payload)?.into())
+}

@@ -1,0 +1,11 @@
+//! Operators with graphs.
+
+mod conditional;
+mod loops;
+mod scan;
+mod sequence_map;
+
+use crate::registry::OpKernels;
+
+pub(in crate::ops) const KERNELS: &[OpKernels] =
+    &[conditional::KERNELS, loops::KERNELS, scan::KERNELS, sequence_map::KERNELS];

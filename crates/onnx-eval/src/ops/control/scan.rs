@@ -1,0 +1,144 @@
+//! `Scan`: a graph that runs for each slice of tensors, with states that are passed on.
+//!
+//! From version 9 on, each input and output has an axis and a direction. In version 8, the first axis of all values is a
+//! batch, the second one the sequence; the graph runs for each element of the batch. Slices of an output must have equal sizes.
+
+use onnx_schema::{attr, op};
+
+use super::loops::stacked;
+use crate::cx::{Cx, Operand, Outcome, Stop, axes};
+use crate::engine::control::{Control, Next};
+use crate::family::layout::transposed;
+use crate::number::{Unit, by_unit};
+use crate::ops::tensor::split::piece;
+use crate::registry::{OpKernels, eval, since_control};
+use crate::value::Value;
+
+pub(super) const KERNELS: OpKernels = eval(
+    op::SCAN,
+    &[
+        since_control(8, |_| Err(Stop::unsupported("Scan-8, which has a batch axis"))),
+        since_control(9, start),
+    ],
+);
+
+struct Scan {
+    states: Vec<Value>,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    length: usize,
+    iteration: usize,
+}
+
+/// A tensor whose slices are passed in.
+struct Input {
+    tensor: Operand,
+    axis: usize,
+    is_reverse: bool,
+}
+
+/// A tensor whose slices come out.
+struct Output {
+    slices: Vec<Value>,
+    axis: i64,
+    is_reverse: bool,
+}
+
+fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
+    let body = cx.attribute(attr::BODY).and_then(onnx_ir::Attribute::as_graph);
+    let body = body.ok_or_else(|| Stop::failed("attribute `body` is missing"))?;
+    let count = axes::size(cx.int_or(attr::NUM_SCAN_INPUTS, 0)?)?;
+    let states = cx.input_count().checked_sub(count).filter(|_| count > 0);
+    let states = states.ok_or_else(|| Stop::failed("`num_scan_inputs` does not fit the number of inputs"))?;
+    let outputs = cx.model.graph(body).outputs().len().checked_sub(states);
+    let outputs = outputs.ok_or_else(|| Stop::failed("the body has fewer outputs than there are states"))?;
+    let list = |cx: &Cx<'_, '_>, name, count: usize| -> Outcome<Vec<i64>> {
+        let given = cx.ints(name)?.unwrap_or_default();
+        match given.len() {
+            0 => Ok(vec![0; count]),
+            length if length == count => Ok(given),
+            _ => Err(Stop::failed("a list of axes or directions has the wrong length")),
+        }
+    };
+    let input_axes = list(cx, attr::SCAN_INPUT_AXES, count)?;
+    let input_directions = list(cx, attr::SCAN_INPUT_DIRECTIONS, count)?;
+    let output_axes = list(cx, attr::SCAN_OUTPUT_AXES, outputs)?;
+    let output_directions = list(cx, attr::SCAN_OUTPUT_DIRECTIONS, outputs)?;
+    let mut inputs = Vec::with_capacity(count);
+    for (at, (&axis, &direction)) in input_axes.iter().zip(&input_directions).enumerate() {
+        let tensor = cx.tensor(states + at)?;
+        let axis = axes::axis(axis, tensor.rank())?;
+        inputs.push(Input { tensor, axis, is_reverse: direction != 0 });
+    }
+    let length = inputs.first().map_or(0, |input| input.tensor.dims[input.axis]);
+    if inputs.iter().any(|input| input.tensor.dims[input.axis] != length) {
+        return Err(Stop::failed("the scanned axes have different sizes"));
+    }
+    let outputs = output_axes.iter().zip(&output_directions);
+    let outputs =
+        outputs.map(|(&axis, &direction)| Output { slices: Vec::new(), axis, is_reverse: direction != 0 });
+    let outputs = outputs.collect();
+    let states = (0..states).map(|index| cx.value(index).cloned()).collect::<Outcome<Vec<_>>>()?;
+    Ok(Box::new(Scan { states, inputs, outputs, length, iteration: 0 }))
+}
+
+impl Control for Scan {
+    fn step(&mut self, cx: &mut Cx<'_, '_>, results: Option<Vec<Value>>) -> Outcome<Next> {
+        if let Some(results) = results {
+            self.iteration += 1;
+            let mut results = results.into_iter();
+            self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
+            for (output, value) in self.outputs.iter_mut().zip(results) {
+                output.slices.push(value);
+            }
+        }
+        if self.iteration < self.length {
+            let mut inputs = std::mem::take(&mut self.states);
+            self.states = inputs.clone();
+            for input in &self.inputs {
+                let at = if input.is_reverse { self.length - 1 - self.iteration } else { self.iteration };
+                let Value::Tensor(slice) = piece(cx, &input.tensor, input.axis, at, 1)? else { continue };
+                let mut dims = input.tensor.dims.clone();
+                dims.remove(input.axis);
+                let slice = cx.tensor_of(slice.elem(), &dims, slice.payload().clone())?;
+                inputs.push(slice.into());
+            }
+            return Ok(Next::Enter { graph: attr::BODY, inputs });
+        }
+        let states = std::mem::take(&mut self.states);
+        let count = states.len();
+        for (index, value) in states.into_iter().enumerate() {
+            cx.put_value(index, value)?;
+        }
+        for (index, mut output) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
+            if output.slices.is_empty() {
+                return Err(Stop::unsupported("a scan of no slices"));
+            }
+            if output.is_reverse {
+                output.slices.reverse();
+            }
+            let stacked = stacked(cx, &output.slices)?;
+            let placed = placed(cx, &stacked, output.axis)?;
+            cx.put_value(count + index, placed)?;
+        }
+        Ok(Next::Done)
+    }
+}
+
+/// The tensor with its first axis at another place.
+fn placed(cx: &mut Cx<'_, '_>, value: &Value, axis: i64) -> Outcome<Value> {
+    let Value::Tensor(tensor) = value else { return Err(Stop::failed("a scan output is not a tensor")) };
+    let x = Operand::new(tensor.clone())?;
+    let axis = axes::axis(axis, x.rank())?;
+    if axis == 0 {
+        return Ok(value.clone());
+    }
+    let mut perm: Vec<usize> = (1..x.rank()).collect();
+    perm.insert(axis, 0);
+    let dims: Vec<usize> = perm.iter().map(|&axis| x.dims[axis]).collect();
+    let payload = by_unit!(x.elem, U => {
+        let elements = cx.units::<U>(&x)?;
+        U::store(x.elem, transposed::<U>(cx, &elements, &x.dims, &perm)?)
+    });
+    Ok(cx.tensor_of(x.elem, &dims, payload)?.into())
+}

@@ -1,0 +1,8 @@
+//! Products of matrices, and what is made of them.
+
+mod gemm;
+pub(super) mod matmul;
+
+use crate::registry::OpKernels;
+
+pub(in crate::ops) const KERNELS: &[OpKernels] = &[gemm::KERNELS];

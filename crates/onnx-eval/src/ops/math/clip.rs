@@ -1,0 +1,43 @@
+//! `Clip`: elements kept between two bounds, attributes until version 10 and scalar inputs from version 11 on.
+//!
+//! If the lower bound is above the upper one, the upper one wins. NaN stays. An absent bound binds nothing, so infinities
+//! stay, as in the body of the function and in the reference; onnxruntime reduces them to the greatest finite number.
+
+use onnx_schema::{attr, op};
+
+use super::variadic::{greater, smaller};
+use crate::cx::{Cx, Outcome};
+use crate::number::{Number, by_number};
+use crate::registry::{OpKernels, eval, since};
+
+pub(super) const KERNELS: OpKernels = eval(op::CLIP, &[since(1, by_attributes), since(11, by_inputs)]);
+
+fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
+    let x = cx.tensor(0)?;
+    let bound =
+        |name| -> Outcome<Option<f32>> { Ok(if cx.has_attribute(name) { cx.float(name)? } else { None }) };
+    let (low, high) = (bound(attr::MIN)?, bound(attr::MAX)?);
+    by_number!(x.elem, T => {
+        let [low, high] = [low, high].map(|bound| bound.map(|bound| T::of_f64(f64::from(bound))));
+        clip::<T>(cx, low, high)
+    })
+}
+
+fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome {
+    let x = cx.tensor(0)?;
+    by_number!(x.elem, T => {
+        let (low, high) = (cx.optional_scalar::<T>(1)?, cx.optional_scalar::<T>(2)?);
+        clip::<T>(cx, low, high)
+    })
+}
+
+fn clip<T: Number>(cx: &mut Cx<'_, '_>, low: Option<T>, high: Option<T>) -> Outcome {
+    let x = cx.tensor(0)?;
+    let elements = cx.read::<T>(&x)?;
+    let mut out = cx.buffer(x.count)?;
+    out.extend(elements.iter().map(|&value| {
+        let raised = low.map_or(value, |low| greater(value, low));
+        high.map_or(raised, |high| smaller(raised, high))
+    }));
+    cx.put(0, x.elem, &x.dims, out)
+}

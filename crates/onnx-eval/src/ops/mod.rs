@@ -1,0 +1,37 @@
+//! The operators: each has one home, a file at the same path as in `onnx-shape-infer`, with its rows and its kernel; members of
+//! a family without behavior of their own are rows in the family's file.
+
+mod control;
+mod generator;
+mod linear;
+mod logical;
+mod math;
+mod nn;
+mod reduction;
+mod sequence;
+mod tensor;
+
+use crate::registry::OpKernels;
+
+/// The kernels of all operators, by group.
+pub(crate) const GROUPS: &[&[OpKernels]] = &[
+    control::KERNELS,
+    generator::KERNELS,
+    linear::KERNELS,
+    linear::matmul::KERNELS,
+    logical::KERNELS,
+    logical::bits::KERNELS,
+    logical::compare::KERNELS,
+    math::KERNELS,
+    math::binary::KERNELS,
+    math::cast::KERNELS,
+    math::cumulative::KERNELS,
+    math::softmax::KERNELS,
+    math::unary::KERNELS,
+    math::variadic::KERNELS,
+    nn::KERNELS,
+    reduction::arg::KERNELS,
+    reduction::reduce::KERNELS,
+    sequence::KERNELS,
+    tensor::KERNELS,
+];

@@ -1,0 +1,4 @@
+//! Many elements that become one.
+
+pub(super) mod arg;
+pub(super) mod reduce;

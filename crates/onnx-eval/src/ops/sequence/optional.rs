@@ -1,0 +1,16 @@
+//! `Optional`: a value as an optional one, or an empty optional of a type.
+
+use std::sync::Arc;
+
+use onnx_schema::op;
+
+use crate::cx::{Cx, Outcome};
+use crate::registry::{OpKernels, eval, since};
+use crate::value::Value;
+
+pub(super) const KERNELS: OpKernels = eval(op::OPTIONAL, &[since(15, optional)]);
+
+fn optional(cx: &mut Cx<'_, '_>) -> Outcome {
+    let value = if cx.has_input(0) { Some(Arc::new(cx.value(0)?.clone())) } else { None };
+    cx.put_value(0, Value::Optional(value))
+}

@@ -1,0 +1,65 @@
+//! Operators that move, join and cut tensors.
+
+mod center_crop_pad;
+mod compress;
+pub(super) mod concat;
+mod depth_space;
+mod dropout;
+mod expand;
+mod flatten;
+pub(super) mod gather;
+mod gather_elements;
+mod gather_nd;
+mod identity;
+mod non_zero;
+mod one_hot;
+mod pad;
+mod reshape;
+mod reverse_sequence;
+mod scatter;
+mod scatter_nd;
+mod shape;
+mod size;
+mod slice;
+pub(super) mod split;
+mod squeeze;
+mod tile;
+pub(super) mod top_k;
+mod transpose;
+mod trilu;
+mod unsqueeze;
+
+use crate::registry::OpKernels;
+
+pub(in crate::ops) const KERNELS: &[OpKernels] = &[
+    center_crop_pad::KERNELS,
+    compress::KERNELS,
+    concat::KERNELS,
+    depth_space::DEPTH_TO_SPACE,
+    depth_space::SPACE_TO_DEPTH,
+    dropout::KERNELS,
+    expand::KERNELS,
+    flatten::KERNELS,
+    gather::KERNELS,
+    gather_elements::KERNELS,
+    gather_nd::KERNELS,
+    identity::KERNELS,
+    non_zero::KERNELS,
+    one_hot::KERNELS,
+    pad::KERNELS,
+    reshape::KERNELS,
+    reverse_sequence::KERNELS,
+    scatter::ELEMENTS,
+    scatter::SCATTER,
+    scatter_nd::KERNELS,
+    shape::KERNELS,
+    size::KERNELS,
+    slice::KERNELS,
+    split::KERNELS,
+    squeeze::KERNELS,
+    tile::KERNELS,
+    top_k::KERNELS,
+    transpose::KERNELS,
+    trilu::KERNELS,
+    unsqueeze::KERNELS,
+];

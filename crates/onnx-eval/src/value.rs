@@ -1,0 +1,97 @@
+//! Values: what the names of a model stand for while it runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use onnx_types::ElemType;
+use onnx_types::tensor::Tensor;
+
+/// A value of a run. Cloning it copies no elements.
+#[derive(Clone, PartialEq)]
+pub enum Value {
+    /// A dense tensor over shared bytes. A [splat](onnx_types::tensor::Payload::Splat) is one number that fills the tensor.
+    Tensor(Arc<Tensor>),
+    /// A sequence.
+    Sequence(Arc<Vec<Self>>),
+    /// An optional value.
+    Optional(Option<Arc<Self>>),
+    /// A map from integers or strings to values.
+    Map(Arc<BTreeMap<MapKey, Self>>),
+}
+
+/// A key of a map.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MapKey {
+    /// An integer of any type.
+    Int(i64),
+    /// A string, UTF-8 by convention.
+    Text(Bytes),
+}
+
+impl Value {
+    /// The tensor, if the value is one.
+    #[must_use]
+    pub const fn tensor(&self) -> Option<&Arc<Tensor>> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The elements of a sequence.
+    #[must_use]
+    pub fn sequence(&self) -> Option<&[Self]> {
+        match self {
+            Self::Sequence(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Bytes of elements that the value keeps in memory; shared bytes count in full.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        match self {
+            Self::Tensor(tensor) => tensor.payload().resident_bytes(),
+            Self::Sequence(items) => items.iter().map(Self::resident_bytes).fold(0, u64::saturating_add),
+            Self::Optional(value) => value.as_ref().map_or(0, |value| value.resident_bytes()),
+            Self::Map(entries) => entries.values().map(Self::resident_bytes).fold(0, u64::saturating_add),
+        }
+    }
+
+    /// The type in the notation of the specification, with sizes: `float[2,3]`, `seq`, `optional`, `map`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Tensor(tensor) => describe(tensor.elem(), tensor.dims()),
+            Self::Sequence(items) => format!("sequence of {} values", items.len()),
+            Self::Optional(None) => "empty optional".to_owned(),
+            Self::Optional(Some(value)) => format!("optional {}", value.describe()),
+            Self::Map(entries) => format!("map of {} entries", entries.len()),
+        }
+    }
+}
+
+pub(crate) fn describe(elem: ElemType, dims: &[i64]) -> String {
+    let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
+    format!("{elem}[{}]", dims.join(","))
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(Arc::new(tensor))
+    }
+}
+
+impl From<Arc<Tensor>> for Value {
+    fn from(tensor: Arc<Tensor>) -> Self {
+        Self::Tensor(tensor)
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
