@@ -125,6 +125,15 @@ impl<'r, 'm: 'r> Cx<'r, 'm> {
         std::str::from_utf8(text).map_err(|_| Stop::failed("a string attribute is not UTF-8"))
     }
 
+    /// Like [`Cx::elem_attribute`]; 0 counts as absent, as it does where it is the default.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cx::elem_attribute`].
+    pub fn elem_attribute_or_zero(&self, name: Symbol) -> Outcome<Option<ElemType>> {
+        if self.int(name)? == Some(0) { Ok(None) } else { self.elem_attribute(name) }
+    }
+
     /// The element type that an integer attribute names; `None` if the attribute is absent.
     ///
     /// # Errors

@@ -55,8 +55,12 @@ enum Then {
     Control(Box<dyn Control>, SmallVec<[Option<Value>; 4]>),
 }
 
-/// Why the machine stops: a reason at a node, or anywhere.
-type Halt = (Option<NodeId>, Stop, String);
+/// Why the machine stops: the node, the reason, and the types of its operands.
+type Halt = Box<(Option<NodeId>, Stop, String)>;
+
+fn halt(node: Option<NodeId>, stop: Stop, operands: String) -> Halt {
+    Box::new((node, stop, operands))
+}
 
 impl<'p, 'm> Machine<'p, 'm> {
     pub(super) fn new(model: &'m Model, options: &'p Options<'m>, plan: &'p Plan<'m>) -> Self {
@@ -71,9 +75,12 @@ impl<'p, 'm> Machine<'p, 'm> {
         arguments: Vec<Attribute>,
     ) -> Result<Vec<Option<Value>>, Failure> {
         self.push_frame(0, arguments);
-        let result = self.enter(0, inputs, Then::Return).map_err(|stop| (None, stop, String::new()));
+        let result = self.enter(0, inputs, Then::Return).map_err(|stop| halt(None, stop, String::new()));
         let result = result.and_then(|()| self.execute());
-        result.map_err(|(node, stop, operands)| failure(self.model, node, stop, &operands))
+        result.map_err(|halt| {
+            let (node, stop, operands) = *halt;
+            failure(self.model, node, stop, &operands)
+        })
     }
 
     fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>) {
@@ -163,12 +170,12 @@ impl<'p, 'm> Machine<'p, 'm> {
             let is_argument = |value| matches!(self.model.value(value).def(), onnx_ir::Def::Input { .. });
             if let (Some(value), None) = (value.filter(|&value| !is_argument(value)), &loaded) {
                 let name = self.model.str(self.model.value(value).name()).to_owned();
-                return Err((Some(step.id), Stop::Undefined(name), String::new()));
+                return Err(halt(Some(step.id), Stop::Undefined(name), String::new()));
             }
             inputs.push(loaded);
         }
         let result = self.dispatch(step, &mut inputs);
-        result.map_err(|stop| (Some(step.id), stop, operands(&inputs)))
+        result.map_err(|stop| halt(Some(step.id), stop, operands(&inputs)))
     }
 
     fn dispatch(&mut self, step: &Step<'m>, inputs: &mut SmallVec<[Option<Value>; 4]>) -> Outcome {
@@ -284,21 +291,21 @@ impl<'p, 'm> Machine<'p, 'm> {
             Then::Return => Ok(Some(outputs)),
             Then::Call => {
                 let done = self.finish(step, outputs.into());
-                done.map_err(|stop| (Some(step.id), stop, String::new())).map(|()| None)
+                done.map_err(|stop| halt(Some(step.id), stop, String::new())).map(|()| None)
             }
             Then::Control(mut state, inputs) => {
                 let mut defined = Vec::with_capacity(outputs.len());
                 for (value, &(_, id)) in outputs.into_iter().zip(&plan.graphs[left.graph].outputs) {
                     let name = || self.model.str(self.model.value(id).name()).to_owned();
-                    let halt = || (Some(step.id), Stop::Undefined(name()), String::new());
-                    defined.push(value.ok_or_else(halt)?);
+                    let undefined = || halt(Some(step.id), Stop::Undefined(name()), String::new());
+                    defined.push(value.ok_or_else(undefined)?);
                 }
-                let halt = |stop| (Some(step.id), stop, operands(&inputs));
+                let failed = |stop| halt(Some(step.id), stop, operands(&inputs));
                 let run = self.kernel(step, &inputs, |cx| state.step(cx, Some(defined)));
-                let (next, outputs) = run.map_err(halt)?;
+                let (next, outputs) = run.map_err(failed)?;
                 let id = Some(step.id);
                 let done = self.control(step, state, inputs, next, outputs);
-                done.map_err(|stop| (id, stop, String::new())).map(|()| None)
+                done.map_err(|stop| halt(id, stop, String::new())).map(|()| None)
             }
         }
     }

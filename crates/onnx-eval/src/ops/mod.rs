@@ -7,6 +7,7 @@ mod linear;
 mod logical;
 mod math;
 mod nn;
+mod quant;
 mod reduction;
 mod sequence;
 mod tensor;
@@ -30,6 +31,7 @@ pub(crate) const GROUPS: &[&[OpKernels]] = &[
     math::unary::KERNELS,
     math::variadic::KERNELS,
     nn::KERNELS,
+    quant::KERNELS,
     reduction::arg::KERNELS,
     reduction::reduce::KERNELS,
     sequence::KERNELS,

@@ -1,8 +1,10 @@
 //! Products of matrices, and what is made of them.
 
+mod det;
+mod einsum;
 mod gemm;
 pub(super) mod matmul;
 
 use crate::registry::OpKernels;
 
-pub(in crate::ops) const KERNELS: &[OpKernels] = &[gemm::KERNELS];
+pub(in crate::ops) const KERNELS: &[OpKernels] = &[det::KERNELS, einsum::KERNELS, gemm::KERNELS];

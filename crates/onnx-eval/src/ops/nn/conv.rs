@@ -1,17 +1,23 @@
-//! `Conv`: a convolution, as products of matrices: the weights of a group times the elements that each window covers.
+//! `Conv`, `ConvInteger`, `QLinearConv`: a convolution, as products of matrices: the weights of a group times the elements that each window covers.
 //!
 //! The elements are laid out for a part of the windows at a time, so that memory does not grow with the size of the kernel.
 
 use onnx_schema::{attr, op};
+use onnx_types::ElemType;
 
 use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::family::window::{Windows, advance};
 use crate::number::{Number, by_float};
+use crate::ops::quant::linear::{put_quantized, quantized, spread};
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const CONV: OpKernels = eval(op::CONV, &[since(1, conv)]);
+
+pub(super) const CONV_INTEGER: OpKernels = eval(op::CONV_INTEGER, &[since(10, conv_integer)]);
+
+pub(super) const Q_LINEAR_CONV: OpKernels = eval(op::Q_LINEAR_CONV, &[since(10, quantized_conv)]);
 
 /// Maximum number of elements that are laid out at one time.
 const BLOCK: usize = 1 << 20;
@@ -178,4 +184,53 @@ impl Part {
             }
         }
     }
+}
+
+/// The elements of an operand minus its zero point, of which there is one, or one for each index of the first axis.
+fn shifted(cx: &mut Cx<'_, '_>, x: &Operand, zero: Option<&Operand>) -> Outcome<Vec<f64>> {
+    let mut elements = cx.read_f64(x)?.into_vec();
+    let Some(zero) = zero else { return Ok(elements) };
+    let zeros = spread(&cx.read_f64(zero)?, x.dims.first().copied().unwrap_or(1))?;
+    let block = product(x.dims.get(1..).unwrap_or_default());
+    for (block, zero) in elements.chunks_mut(block.max(1)).zip(zeros) {
+        block.iter_mut().for_each(|element| *element -= zero);
+    }
+    Ok(elements)
+}
+
+fn conv_integer(cx: &mut Cx<'_, '_>) -> Outcome {
+    let (x, w) = (cx.tensor(0)?, cx.tensor(1)?);
+    let (x_zero, w_zero) = (cx.optional(2)?, cx.optional(3)?);
+    let shape = Shape::read(cx, &x, &w)?;
+    // Sums of products of 8-bit integers are exact in `double`.
+    let elements = shifted(cx, &x, x_zero.as_ref())?;
+    let weights = shifted(cx, &w, w_zero.as_ref())?;
+    let out = convolved::<f64>(cx, &shape, &elements, &weights)?;
+    cx.put::<i64>(0, ElemType::Int32, &shape.dims, out.iter().map(|&value| value as i64).collect())
+}
+
+fn quantized_conv(cx: &mut Cx<'_, '_>) -> Outcome {
+    let (x, w, y_zero) = (cx.tensor(0)?, cx.tensor(3)?, cx.tensor(7)?);
+    let (x_scale, w_scale, y_scale) = (cx.tensor(1)?, cx.tensor(4)?, cx.tensor(6)?);
+    let shape = Shape::read(cx, &x, &w)?;
+    let elements = shifted(cx, &x, Some(&cx.tensor(2)?))?;
+    let weights = shifted(cx, &w, Some(&cx.tensor(5)?))?;
+    let mut out = convolved::<f64>(cx, &shape, &elements, &weights)?;
+    let w_scales = spread(&cx.read_f64(&w_scale)?, shape.features)?;
+    let bias = match cx.optional(8)? {
+        Some(bias) => spread(&cx.read_f64(&bias)?, shape.features)?,
+        None => vec![0.0; shape.features],
+    };
+    let one = |values: &[f64]| values.first().copied().filter(|_| values.len() == 1);
+    let (x_scale, y_scale, zero) = (cx.read_f64(&x_scale)?, cx.read_f64(&y_scale)?, cx.read_f64(&y_zero)?);
+    let (Some(x_scale), Some(y_scale), Some(zero)) = (one(&x_scale), one(&y_scale), one(&zero)) else {
+        return Err(Stop::failed("input and output have one scale and zero point each"));
+    };
+    let plane = product(&shape.windows.counts()).max(1);
+    for (at, plane) in out.chunks_mut(plane).enumerate() {
+        let feature = at % shape.features;
+        let factor = x_scale * w_scales[feature] / y_scale;
+        plane.iter_mut().for_each(|sum| *sum = quantized(y_zero.elem, (*sum + bias[feature]) * factor, zero));
+    }
+    put_quantized(cx, y_zero.elem, &shape.dims, &out)
 }

@@ -23,10 +23,12 @@ mod size;
 mod slice;
 pub(super) mod split;
 mod squeeze;
+mod tensor_scatter;
 mod tile;
 pub(super) mod top_k;
 mod transpose;
 mod trilu;
+mod unique;
 mod unsqueeze;
 
 use crate::registry::OpKernels;
@@ -57,9 +59,11 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     slice::KERNELS,
     split::KERNELS,
     squeeze::KERNELS,
+    tensor_scatter::KERNELS,
     tile::KERNELS,
     top_k::KERNELS,
     transpose::KERNELS,
     trilu::KERNELS,
+    unique::KERNELS,
     unsqueeze::KERNELS,
 ];
