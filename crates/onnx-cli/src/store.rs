@@ -170,7 +170,7 @@ enum Contents<'m> {
     Binary(Segments),
     Text(&'m Model),
     /// Encoded, to be written as JSON or in the text format of protobuf.
-    Form(Segments, Format, Limits),
+    Form(Segments, Format, Box<Limits>),
 }
 
 impl Contents<'_> {
@@ -191,7 +191,7 @@ fn contents<'m>(model: &'m Model, to: &Destination<'_>) -> Result<Contents<'m>, 
         Format::Onnxtxt => Contents::Text(model),
         Format::Textproto | Format::Json => {
             let encoded = encode(model, &EncodeOptions::within(&to.limits))?;
-            Contents::Form(encoded, to.format, to.limits)
+            Contents::Form(encoded, to.format, Box::new(to.limits))
         }
     })
 }
