@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     pub(crate) keeps_axis: bool,
     /// How many parts there are.
     pub(crate) count: Dim,
+    /// The size of each part but the last one, which may be smaller, where parts of one size are asked for.
+    pub(crate) part: Option<i64>,
 }
 
 /// Longer lists are not kept: each insertion makes a list of its own.

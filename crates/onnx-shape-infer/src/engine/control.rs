@@ -42,6 +42,8 @@ pub(crate) struct Control {
     pub(crate) round: u32,
     /// What the rule wants to see again: results of graphs, types of carried values.
     pub(crate) saved: Vec<Vec<Known>>,
+    /// How many iterations were visited one by one.
+    pub(crate) visited: u32,
     /// The number of facts before the graph was entered.
     pub(crate) mark: usize,
     /// The function that is called, and how the call is remembered.

@@ -6,6 +6,8 @@
 //! size to which each run adds the same is computed from the number of runs ([`growth`](super::growth)). The reference takes the shapes of all such
 //! values away.
 //!
+//! If something changes and there are few iterations, their number being known, they are visited one by one.
+//!
 //! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
 //! the loop earlier. The other sizes are those of the body's value. Without an iteration, the
 //! specification does not define them, and onnxruntime gives 0 for each size that its own inference leaves open. A guard
@@ -50,6 +52,9 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         let start = widened(cx, initial);
         return enter(cx, control, body, start);
     }
+    if control.visited > 0 {
+        return each(cx, control, body, carried);
+    }
     let results = cx.raw_results(body);
     let current = control.saved.pop().unwrap_or_default();
     let last = control.round >= MAX_ROUNDS;
@@ -80,7 +85,60 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         return enter(cx, control, body, next);
     }
     cx.state.widened.insert(cx.node_id(), (cx.state.call, next.clone()));
-    finish(cx, body, next, results, control.mark)
+    if let Some(open) = few(cx, body, &next, &results) {
+        control.saved.push(next);
+        control.visited = 1;
+        return enter(cx, control, body, open);
+    }
+    finish(cx, body, (next, None), results, control.mark)
+}
+
+/// Loops of more iterations are not visited iteration by iteration.
+const MAX_EACH: i64 = 4;
+
+/// The initial values, if something of the carried values is not known and the number of iterations is known and small.
+fn few(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known], results: &[Known]) -> Option<Vec<Known>> {
+    let goes_on = goes_on(cx, body, results) && begins(cx) == Some(true);
+    if !goes_on || !matches!(trips(cx), Some(Dim::Known(1..=MAX_EACH))) {
+        return None;
+    }
+    let is_open = |known: &Known, initial: &Known| match &known.ty {
+        Ty::Tensor(_, None) => true,
+        Ty::Tensor(_, Some(dims)) => {
+            let elements = known.content.iter().flat_map(|content| content.iter());
+            let is_followed = known.content.is_some() && elements.clone().all(|&elem| elem != Elem::Unknown);
+            dims.iter().any(|dim| dim.is_unknown()) || (initial.content.is_some() && !is_followed)
+        }
+        _ => false,
+    };
+    let initial: Vec<Known> = (0..carried.len()).map(|index| cx.known(index.saturating_add(2))).collect();
+    carried.iter().zip(&initial).any(|(known, initial)| is_open(known, initial)).then_some(initial)
+}
+
+/// Visits the iterations one by one, and then the body with what holds in all of them again.
+fn each(cx: &mut Cx<'_, '_>, control: &mut Control, body: GraphId, carried: usize) -> Outcome<Step> {
+    let count = trips(cx).and_then(Dim::known).and_then(|trips| u32::try_from(trips).ok()).unwrap_or(0);
+    let current = control.saved.pop().unwrap_or_default();
+    if control.visited > count {
+        let exact = control.saved.pop();
+        let results = cx.raw_results(body);
+        return finish(cx, body, (current, exact), results, control.mark);
+    }
+    control.visited = control.visited.saturating_add(1);
+    let results: Vec<Known> = cx.raw_results(body).into_iter().skip(1).take(carried).collect();
+    let results = cx.export(results, body);
+    if control.visited <= count {
+        return enter(cx, control, body, results);
+    }
+    let all = control.saved.pop().unwrap_or_default();
+    control.saved.push(results);
+    enter(cx, control, body, all)
+}
+
+/// Returns `true` if the body never ends the loop.
+fn goes_on(cx: &Cx<'_, '_>, body: GraphId, results: &[Known]) -> bool {
+    let condition = results.first().and_then(|known| known.content.as_deref());
+    matches!(condition, Some([Elem::Int(Dim::Known(1))])) || hands_on(cx, body)
 }
 
 /// Whether a value is what an optional one holds.
@@ -172,15 +230,12 @@ fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
 fn finish(
     cx: &mut Cx<'_, '_>,
     body: GraphId,
-    mut carried: Vec<Known>,
+    (mut carried, exact): (Vec<Known>, Option<Vec<Known>>),
     mut results: Vec<Known>,
     mark: usize,
 ) -> Outcome<Step> {
     let collected = results.split_off(carried.len().saturating_add(1).min(results.len()));
-    let goes_on = matches!(
-        results.first().and_then(|known| known.content.as_deref()),
-        Some([Elem::Int(Dim::Known(1))])
-    ) || hands_on(cx, body);
+    let goes_on = goes_on(cx, body, &results);
     let counted = if goes_on { None } else { counting::iterations(cx, body, carried.len()) };
     let length = length(cx, carried.len(), !collected.is_empty(), (goes_on, counted))?;
     if length == Dim::Known(0) {
@@ -190,6 +245,12 @@ fn finish(
     } else {
         counting::count(cx, body, &mut carried, length);
         grow(cx, body, &mut carried, results.get(1..).unwrap_or_default(), (length, mark));
+    }
+    // What is known of a sequence is found otherwise.
+    for (known, exact) in carried.iter_mut().zip(exact.into_iter().flatten()) {
+        if let Ty::Tensor(..) = &exact.ty {
+            *known = exact;
+        }
     }
     let first = carried.len();
     let sequences = sequences(cx, body, &mut carried, length);

@@ -1,5 +1,6 @@
 //! `SequenceAt`: one element of a sequence. Its own type is known where the elements and the index are. If the index depends on
 //! sizes and is 0 or 1, each size is a selection between the sizes of the first two elements.
+//! The size of a part of a tensor follows from its index.
 
 use onnx_schema::op;
 use onnx_types::Dim;
@@ -7,9 +8,10 @@ use onnx_types::Dim;
 use super::element;
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::Known;
+use crate::facts::Relation;
 use crate::registry::{OpRules, infer, since};
 use crate::sequence::{Members, place};
-use crate::ty::Ty;
+use crate::ty::{Ty, at};
 
 pub(super) const RULES: OpRules = infer(op::SEQUENCE_AT, &[since(11, rule)]).values(&[since(11, values)]);
 
@@ -18,10 +20,42 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     if element != Ty::Unknown {
         cx.set_ty(0, element);
     }
+    part(cx);
     if let Some(known) = chosen(cx).filter(|known| !known.ty.is_unknown()) {
         cx.set_ty(0, known.ty);
     }
     Ok(())
+}
+
+/// Sets the size along the axis that a tensor was cut along, if the index of the part is a number.
+fn part(cx: &mut Cx<'_, '_>) {
+    let Some(members) = cx.members(0) else { return };
+    let Members::Parts(parts) = &*members else { return };
+    let (Ok(Dim::Known(index)), Some(part)) = (cx.scalar(1), parts.part) else { return };
+    let (whole, part) = (at(&parts.whole, parts.axis), Dim::Known(part));
+    // In a valid run, there are so many parts at least.
+    let needed = if index < 0 { index.checked_neg() } else { index.checked_add(1) };
+    let Some(needed) = needed.filter(|_| parts.keeps_axis && !parts.count.is_unknown()) else { return };
+    if cx.dims_le(Dim::Known(needed), parts.count) == Some(false) {
+        return;
+    }
+    let before = if index < 0 { cx.dims().add(parts.count, Dim::Known(index)) } else { Dim::Known(index) };
+    let before = cx.dims().mul(before, part);
+    let rest = cx.dims().sub(whole, before);
+    let size = match index {
+        -1 => rest,
+        ..-1 => part,
+        0.. => cx.min(part, rest),
+    };
+    if size.is_unknown() {
+        return;
+    }
+    cx.prove(Relation::AtMost(Dim::Known(needed), parts.count));
+    let mut dims = parts.whole.clone();
+    if let Some(dim) = dims.get_mut(parts.axis) {
+        *dim = size;
+    }
+    cx.set_dims(0, dims);
 }
 
 /// The elements of the result, if the element of the sequence is a small tensor.

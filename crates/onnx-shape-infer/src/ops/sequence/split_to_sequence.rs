@@ -43,6 +43,10 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
         (None, false) => size,
         (None, true) => count(cx, size),
     };
+    let part = match cx.scalar(1) {
+        Ok(Dim::Known(part @ 1..)) if cx.rank(1) == Ok(0) => Some(part),
+        _ => None,
+    };
     let mut sizes = sizes.unwrap_or_default();
     sizes.retain(|size| cx.is_size(*size));
     if keeps_axis && count.known().is_some_and(|count| usize::try_from(count) == Ok(sizes.len())) {
@@ -56,7 +60,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
         let list = list.collect();
         cx.set_members(0, Members::Listed(list));
     } else {
-        cx.set_members(0, Members::Parts(Parts { whole, axis, keeps_axis, count }));
+        cx.set_members(0, Members::Parts(Parts { whole, axis, keeps_axis, count, part }));
     }
     Ok(())
 }
