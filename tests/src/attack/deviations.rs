@@ -217,6 +217,12 @@ pub const DEVIATIONS: &[Deviation] = &[
         accepts: joins_nothing,
     },
     Deviation {
+        name: "Gemm of a vector",
+        reason: "The first operand may be a vector, which counts as one row. The specification requires a matrix.",
+        explains: |_| false,
+        accepts: |node| node.op() == "Gemm" && node.dims(0).is_some_and(|dims| dims.len() == 1),
+    },
+    Deviation {
         name: "Split without a number of parts",
         reason: "From version 18 on, the number of outputs serves if neither `split` nor `num_outputs` is given. The \
                  specification says that one of them is to be given.",

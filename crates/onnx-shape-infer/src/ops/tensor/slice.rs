@@ -179,6 +179,11 @@ impl Cut {
                 within(cx, dim, start.saturating_neg());
                 Dim::Known(0)
             }
+            // Beyond the last one: a difference to such a start can overflow.
+            Dim::Known(start) if start >= ALL && dim.known().is_none() => {
+                within(cx, dim, start);
+                return Dim::Known(0);
+            }
             // The last ones.
             Dim::Known(start) if start < 0 && end == dim => {
                 return cx.min(Dim::Known(start.saturating_neg()), dim);
