@@ -1,0 +1,209 @@
+//! Runs of generated models: whatever the model and its inputs, a run ends with outputs or with a failure, within its limits,
+//! and outputs have the types and sizes that inference concluded.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+
+use std::sync::Arc;
+
+use onnx_eval::{Evaluator, FailureKind, MapKey, Options, Value, has_kernel};
+use onnx_ir::{Model, ValueId};
+use onnx_schema::SchemaId;
+use onnx_shape_infer::infer;
+use onnx_smith::from_seed;
+use onnx_types::tensor::{Payload, Tensor, f16};
+use onnx_types::{Dim, ElemClass, ElemType, Limits, Symbol, Type, TypeKind};
+
+/// Numbers for sizes and elements.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    /// A small number, or rarely a special one.
+    fn float(&mut self) -> f64 {
+        match self.next() % 40 {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            3 => -0.0,
+            4 => 1e30,
+            _ => (self.next() % 64) as f64 / 8.0 - 3.0,
+        }
+    }
+
+    fn int(&mut self) -> i64 {
+        match self.next() % 40 {
+            0 => i64::MIN,
+            1 => i64::MAX,
+            2 => -1,
+            3 => 1 << 40,
+            _ => (self.next() % 6) as i64 - 1,
+        }
+    }
+
+    fn element(&mut self, elem: ElemType) -> Vec<u8> {
+        match elem {
+            ElemType::Float => (self.float() as f32).to_le_bytes().to_vec(),
+            ElemType::Double => self.float().to_le_bytes().to_vec(),
+            ElemType::Float16 => f16::from_f64(self.float()).to_le_bytes().to_vec(),
+            ElemType::Bool => vec![(self.next() % 2) as u8],
+            _ => {
+                let bytes = elem.bits().unwrap_or(8).div_ceil(8) as usize;
+                let number = if elem.class() == ElemClass::Float { self.next() as i64 } else { self.int() };
+                number.to_le_bytes().into_iter().cycle().take(bytes).collect()
+            }
+        }
+    }
+
+    fn tensor(&mut self, elem: ElemType, dims: &[i64]) -> Tensor {
+        let count: i64 = dims.iter().product();
+        if elem == ElemType::String {
+            let texts = (0..count).map(|_| format!("{}", self.next() % 4));
+            return Tensor::from_strings(dims.iter().copied(), texts.collect::<Vec<_>>()).unwrap();
+        }
+        let bytes = elem.byte_len(count as u64).unwrap() as usize;
+        let elements: Vec<u8> = (0..count).flat_map(|_| self.element(elem)).take(bytes).collect();
+        let payload = Payload::Raw(elements.into());
+        Tensor::from_parts(elem.code(), dims.into(), payload)
+    }
+
+    fn value(&mut self, ty: &Type, sizes: &mut Vec<(Symbol, i64)>, depth: u32) -> Value {
+        match &ty.kind {
+            TypeKind::Sequence(Some(inner)) if depth < 4 => {
+                let count = self.next() % 3;
+                Value::Sequence(Arc::new((0..count).map(|_| self.value(inner, sizes, depth + 1)).collect()))
+            }
+            TypeKind::Optional(Some(inner)) if depth < 4 => {
+                let value =
+                    (!self.next().is_multiple_of(3)).then(|| Arc::new(self.value(inner, sizes, depth + 1)));
+                Value::Optional(value)
+            }
+            TypeKind::Map { value: Some(inner), .. } if depth < 4 => {
+                let entries = (0..self.next() % 3).map(|key| (MapKey::Int(key as i64), inner));
+                let entries: Vec<_> = entries.collect();
+                let made = entries.into_iter().map(|(key, inner)| (key, self.value(inner, sizes, depth + 1)));
+                Value::Map(Arc::new(made.collect()))
+            }
+            _ => {
+                let shape = ty.shape().map(|shape| shape.dims().to_vec()).unwrap_or_default();
+                let dims: Vec<i64> = shape.iter().map(|&dim| self.size(dim, sizes)).collect();
+                let elem = if ty.elem() == ElemType::Undefined { ElemType::Float } else { ty.elem() };
+                self.tensor(elem, &dims).into()
+            }
+        }
+    }
+
+    fn size(&mut self, dim: Dim, sizes: &mut Vec<(Symbol, i64)>) -> i64 {
+        match dim {
+            Dim::Known(size) => size.max(0),
+            Dim::Var(name) => match sizes.iter().find(|(known, _)| *known == name) {
+                Some(&(_, size)) => size,
+                None => {
+                    let size = (self.next() % 4) as i64;
+                    sizes.push((name, size));
+                    size
+                }
+            },
+            Dim::Expr(_) | Dim::Unknown => (self.next() % 4) as i64,
+        }
+    }
+}
+
+/// The output that differs from what inference concluded.
+fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> Option<String> {
+    let mut copy = model.clone();
+    let inference = infer(&mut copy, &onnx_shape_infer::Options::default());
+    // Sizes for which a guard does not hold are not covered by inference.
+    if inference.guards(&copy).next().is_some() {
+        return None;
+    }
+    let mut shapes = inference.shapes(&copy);
+    let evaluated = shapes.evaluate(sizes);
+    let ids = model.graph(model.main_graph()).outputs().iter().map(onnx_ir::GraphOutput::value);
+    let ids: Vec<ValueId> = ids.collect();
+    for (&id, value) in ids.iter().zip(outputs) {
+        let Value::Tensor(tensor) = value else { continue };
+        let name = model.str(model.value(id).name());
+        if inference.elem(id).is_some_and(|elem| elem != tensor.elem()) {
+            return Some(format!("`{name}` is {value:?}, inferred {:?}", inference.elem(id)));
+        }
+        let Some(dims) = evaluated.shape(id) else { continue };
+        let fits =
+            |(inferred, found): (&Option<i64>, &i64)| inferred.is_none_or(|inferred| inferred == *found);
+        if dims.len() != tensor.dims().len() || !dims.iter().zip(tensor.dims()).all(fits) {
+            return Some(format!("`{name}` is {value:?}, inferred {dims:?}"));
+        }
+    }
+    None
+}
+
+/// Runs a model on inputs made from a number; returns `true` if it ran to completion.
+fn run(model: &Model, seed: u64) -> Result<bool, String> {
+    let limits = Limits {
+        run_elements: 1 << 16,
+        run_bytes: 1 << 22,
+        run_steps: 1 << 22,
+        run_depth: 100,
+        ..Limits::default()
+    };
+    let options = Options::default().within(limits);
+    let mut numbers = Numbers(seed);
+    let mut sizes = Vec::new();
+    let evaluator = Evaluator::new(model, &options).map_err(|failure| failure.to_string())?;
+    let inputs = evaluator.inputs().iter().map(|&input| {
+        let ty = model.ty(input).cloned().unwrap_or_default();
+        let is_default = model.value(input).initializer().is_some();
+        (!is_default).then(|| numbers.value(&ty, &mut sizes, 0))
+    });
+    let inputs: Vec<Option<Value>> = inputs.collect();
+    match evaluator.run_in_order(inputs) {
+        Ok(outputs) => match contradiction(model, &sizes, &outputs) {
+            Some(contradiction) => Err(contradiction),
+            None => Ok(true),
+        },
+        Err(failure) if matches!(failure.kind(), FailureKind::Input | FailureKind::Model) => {
+            Err(format!("{:?}: {failure}", failure.kind()))
+        }
+        Err(_) => Ok(false),
+    }
+}
+
+/// The text of a model, for a report.
+fn text(model: &Model) -> String {
+    onnx_text::print_model(model, &onnx_text::PrintOptions::default())
+        .map(|printed| printed.text)
+        .unwrap_or_default()
+}
+
+#[test]
+fn every_operator_with_a_kernel_runs_or_fails() {
+    let schemas = (0..SchemaId::COUNT).filter_map(SchemaId::from_index).filter(|&schema| has_kernel(schema));
+    let rounds: u64 = std::env::var("EVAL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let (mut completed, mut runs, mut wrong) = (0, 0, Vec::new());
+    for schema in schemas {
+        for round in 0..rounds {
+            let seed = schema.index() as u64 * 1000 + round;
+            let made = from_seed(seed, &onnx_smith::Options::default().with_nodes(4).with_schema(schema));
+            for inputs in 0..2 {
+                runs += 1;
+                match run(&made.model, seed * 7 + inputs) {
+                    Ok(is_completed) => completed += i32::from(is_completed),
+                    Err(error) => {
+                        wrong.push(format!("{} seed {seed}: {error}\n{}", schema.schema(), text(&made.model)))
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {runs} runs: {}",
+        wrong.len(),
+        wrong.iter().take(4).cloned().collect::<String>()
+    );
+    // Inputs are made without regard to the operators, and many models have operators without a kernel.
+    assert!(completed * 5 > runs, "{completed} of {runs} runs completed");
+}
