@@ -47,6 +47,15 @@ fn local(criterion: &mut Criterion) {
                 edits::erase(&mut model, &made);
             });
         });
+        let mut recorded = model.clone();
+        let recorded_window = edits::window(&recorded, EDITS);
+        black_box(recorded.revision());
+        group.bench_function("insert and erase, recorded", |bencher| {
+            bencher.iter(|| {
+                let made = edits::insert_after(&mut recorded, &recorded_window);
+                edits::erase(&mut recorded, &made);
+            });
+        });
         group.bench_function("insert and erase at one place", |bencher| {
             bencher.iter(|| {
                 let made = edits::insert_crowded(&mut model, place, EDITS);

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use onnx_ir::{
-    AttrKind, AttrValue, Attribute, Constant, Def, Function, GraphId, LoadedNode, LoadedOutput, Model,
-    NodeId, OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
+    AttrKind, AttrValue, Attribute, Constant, Def, Edit, FunctionInfo, GraphId, LoadedNode, LoadedOutput,
+    Model, NodeId, OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, FieldMask, Shape, Type, UnknownFields};
@@ -227,18 +227,25 @@ impl Builder {
         let empty = self.model.intern("");
         let function = self.model.add_function(domain, name, empty);
         let import = import.map(|domain| OpsetImport::new(self.model.intern(domain), 18));
-        let record = self.model.function_mut(function);
+        let mut record = self.model.function_mut(function);
         record.opset_imports.extend(import);
-        let body = record.body();
+        drop(record);
+        let body = self.model.function(function).body();
         let outer = std::mem::take(&mut self.scopes);
         self.inside(body, build);
         self.scopes = outer;
     }
 
     /// The function that was added last.
-    pub(crate) fn last_function(&mut self) -> &mut Function {
+    pub(crate) fn last_function(&mut self) -> Edit<'_, FunctionInfo> {
         let id = *self.model.functions().last().unwrap();
         self.model.function_mut(id)
+    }
+
+    /// Adds an attribute with a default to the function that was added last.
+    pub(crate) fn push_default(&mut self, default: Attribute) {
+        let id = *self.model.functions().last().unwrap();
+        self.model.push_function_default(id, default).unwrap();
     }
 
     /// Lets the function that was added last import version 1 of a domain.

@@ -60,7 +60,7 @@ fn everywhere() -> Model {
 
     let domain = name(&mut model, "d");
     let function = model.add_function(domain, op, onnx_types::Symbol::EMPTY);
-    model.function_mut(function).defaults.push(Attribute::new(t, floats(300, 6.0)));
+    model.push_function_default(function, Attribute::new(t, floats(300, 6.0))).unwrap();
     let body = model.function(function).body();
     let node = NewNode::new(op).attribute(Attribute::new(t, floats(300, 7.0)));
     model.add_node(Position::End(body), node).unwrap();

@@ -3,6 +3,7 @@
 use onnx_types::{Symbol, Type};
 
 use crate::attr::{AttrValue, Attribute};
+use crate::changes::Aspects;
 use crate::edit::EditError;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
@@ -184,6 +185,7 @@ impl NodeBuilder<'_, '_> {
         if made.is_err() {
             for &value in outputs {
                 builder.model.values.remove(value);
+                builder.model.record(value, Aspects::ERASED);
             }
         }
         made
@@ -223,6 +225,7 @@ impl Model {
         let index = self.graphs[graph].inputs.len() as u32;
         self.graphs[graph].inputs.push(value);
         self.values[value].def = Def::Input { graph, index };
+        self.record(graph, Aspects::INTERFACE);
         self.set_type(value, ty.into());
         value
     }

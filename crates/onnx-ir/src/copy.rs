@@ -5,6 +5,7 @@ use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
 use crate::attr::{AttrValue, Attribute};
+use crate::changes::Aspects;
 use crate::edit::EditError;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::{Extras, ValueRef};
@@ -108,6 +109,7 @@ impl Model {
         self.release_outputs(shell);
         self.splice(shell, at)?;
         self.graphs.remove(shell);
+        self.record(shell, Aspects::ERASED);
         Ok(nodes)
     }
 
@@ -152,6 +154,7 @@ impl Model {
             let nested: SmallVec<[GraphId; 2]> = self.nodes[node].nested_graphs().collect();
             for graph in nested {
                 let copy = self.graphs.insert(Graph::new(Owner::Detached));
+                self.record(copy, Aspects::CREATED);
                 pairs.push((graph, copy));
             }
         }
@@ -167,6 +170,7 @@ impl Model {
         new.flags.set(crate::value::ValueFlags::NAME_AS_READ, false);
         let new = self.values.insert(new);
         map.values.insert(value, new);
+        self.record(new, Aspects::CREATED);
         self.names_touched = true;
         new
     }
@@ -259,19 +263,17 @@ impl Model {
             .into_iter()
             .map(|entry| InfoEntry { value: map.get(entry.value), own: entry.own.clone() })
             .collect();
-        let mut quantization = record.quantization.clone();
-        for annotation in &mut quantization {
+        let mut info = record.info.clone();
+        for annotation in &mut info.quantization {
             annotation.tensor = map.reference(annotation.tensor);
             for parameter in &mut annotation.parameters {
                 parameter.value = map.reference(parameter.value);
             }
         }
-        let (name, doc, metadata) = (record.name, record.doc, record.metadata.clone());
-        let (mask, unknown) = (record.mask, record.unknown.clone());
+        let name = record.name;
         let new = &mut self.graphs[copy];
         new.value_info = value_info;
-        new.quantization = quantization;
-        (new.name, new.doc, new.metadata, new.mask, new.unknown) = (name, doc, metadata, mask, unknown);
+        (new.name, new.info) = (name, info);
         Ok(())
     }
 
@@ -292,9 +294,11 @@ impl Model {
             return Err(EditError::AroundItself { graph });
         }
         self.names_touched = true;
+        self.record(graph, Aspects::REMOVALS.when(self.graphs[graph].first.is_some()));
         while let Some(node) = self.graphs[graph].first {
             self.unlink(node);
             self.link(node, target, prev, next);
+            self.record(node, Aspects::POSITION);
             self.set_nested_scopes(node);
             prev = Some(node);
         }
@@ -304,6 +308,7 @@ impl Model {
             match self.values.get_mut(value) {
                 Some(record) if matches!(record.def, Def::Initializer(_)) => {
                     record.def = Def::Initializer(target);
+                    self.record(value, Aspects::DEFINITION);
                     self.graphs[target].initializers.push(value);
                 }
                 Some(_) => self.graphs[graph].initializers.push(value),
@@ -314,10 +319,18 @@ impl Model {
         for entry in entries {
             let stays = matches!(self.values.get(entry.value).map(Value::def), Some(Def::Input { graph: owner, .. }) if owner == graph);
             let home = if stays { graph } else { target };
+            if !stays {
+                self.record(graph, Aspects::TYPE);
+                self.record(target, Aspects::TYPE);
+            }
             self.graphs[home].value_info.push(entry);
         }
-        let annotations = std::mem::take(&mut self.graphs[graph].quantization);
-        self.graphs[target].quantization.extend(annotations);
+        let annotations = std::mem::take(&mut self.graphs[graph].info.quantization);
+        if !annotations.is_empty() {
+            self.record(graph, Aspects::NAME);
+            self.record(target, Aspects::NAME);
+        }
+        self.graphs[target].info.quantization.extend(annotations);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Graphs: nodes in order, with inputs, outputs and initializers.
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 use onnx_types::{FieldMask, Symbol, UnknownFields};
@@ -75,6 +76,42 @@ pub struct QuantParameter {
     pub unknown: UnknownFields,
 }
 
+/// The descriptive fields of a [`Graph`], which dereferences to them; [`Model::graph_mut`](crate::Model::graph_mut) edits
+/// them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphInfo {
+    /// `quantization_annotation`.
+    pub quantization: Vec<QuantAnnotation>,
+    /// `doc_string`; empty where there is none.
+    pub doc: Symbol,
+    /// `metadata_props`.
+    pub metadata: Metadata,
+    /// Fields that were written although they hold their default.
+    pub mask: FieldMask,
+    /// Fields that this version of the format does not know.
+    pub unknown: UnknownFields,
+}
+
+impl GraphInfo {
+    const fn new() -> Self {
+        Self {
+            quantization: Vec::new(),
+            doc: Symbol::EMPTY,
+            metadata: Vec::new(),
+            mask: FieldMask::NONE,
+            unknown: Vec::new(),
+        }
+    }
+}
+
+impl Deref for Graph {
+    type Target = GraphInfo;
+
+    fn deref(&self) -> &GraphInfo {
+        &self.info
+    }
+}
+
 /// A graph: the main graph, a nested one, a function's body or a training graph (message `GraphProto`).
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -91,16 +128,7 @@ pub struct Graph {
     pub(crate) stale_initializers: usize,
     /// May hold keys of values that are gone: the model skips them.
     pub(crate) value_info: Vec<InfoEntry>,
-    /// `quantization_annotation`.
-    pub quantization: Vec<QuantAnnotation>,
-    /// `doc_string`; empty where there is none.
-    pub doc: Symbol,
-    /// `metadata_props`.
-    pub metadata: Metadata,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
-    /// Fields that this version of the format does not know.
-    pub unknown: UnknownFields,
+    pub(crate) info: GraphInfo,
 }
 
 impl Graph {
@@ -117,11 +145,7 @@ impl Graph {
             initializers: Vec::new(),
             stale_initializers: 0,
             value_info: Vec::new(),
-            quantization: Vec::new(),
-            doc: Symbol::EMPTY,
-            metadata: Vec::new(),
-            mask: FieldMask::NONE,
-            unknown: Vec::new(),
+            info: GraphInfo::new(),
         }
     }
 
@@ -180,22 +204,14 @@ impl Graph {
     }
 }
 
-/// A function that the model defines (message `FunctionProto`).
-#[derive(Clone, Debug)]
-pub struct Function {
-    pub(crate) name: Symbol,
-    pub(crate) domain: Symbol,
-    pub(crate) overload: Symbol,
-    pub(crate) body: GraphId,
+/// What a [`Function`], which dereferences to it, declares besides its body and the defaults of attributes;
+/// [`Model::function_mut`](crate::Model::function_mut) edits it.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct FunctionInfo {
     /// Names of attributes that every call must give: `attribute`.
     pub attributes: Vec<Symbol>,
-    /// Attributes that a call may leave out, with their defaults: `attribute_proto`. They hold no graphs of their own
-    /// unless the file does; such graphs belong to the function.
-    pub defaults: Vec<crate::Attribute>,
     /// The operator sets that the body uses.
     pub opset_imports: Vec<crate::OpsetImport>,
-    /// What `opset_imports` puts into scope; computed on demand, and dropped by every edit of the function.
-    pub(crate) versions: OnceLock<OpsetVersions>,
     /// `doc_string`; empty where there is none.
     pub doc: Symbol,
     /// `metadata_props`.
@@ -204,6 +220,30 @@ pub struct Function {
     pub mask: FieldMask,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
+}
+
+impl Deref for Function {
+    type Target = FunctionInfo;
+
+    fn deref(&self) -> &FunctionInfo {
+        &self.info
+    }
+}
+
+/// A function that the model defines (message `FunctionProto`).
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub(crate) name: Symbol,
+    pub(crate) domain: Symbol,
+    pub(crate) overload: Symbol,
+    pub(crate) body: GraphId,
+    /// Attributes that a call may leave out, with their defaults: `attribute_proto`. They hold no graphs of their own
+    /// unless the file does; such graphs belong to the function. See
+    /// [`Model::push_function_default`](crate::Model::push_function_default).
+    pub defaults: Vec<crate::Attribute>,
+    /// What `opset_imports` puts into scope; computed on demand, and dropped by every edit of the function.
+    pub(crate) versions: OnceLock<OpsetVersions>,
+    pub(crate) info: FunctionInfo,
 }
 
 impl Function {

@@ -105,6 +105,14 @@
 //! invariant return an [`EditError`] and change nothing; methods panic only for keys of things that are gone, as indexing
 //! does.
 //!
+//! # Revisions and changes
+//!
+//! Whoever keeps results about a model asks for its [`Model::revision`] and later for the [`Changes`] since then
+//! ([`Model::changes_since`]): which nodes, values, graphs and functions were created, erased or edited, and in which
+//! [`Aspects`]. The first revision starts the record; a model that nobody asks for a revision records nothing. There is no
+//! edit that the record misses: fields that methods do not set one by one are edited through an [`Edit`], which compares
+//! when it ends. A record that grew too long, or a revision of another model, reads as [`Changes::Everything`].
+//!
 //! # Walking while editing
 //!
 //! Nothing public hands out long borrows. Iterators such as [`Model::nodes`] borrow the model, for reading. A [`Cursor`]
@@ -138,6 +146,7 @@ mod as_read;
 mod attr;
 mod builder;
 mod call_graph;
+mod changes;
 mod constant;
 mod copy;
 mod cursor;
@@ -173,6 +182,7 @@ mod verify;
 pub use attr::{AttrExtra, AttrValue, Attribute};
 pub use builder::{Builder, NodeBuilder};
 pub use call_graph::{CallCycle, CallGraph};
+pub use changes::{Aspects, Change, Changes, Edit, Edits, Revision};
 pub use constant::{Constant, SparseTensor};
 pub use copy::CopyMap;
 pub use cursor::Cursor;
@@ -183,7 +193,9 @@ pub use extras::{
     DeviceGroup, Extras, Metadata, MetadataEntry, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
     SimpleSharding, Source, ValueRef, metadata_value, set_metadata,
 };
-pub use graph::{Function, Graph, GraphOutput, Owner, QuantAnnotation, QuantParameter};
+pub use graph::{
+    Function, FunctionInfo, Graph, GraphInfo, GraphOutput, Owner, QuantAnnotation, QuantParameter,
+};
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
 pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph, Scout};
 pub use model::Model;

@@ -9,6 +9,7 @@ use onnx_types::{Interner, Symbol};
 use slotmap::SlotMap;
 
 use crate::as_read::Nodes;
+use crate::changes::{Edit, Entity, Recorder};
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::graph::{Function, Graph, Owner};
 use crate::info::ModelInfo;
@@ -36,6 +37,7 @@ pub struct Model {
     /// What the imports of `info` put into scope; computed on demand, and dropped by every edit of `info`.
     pub(crate) versions: OnceLock<OpsetVersions>,
     pub(crate) provenance: Provenance,
+    pub(crate) changes: Recorder,
     /// Whether an edit may have made names collide since they were last known to be in order.
     pub(crate) names_touched: bool,
     /// How many order keys were changed to make room, for tests of the cost.
@@ -72,6 +74,7 @@ impl Model {
             info,
             versions: OnceLock::new(),
             provenance: Provenance::default(),
+            changes: Recorder::default(),
             names_touched: true,
             #[cfg(test)]
             relabelled: 0,
@@ -125,9 +128,9 @@ impl Model {
     }
 
     /// What the model says about itself, for editing.
-    pub fn info_mut(&mut self) -> &mut ModelInfo {
+    pub fn info_mut(&mut self) -> Edit<'_, ModelInfo> {
         self.versions.take();
-        &mut self.info
+        Edit::new(&mut self.info, &mut self.changes, Entity::Model)
     }
 
     /// The main graph.
@@ -144,15 +147,6 @@ impl Model {
     #[must_use]
     pub fn graph(&self, graph: GraphId) -> &Graph {
         &self.graphs[graph]
-    }
-
-    /// A graph, for editing its documentation, metadata and annotations.
-    ///
-    /// # Panics
-    ///
-    /// When the graph is not of this model or was removed.
-    pub fn graph_mut(&mut self, graph: GraphId) -> &mut Graph {
-        &mut self.graphs[graph]
     }
 
     /// A graph, if it is still there.
@@ -201,17 +195,6 @@ impl Model {
     #[must_use]
     pub fn function(&self, function: FunctionId) -> &Function {
         &self.functions[function]
-    }
-
-    /// A function, for editing.
-    ///
-    /// # Panics
-    ///
-    /// When the function is not of this model or was removed.
-    pub fn function_mut(&mut self, function: FunctionId) -> &mut Function {
-        let record = &mut self.functions[function];
-        record.versions.take();
-        record
     }
 
     /// The functions in file order.

@@ -14,6 +14,7 @@
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
+use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::ValueRef;
 use crate::graph::Owner;
@@ -106,6 +107,7 @@ impl Model {
                 record.name = self.names.intern(name);
                 record.flags.set(ValueFlags::NAME_AS_READ, false);
                 self.nodes.touch();
+                self.changes.record(value, Aspects::NAME);
             }
         }
         self.names_touched = false;

@@ -5,6 +5,7 @@ use std::fmt;
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
+use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::value::Def;
@@ -122,6 +123,9 @@ impl Model {
         }
         let order = self.sorted_nodes(graph)?;
         self.names_touched = true;
+        if self.changes.is_on() {
+            self.record_moves(&order);
+        }
         self.relink(graph, &order);
         Ok(())
     }
@@ -187,6 +191,17 @@ impl Model {
             }
         }
         Ok(order)
+    }
+
+    /// Records which nodes a new order moves: those that stand after a node that now comes later. Sorting moves nodes to
+    /// the front only, so the others keep their order among each other.
+    fn record_moves(&mut self, order: &[NodeId]) {
+        let mut first = u64::MAX;
+        for &node in order.iter().rev() {
+            let key = self.nodes[node].order;
+            self.record(node, Aspects::POSITION.when(key > first));
+            first = first.min(key);
+        }
     }
 
     /// Chains all nodes of a graph in another order.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onnx_types::tensor::Tensor;
 
 use crate::attr::{AttrValue, Attribute};
+use crate::changes::Aspects;
 use crate::constant::{Constant, SparseTensor};
 use crate::entity::{FunctionId, NodeId, ValueId};
 use crate::model::Model;
@@ -84,20 +85,24 @@ impl Model {
             let values: Vec<ValueId> = self.initializers(graph).collect();
             for value in values {
                 if let Some(constant) = &mut self.values[value].constant {
-                    replace_constant(TensorHolder::Initializer(value), constant, &mut replace);
+                    let new = replace_constant(TensorHolder::Initializer(value), constant, &mut replace);
+                    self.changes.record(value, Aspects::CONSTANT.when(new));
                 }
             }
             let mut at = self.graphs[graph].first;
             while let Some(node) = at {
                 for (position, attribute) in self.nodes[node].attributes.iter_mut().enumerate() {
-                    replace_attribute(TensorHolder::Attribute(node, position), attribute, &mut replace);
+                    let holder = TensorHolder::Attribute(node, position);
+                    let new = replace_attribute(holder, attribute, &mut replace);
+                    self.changes.record(node, Aspects::OPERATOR.when(new));
                 }
                 at = self.nodes[node].next;
             }
         }
         for &function in &self.function_order {
             for (position, default) in self.functions[function].defaults.iter_mut().enumerate() {
-                replace_attribute(TensorHolder::Default(function, position), default, &mut replace);
+                let new = replace_attribute(TensorHolder::Default(function, position), default, &mut replace);
+                self.changes.record(function, Aspects::INTERFACE.when(new));
             }
         }
     }
@@ -138,47 +143,53 @@ fn visit_sparse<'a>(
     }
 }
 
-fn replace_constant(holder: TensorHolder, constant: &mut Arc<Constant>, replace: &mut Replace<'_>) {
+/// Returns `true` if the constant was replaced.
+fn replace_constant(holder: TensorHolder, constant: &mut Arc<Constant>, replace: &mut Replace<'_>) -> bool {
     let new = match constant.as_ref() {
         Constant::Dense(tensor) => {
             replace(TensorPlace { holder, element: 0, part: TensorPart::Dense }, tensor).map(Constant::Dense)
         }
         Constant::Sparse(sparse) => replaced_sparse(holder, 0, sparse, replace).map(Constant::Sparse),
     };
-    if let Some(new) = new {
-        *constant = Arc::new(new);
-    }
+    set_some(constant, new)
 }
 
-fn replace_attribute(holder: TensorHolder, attribute: &mut Attribute, replace: &mut Replace<'_>) {
+fn set_some<T>(slot: &mut Arc<T>, new: Option<T>) -> bool {
+    let is_new = new.is_some();
+    if let Some(new) = new {
+        *slot = Arc::new(new);
+    }
+    is_new
+}
+
+/// Returns `true` if a tensor of the attribute was replaced.
+fn replace_attribute(holder: TensorHolder, attribute: &mut Attribute, replace: &mut Replace<'_>) -> bool {
     let dense = |element| TensorPlace { holder, element, part: TensorPart::Dense };
+    let mut replaced = false;
     match attribute.value_mut() {
         AttrValue::Tensor(tensor) => {
-            if let Some(new) = replace(dense(0), tensor) {
-                *tensor = Arc::new(new);
-            }
+            let new = replace(dense(0), tensor);
+            replaced = set_some(tensor, new);
         }
         AttrValue::Tensors(tensors) => {
             for (element, tensor) in tensors.iter_mut().enumerate() {
-                if let Some(new) = replace(dense(element), tensor) {
-                    *tensor = Arc::new(new);
-                }
+                let new = replace(dense(element), tensor);
+                replaced |= set_some(tensor, new);
             }
         }
         AttrValue::SparseTensor(sparse) => {
-            if let Some(new) = replaced_sparse(holder, 0, sparse, replace) {
-                *sparse = Arc::new(new);
-            }
+            let new = replaced_sparse(holder, 0, sparse, replace);
+            replaced = set_some(sparse, new);
         }
         AttrValue::SparseTensors(list) => {
             for (element, sparse) in list.iter_mut().enumerate() {
-                if let Some(new) = replaced_sparse(holder, element, sparse, replace) {
-                    *sparse = Arc::new(new);
-                }
+                let new = replaced_sparse(holder, element, sparse, replace);
+                replaced |= set_some(sparse, new);
             }
         }
         _ => {}
     }
+    replaced
 }
 
 fn replaced_sparse(

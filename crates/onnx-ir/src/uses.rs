@@ -3,6 +3,7 @@
 //! A use is removed by moving the last one of the list into its place, so adding, removing and redirecting a use take
 //! constant time however often a value is used.
 
+use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::node::Operand;
@@ -41,10 +42,12 @@ impl Model {
     /// When the node or the value is not of this model or was erased.
     pub fn set_input(&mut self, node: NodeId, index: usize, value: Option<ValueId>) {
         let inputs = &mut self.nodes[node].inputs;
-        if inputs.len() <= index {
+        let grows = inputs.len() <= index;
+        if grows {
             inputs.resize(index + 1, Operand::ABSENT);
         }
         let old = inputs[index];
+        self.record(node, Aspects::OPERANDS.when(grows || old.value != value));
         if old.value == value {
             return;
         }
@@ -63,7 +66,6 @@ impl Model {
     /// When the node or the value is not of this model or was erased.
     pub fn push_input(&mut self, node: NodeId, value: Option<ValueId>) {
         let index = self.nodes[node].inputs.len();
-        self.nodes[node].inputs.push(Operand::ABSENT);
         self.set_input(node, index, value);
     }
 
@@ -75,6 +77,7 @@ impl Model {
     pub fn remove_input(&mut self, node: NodeId, index: usize) {
         self.set_input(node, index, None);
         self.nodes[node].inputs.remove(index);
+        self.record(node, Aspects::OPERANDS);
         for position in index..self.nodes[node].inputs.len() {
             let operand = self.nodes[node].inputs[position];
             if let Some(value) = operand.value {
@@ -104,15 +107,19 @@ impl Model {
         let slot = self.link_use(value, User::Graph(graph), index as u32);
         let record = &mut self.values[value];
         let differs = declared.is_some() && record.ty.is_some() && record.ty != declared;
-        if record.ty.is_none() {
+        let takes = record.ty.is_none() && declared.is_some();
+        if takes {
             record.ty.clone_from(&declared);
         }
         let output = &mut self.graphs[graph].outputs[index];
         output.value = value;
         output.slot = slot;
-        if differs && output.own.is_none() {
+        let keeps = differs && output.own.is_none();
+        if keeps {
             output.own = Some(Box::new(OwnInfo { ty: declared, ..OwnInfo::default() }));
         }
+        self.record(value, Aspects::TYPE.when(takes));
+        self.record(graph, Aspects::INTERFACE | Aspects::TYPE.when(keeps));
         self.names_touched = true;
     }
 

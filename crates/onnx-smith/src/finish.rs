@@ -112,7 +112,8 @@ impl Smith<'_> {
             for node in self.model.nodes_in(body) {
                 used.push(self.model.node(node).domain());
             }
-            let imports = &mut self.model.function_mut(function).opset_imports;
+            let mut edit = self.model.function_mut(function);
+            let imports = &mut edit.opset_imports;
             imports.retain(|import| import.domain() == domain::ONNX || used.contains(&import.domain()));
         }
     }
@@ -185,9 +186,10 @@ impl Smith<'_> {
         let (producer, version, namespace) = (text(self), text(self), text(self));
         let doc = text(self);
         let model_version = self.choices.int(0, 9);
-        let info = self.model.info_mut();
+        let mut info = self.model.info_mut();
         (info.producer_name, info.producer_version, info.domain) = (producer, version, namespace);
         (info.doc, info.model_version) = (doc, model_version);
+        drop(info);
         let key = self.model.intern("key");
         let value = self.choices.pick(&TEXTS).unwrap_or_default();
         let entry = MetadataEntry::new(key, value);
@@ -207,7 +209,7 @@ impl Smith<'_> {
             for node in nodes {
                 if self.choices.chance(15) {
                     let doc = text(self);
-                    let extras = self.model.node_extras_mut(node);
+                    let mut extras = self.model.node_extras_mut(node);
                     extras.doc = doc;
                     if has_metadata {
                         extras.metadata.push(entry.clone());
@@ -217,7 +219,7 @@ impl Smith<'_> {
         }
         for function in self.model.functions().to_vec() {
             let doc = text(self);
-            let record = self.model.function_mut(function);
+            let mut record = self.model.function_mut(function);
             record.doc = doc;
             if has_metadata {
                 record.metadata.push(entry.clone());

@@ -103,7 +103,7 @@ impl Smith<'_> {
                     continue;
                 }
                 if has_defaults && self.choices.chance(50) {
-                    self.model.function_mut(function).defaults.push(parameter);
+                    self.model.load_function_default(function, parameter);
                 } else {
                     self.model.function_mut(function).attributes.push(name);
                     required.push(parameter);

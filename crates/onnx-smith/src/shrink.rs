@@ -245,15 +245,17 @@ fn texts(model: &mut Model, from: usize, count: usize) -> Taken {
             model.set_node_name(node, onnx_types::Symbol::EMPTY);
         }
         for graph in model.all_graphs().collect::<Vec<_>>() {
-            let record = model.graph_mut(graph);
+            let mut record = model.graph_mut(graph);
             record.doc = onnx_types::Symbol::EMPTY;
             record.metadata.clear();
         }
-        let info = model.info_mut();
+        let mut edit = model.info_mut();
+        let info = &mut *edit;
         info.metadata.clear();
         for text in [&mut info.doc, &mut info.producer_name, &mut info.producer_version, &mut info.domain] {
             *text = onnx_types::Symbol::EMPTY;
         }
+        drop(edit);
         taken.gone = usize::from(format!("{model:?}") != before);
     }
     taken

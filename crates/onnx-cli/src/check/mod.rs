@@ -207,7 +207,7 @@ fn surround(model: &mut Model, args: &CheckArgs) {
         .iter()
         .map(|(domain, version)| OpsetImport::new(model.intern(domain), *version))
         .collect();
-    let info = model.info_mut();
+    let mut info = model.info_mut();
     info.ir_version = args.ir_version.unwrap_or(LATEST_IR_VERSION);
     info.opset_imports = imports;
     // A function says itself what it imports.

@@ -143,7 +143,7 @@ impl<'a> Cx<'a> {
             references.extend(first.map(|offset| piece.starting_at(offset)));
         }
         self.make_room(graph, nodes, infos)?;
-        let record = self.model.graph_mut(graph);
+        let mut record = self.model.graph_mut(graph);
         record.mask = form.mask;
         record.unknown = form.unknown;
         Ok(Found { nodes, references })

@@ -60,7 +60,7 @@ impl<'a> Cx<'a> {
                 (2 | 3 | 4 | 6, Some(text), _) => {
                     let name = self.name(&fields, text)?;
                     form.note(number, name.is_empty());
-                    let info = self.model.info_mut();
+                    let mut info = self.model.info_mut();
                     match number {
                         2 => info.producer_name = name,
                         3 => info.producer_version = name,
@@ -74,9 +74,8 @@ impl<'a> Cx<'a> {
                 }
                 (8, Some(opset), _) => {
                     let import = self.opset(&fields, opset)?;
-                    let imports = &mut self.model.info_mut().opset_imports;
-                    imports.push(import);
-                    let count = imports.len();
+                    self.model.info_mut().opset_imports.push(import);
+                    let count = self.model.info().opset_imports.len();
                     self.check("entries", count, self.options.limits.entries, field.start)?;
                 }
                 (14, Some(entry), _) => {
@@ -99,7 +98,7 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        let info = self.model.info_mut();
+        let mut info = self.model.info_mut();
         info.mask = form.mask;
         info.unknown = form.unknown;
         Ok(())
@@ -246,7 +245,7 @@ impl<'a> Cx<'a> {
                         .attribute(&fields, default)
                         .map_err(|error| error.in_item("attribute_proto", position))?;
                     self.loader.leave(&mut self.model, outer);
-                    self.model.function_mut(function).defaults.push(default);
+                    self.model.load_function_default(function, default);
                 }
                 (14, Some(entry)) => {
                     let entry = self.metadata(&fields, entry)?;
@@ -258,10 +257,9 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        let record = self.model.function_mut(function);
+        let mut record = self.model.function_mut(function);
         record.mask = form.mask;
         record.unknown = form.unknown;
-        self.model.own_default_graphs(function);
         Ok(())
     }
 

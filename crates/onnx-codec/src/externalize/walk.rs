@@ -186,9 +186,9 @@ fn replace_in(model: &mut Model, holder: Holder, parts: Vec<(Part, Tensor)>) -> 
             model.replace_attribute(node, index, attribute)?;
         }
         Holder::Default(function, index) => {
-            if let Some(slot) = model.function_mut(function).defaults.get_mut(index) {
-                *slot = with_tensors(slot, parts);
-            }
+            let Some(old) = model.function(function).defaults.get(index) else { return Ok(()) };
+            let default = with_tensors(old, parts);
+            model.replace_function_default(function, index, default)?;
         }
     }
     Ok(())

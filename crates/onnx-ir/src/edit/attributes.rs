@@ -3,6 +3,7 @@
 use onnx_types::{FieldMask, Symbol};
 
 use crate::attr::{AttrValue, Attribute};
+use crate::changes::{Aspects, Edit};
 use crate::edit::EditError;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::Extras;
@@ -17,9 +18,11 @@ impl Model {
     /// When the node is not of this model or was erased.
     pub fn set_op(&mut self, node: NodeId, domain: Symbol, op: Symbol, overload: Symbol) {
         let record = &mut self.nodes[node];
+        let differs = (record.domain, record.op, record.overload) != (domain, op, overload);
         record.domain = domain;
         record.op = op;
         record.overload = overload;
+        self.record(node, Aspects::OPERATOR.when(differs));
     }
 
     /// Changes the name of a node.
@@ -28,7 +31,8 @@ impl Model {
     ///
     /// When the node is not of this model or was erased.
     pub fn set_node_name(&mut self, node: NodeId, name: Symbol) {
-        self.nodes[node].name = name;
+        let old = std::mem::replace(&mut self.nodes[node].name, name);
+        self.record(node, Aspects::NAME.when(old != name));
     }
 
     /// Sets an attribute: in place of one with the same name, or at the end. Nested graphs of the old one are removed.
@@ -42,6 +46,8 @@ impl Model {
     /// When the node is not of this model or was erased.
     pub fn set_attribute(&mut self, node: NodeId, attribute: Attribute) -> Result<(), EditError> {
         self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
+        // Equality of attributes is not enough to leave the record out: it takes -0.0 for 0.0.
+        self.record(node, Aspects::OPERATOR);
         let attributes = &mut self.nodes[node].attributes;
         let position = match attributes.iter().position(|other| other.name() == attribute.name()) {
             Some(position) => {
@@ -77,6 +83,7 @@ impl Model {
     ) -> Result<(), EditError> {
         self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
         let old = std::mem::replace(&mut self.nodes[node].attributes[position], attribute);
+        self.record(node, Aspects::OPERATOR);
         self.drop_graphs(old.value().graphs().to_vec());
         self.own_graphs(node, position);
         self.names_touched = true;
@@ -94,6 +101,7 @@ impl Model {
             return false;
         };
         let old = attributes.remove(position);
+        self.record(node, Aspects::OPERATOR);
         self.drop_graphs(old.value().graphs().to_vec());
         true
     }
@@ -113,6 +121,7 @@ impl Model {
         let AttrValue::Graph(graph) = std::mem::replace(attribute.value_mut(), AttrValue::None) else {
             return None;
         };
+        self.record(node, Aspects::OPERATOR);
         self.set_owner(graph, Owner::Detached);
         Some(graph)
     }
@@ -122,8 +131,9 @@ impl Model {
     /// # Panics
     ///
     /// When the node is not of this model or was erased.
-    pub fn node_extras_mut(&mut self, node: NodeId) -> &mut Extras {
-        self.nodes[node].extras.get_or_insert_default()
+    pub fn node_extras_mut(&mut self, node: NodeId) -> Edit<'_, Extras> {
+        let extras = self.nodes[node].extras.get_or_insert_default();
+        Edit::new(extras.as_mut(), &mut self.changes, node.into())
     }
 
     /// Sets which fields of a node are written although they hold their default.
@@ -132,7 +142,8 @@ impl Model {
     ///
     /// When the node is not of this model or was erased.
     pub fn set_node_mask(&mut self, node: NodeId, mask: FieldMask) {
-        self.nodes[node].mask = mask;
+        let old = std::mem::replace(&mut self.nodes[node].mask, mask);
+        self.record(node, Aspects::NAME.when(old != mask));
     }
 
     /// Documentation, metadata and unknown fields of a value, for editing.
@@ -140,7 +151,8 @@ impl Model {
     /// # Panics
     ///
     /// When the value is not of this model or was erased.
-    pub fn value_extras_mut(&mut self, value: ValueId) -> &mut Extras {
-        self.values[value].extras.get_or_insert_default()
+    pub fn value_extras_mut(&mut self, value: ValueId) -> Edit<'_, Extras> {
+        let extras = self.values[value].extras.get_or_insert_default();
+        Edit::new(extras.as_mut(), &mut self.changes, value.into())
     }
 }

@@ -2,9 +2,11 @@
 
 use onnx_types::Symbol;
 
+use crate::attr::Attribute;
+use crate::changes::{Aspects, Edit};
 use crate::edit::EditError;
 use crate::entity::FunctionId;
-use crate::graph::{Function, Graph, Owner};
+use crate::graph::{Function, FunctionInfo, Graph, Owner};
 use crate::model::Model;
 
 impl Model {
@@ -16,15 +18,12 @@ impl Model {
             domain,
             overload,
             body,
-            attributes: Vec::new(),
             defaults: Vec::new(),
-            opset_imports: Vec::new(),
             versions: std::sync::OnceLock::new(),
-            doc: Symbol::EMPTY,
-            metadata: Vec::new(),
-            mask: onnx_types::FieldMask::NONE,
-            unknown: Vec::new(),
+            info: FunctionInfo::default(),
         });
+        self.record(body, Aspects::CREATED);
+        self.record(function, Aspects::CREATED);
         self.set_owner(body, Owner::Function(function));
         self.function_order.push(function);
         let key = (onnx_schema::normalize_domain(domain), name, overload);
@@ -39,6 +38,7 @@ impl Model {
     /// When the function is gone already.
     pub fn remove_function(&mut self, function: FunctionId) -> Result<(), EditError> {
         let record = self.functions.remove(function).ok_or(EditError::Gone)?;
+        self.record(function, Aspects::ERASED);
         self.function_order.retain(|&other| other != function);
         let mut graphs = vec![record.body];
         graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
@@ -55,5 +55,68 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// What a function declares besides its body and the defaults of attributes, for editing.
+    ///
+    /// # Panics
+    ///
+    /// When the function is not of this model or was removed.
+    pub fn function_mut(&mut self, function: FunctionId) -> Edit<'_, FunctionInfo> {
+        let record = &mut self.functions[function];
+        record.versions.take();
+        Edit::new(&mut record.info, &mut self.changes, function.into())
+    }
+
+    /// Adds an attribute with a default to a function. Graphs in it come to belong to the function.
+    ///
+    /// # Errors
+    ///
+    /// When a graph of the default is gone or belongs to something else.
+    ///
+    /// # Panics
+    ///
+    /// When the function is not of this model or was removed.
+    pub fn push_function_default(
+        &mut self,
+        function: FunctionId,
+        default: Attribute,
+    ) -> Result<(), EditError> {
+        let body = self.functions[function].body;
+        self.check_adoptable(body, std::slice::from_ref(&default))?;
+        self.load_function_default(function, default);
+        Ok(())
+    }
+
+    /// Replaces the default at a position. Graphs of the old one are removed.
+    ///
+    /// # Errors
+    ///
+    /// When a graph of the default is gone or belongs to something else.
+    ///
+    /// # Panics
+    ///
+    /// When the function is not of this model or was removed, or has no default at the position.
+    pub fn replace_function_default(
+        &mut self,
+        function: FunctionId,
+        position: usize,
+        default: Attribute,
+    ) -> Result<(), EditError> {
+        self.push_function_default(function, default)?;
+        let old = self.functions[function].defaults.swap_remove(position);
+        self.drop_graphs(old.value().graphs().to_vec());
+        Ok(())
+    }
+
+    /// Removes the default at a position, and its graphs; the later ones move up.
+    ///
+    /// # Panics
+    ///
+    /// When the function is not of this model or was removed, or has no default at the position.
+    pub fn remove_function_default(&mut self, function: FunctionId, position: usize) {
+        let old = self.functions[function].defaults.remove(position);
+        self.record(function, Aspects::INTERFACE);
+        self.drop_graphs(old.value().graphs().to_vec());
     }
 }

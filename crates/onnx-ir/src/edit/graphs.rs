@@ -2,9 +2,10 @@
 
 use onnx_types::Symbol;
 
+use crate::changes::{Aspects, Edit};
 use crate::edit::EditError;
 use crate::entity::{GraphId, ValueId};
-use crate::graph::{Graph, GraphOutput, Owner};
+use crate::graph::{Graph, GraphInfo, GraphOutput, Owner};
 use crate::model::Model;
 use crate::value::{Def, InfoEntry, OwnInfo, User, ValueFlags};
 
@@ -15,6 +16,7 @@ impl Model {
     pub fn new_graph(&mut self, name: Symbol) -> GraphId {
         let graph = self.graphs.insert(Graph::new(Owner::Detached));
         self.graphs[graph].name = name;
+        self.record(graph, Aspects::CREATED);
         graph
     }
 
@@ -36,7 +38,17 @@ impl Model {
     ///
     /// When the graph is not of this model or was removed.
     pub fn set_graph_name(&mut self, graph: GraphId, name: Symbol) {
-        self.graphs[graph].name = name;
+        let old = std::mem::replace(&mut self.graphs[graph].name, name);
+        self.record(graph, Aspects::NAME.when(old != name));
+    }
+
+    /// Documentation, metadata and annotations of a graph, for editing.
+    ///
+    /// # Panics
+    ///
+    /// When the graph is not of this model or was removed.
+    pub fn graph_mut(&mut self, graph: GraphId) -> Edit<'_, GraphInfo> {
+        Edit::new(&mut self.graphs[graph].info, &mut self.changes, graph.into())
     }
 
     /// Makes an unresolved value an input of a graph.
@@ -52,6 +64,7 @@ impl Model {
         let index = self.graphs[graph].inputs.len() as u32;
         self.define(value, Def::Input { graph, index })?;
         self.graphs[graph].inputs.push(value);
+        self.record(graph, Aspects::INTERFACE);
         Ok(())
     }
 
@@ -63,6 +76,8 @@ impl Model {
     pub fn remove_graph_input(&mut self, graph: GraphId, index: usize) -> ValueId {
         let value = self.graphs[graph].inputs.remove(index);
         self.names_touched = true;
+        self.record(graph, Aspects::INTERFACE);
+        self.record(value, Aspects::DEFINITION);
         let record = &mut self.values[value];
         record.def = if record.constant.is_some() { Def::Initializer(graph) } else { Def::Unresolved(graph) };
         for position in index..self.graphs[graph].inputs.len() {
@@ -79,6 +94,7 @@ impl Model {
         }
         record.def = def;
         self.names_touched = true;
+        self.record(value, Aspects::DEFINITION);
         Ok(())
     }
 
@@ -92,6 +108,7 @@ impl Model {
         let slot = self.link_use(value, User::Graph(graph), index);
         self.graphs[graph].outputs.push(GraphOutput { value, slot, own: None });
         self.names_touched = true;
+        self.record(graph, Aspects::INTERFACE);
     }
 
     /// Removes an output of a graph; the later ones move up.
@@ -103,7 +120,8 @@ impl Model {
         let output = &self.graphs[graph].outputs[index];
         let (value, slot) = (output.value, output.slot);
         self.unlink_use(value, slot);
-        self.graphs[graph].outputs.remove(index);
+        let removed = self.graphs[graph].outputs.remove(index);
+        self.record(graph, Aspects::INTERFACE | Aspects::TYPE.when(removed.own.is_some()));
         for position in index..self.graphs[graph].outputs.len() {
             let later = &self.graphs[graph].outputs[position];
             let (value, slot) = (later.value, later.slot);
@@ -119,6 +137,7 @@ impl Model {
     pub fn push_value_info(&mut self, graph: GraphId, value: ValueId, own: Option<Box<OwnInfo>>) {
         self.values[value].flags.set(ValueFlags::IN_VALUE_INFO, true);
         self.graphs[graph].value_info.push(InfoEntry { value, own });
+        self.record(graph, Aspects::TYPE);
     }
 
     /// Keeps the entries of `value_info` of a graph for which `keep` says so. The values stay what they are.
@@ -135,6 +154,7 @@ impl Model {
             }
             is_kept
         });
+        self.record(graph, Aspects::TYPE.when(!dropped.is_empty()));
         for value in dropped {
             if let Some(record) = self.values.get_mut(value) {
                 record.flags.set(ValueFlags::IN_VALUE_INFO, false);

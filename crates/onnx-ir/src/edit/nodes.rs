@@ -4,6 +4,7 @@ use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use crate::attr::Attribute;
+use crate::changes::Aspects;
 use crate::edit::EditError;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::Owner;
@@ -75,6 +76,7 @@ impl Model {
             order: 0,
         });
         self.provenance.forget_node(node);
+        self.record(node, Aspects::CREATED);
         for (index, &input) in new.inputs.iter().enumerate() {
             if let Some(value) = input {
                 let slot = self.link_use(value, User::Node(node), index as u32);
@@ -84,6 +86,7 @@ impl Model {
         for (index, &output) in new.outputs.iter().enumerate() {
             if let Some(value) = output {
                 self.values[value].def = Def::Output { node, index: index as u32 };
+                self.record(value, Aspects::DEFINITION);
             }
         }
         for position in 0..self.nodes[node].attributes.len() {
@@ -120,6 +123,8 @@ impl Model {
         let value = self.values.insert(Value::new(name, Def::Output { node, index }));
         self.nodes[node].outputs.push(Some(value));
         self.names_touched = true;
+        self.record(node, Aspects::OUTPUTS);
+        self.record(value, Aspects::CREATED);
         value
     }
 
@@ -137,6 +142,8 @@ impl Model {
             self.refuse_used(value)?;
             self.values.remove(value);
             self.nodes[node].outputs[index] = None;
+            self.record(node, Aspects::OUTPUTS);
+            self.record(value, Aspects::ERASED);
         }
         Ok(())
     }
@@ -158,11 +165,15 @@ impl Model {
         for &value in record.outputs.iter().flatten() {
             self.refuse_used(value)?;
         }
+        let graph = record.graph;
         self.unlink(node);
         self.release_operands(node);
+        self.record(graph, Aspects::REMOVALS);
         if let Some(record) = self.nodes.remove(node) {
+            self.record(node, Aspects::ERASED);
             for &value in record.outputs.iter().flatten() {
                 self.values.remove(value);
+                self.record(value, Aspects::ERASED);
             }
             let nested = record.nested_graphs().collect();
             self.drop_graphs(nested);
@@ -240,9 +251,11 @@ impl Model {
         }
         for graph in graphs {
             let Some(record) = self.graphs.remove(graph) else { continue };
+            self.record(graph, Aspects::ERASED);
             let mut at = record.first;
-            while let Some(node) = at.and_then(|node| self.nodes.remove(node)) {
+            while let Some((key, node)) = at.and_then(|key| Some((key, self.nodes.remove(key)?))) {
                 at = node.next;
+                self.record(key, Aspects::ERASED);
                 node.outputs.iter().flatten().for_each(|&value| self.drop_value(value));
             }
             record.inputs.into_iter().chain(record.initializers).for_each(|value| self.drop_value(value));
@@ -254,10 +267,12 @@ impl Model {
         if let Some(record) = self.values.get_mut(value) {
             if record.uses.is_empty() {
                 self.values.remove(value);
+                self.record(value, Aspects::ERASED);
             } else {
                 record.def = Def::Unresolved(self.main);
-                record.constant = None;
+                let had = record.constant.take().is_some();
                 self.names_touched = true;
+                self.record(value, Aspects::DEFINITION | Aspects::CONSTANT.when(had));
             }
         }
     }
@@ -276,16 +291,22 @@ impl Model {
         if matches!(at, Position::Before(anchor) | Position::After(anchor) if anchor == node) {
             return Ok(());
         }
-        let (graph, ..) = self.neighbours(at);
+        let (graph, prev, next) = self.neighbours(at);
+        if prev == Some(node) || next == Some(node) {
+            return Ok(());
+        }
         if graph != record.graph && record.nested_graphs().any(|nested| self.is_inside(graph, nested)) {
             return Err(EditError::IntoItself { node, graph });
         }
         // Within one graph, too, as names that a file defines twice may mean what is defined last.
         self.names_touched = true;
+        let old = record.graph;
+        self.record(old, Aspects::REMOVALS.when(graph != old));
         self.unlink(node);
         // The neighbours are looked up anew, as the node itself may have been one of them.
         let (graph, prev, next) = self.neighbours(at);
         self.link(node, graph, prev, next);
+        self.record(node, Aspects::POSITION);
         self.set_nested_scopes(node);
         Ok(())
     }

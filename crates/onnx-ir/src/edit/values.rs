@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use onnx_types::{Symbol, Type};
 
+use crate::changes::Aspects;
 use crate::constant::Constant;
 use crate::edit::EditError;
 use crate::entity::{GraphId, ValueId};
@@ -20,7 +21,9 @@ impl Model {
     /// Makes a value that nothing defines yet and that belongs to the names of `graph`.
     pub fn new_value_in(&mut self, graph: GraphId, name: Symbol) -> ValueId {
         self.names_touched = true;
-        self.values.insert(Value::new(name, Def::Unresolved(graph)))
+        let value = self.values.insert(Value::new(name, Def::Unresolved(graph)));
+        self.record(value, Aspects::CREATED);
+        value
     }
 
     /// Makes an initializer, and the value that it defines.
@@ -56,9 +59,14 @@ impl Model {
             Def::Initializer(owner) | Def::Input { graph: owner, .. } if owner == graph => record.def,
             _ => return,
         };
+        let mut aspects = Aspects::DEFINITION.when(record.def != def);
         record.def = def;
         let has = constant.is_some();
+        // Contents are not compared: that would read all of a weight.
+        let is_same = record.constant.as_ref().map(Arc::as_ptr) == constant.as_ref().map(Arc::as_ptr);
+        aspects |= Aspects::CONSTANT.when(!is_same);
         record.constant = constant;
+        self.record(value, aspects);
         if has && !had {
             self.graphs[graph].initializers.push(value);
         } else if had && !has {
@@ -81,6 +89,7 @@ impl Model {
             Def::Input { .. } | Def::Output { .. } => return Err(EditError::AlreadyDefined { value }),
         }
         self.values.remove(value);
+        self.record(value, Aspects::ERASED);
         Ok(())
     }
 
@@ -104,7 +113,15 @@ impl Model {
     ///
     /// When the value is not of this model or was erased.
     pub fn set_type(&mut self, value: ValueId, ty: Option<impl Into<Arc<Type>>>) {
-        self.values[value].ty = ty.map(Into::into);
+        let ty = ty.map(Into::into);
+        let record = &mut self.values[value];
+        if self.changes.is_on() {
+            // The expressions of dimensions may be the same with another encoding.
+            let source = |ty: &Option<Arc<Type>>| ty.as_ref().map(|ty| ty.source.clone());
+            let differs = record.ty != ty || source(&record.ty) != source(&ty);
+            self.changes.record(value, Aspects::TYPE.when(differs));
+        }
+        record.ty = ty;
     }
 
     /// Changes the name of a value; its uses follow, as they hold no names.
@@ -114,8 +131,10 @@ impl Model {
     /// When the value is not of this model or was erased.
     pub fn set_value_name(&mut self, value: ValueId, name: Symbol) {
         let record = &mut self.values[value];
+        let differs = record.name != name || record.flags.has(ValueFlags::NAME_AS_READ);
         record.name = name;
         record.flags.set(ValueFlags::NAME_AS_READ, false);
+        self.record(value, Aspects::NAME.when(differs));
         self.nodes.touch();
         self.names_touched = true;
     }

@@ -13,6 +13,7 @@ use onnx_types::{FieldMask, Symbol, Type};
 use smallvec::SmallVec;
 
 use crate::attr::Attribute;
+use crate::changes::Aspects;
 use crate::constant::Constant;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::Extras;
@@ -112,6 +113,7 @@ impl Model {
             None => record.first = Some(node),
         }
         self.names_touched = true;
+        self.record(node, Aspects::CREATED);
         node
     }
 
@@ -137,6 +139,7 @@ impl Model {
         let index = outputs.len() as u32;
         let value = self.values.insert_with_key(|_| Value::new(name, Def::Output { node, index }));
         outputs.push(Some(value));
+        self.record(value, Aspects::CREATED);
         value
     }
 
@@ -145,6 +148,7 @@ impl Model {
         let outputs = &mut self.nodes[node].outputs;
         self.values[value].def = Def::Output { node, index: outputs.len() as u32 };
         outputs.push(Some(value));
+        self.record(value, Aspects::DEFINITION);
     }
 
     /// Sets everything of a node but its operands and outputs.
@@ -179,6 +183,8 @@ impl Model {
         record.def = Def::Input { graph, index };
         self.graphs[graph].inputs.push(value);
         self.names_touched = true;
+        self.record(graph, Aspects::INTERFACE);
+        self.record(value, Aspects::DEFINITION);
     }
 
     /// Makes an unresolved value, or a graph input without default, an initializer of its graph.
@@ -188,12 +194,14 @@ impl Model {
     /// When a key is not of this model.
     pub fn load_initializer(&mut self, graph: GraphId, value: ValueId, constant: Constant) {
         let record = &mut self.values[value];
-        if matches!(record.def, Def::Unresolved(_)) {
+        let defines = matches!(record.def, Def::Unresolved(_));
+        if defines {
             record.def = Def::Initializer(graph);
         }
         record.constant = Some(Arc::new(constant));
         self.graphs[graph].initializers.push(value);
         self.names_touched = true;
+        self.record(value, Aspects::CONSTANT | Aspects::DEFINITION.when(defines));
     }
 
     /// Says that an unresolved value was looked up in the names of `graph`.
@@ -203,8 +211,9 @@ impl Model {
     /// When a key is not of this model.
     pub fn load_unresolved(&mut self, graph: GraphId, value: ValueId) {
         let record = &mut self.values[value];
-        if matches!(record.def, Def::Unresolved(_)) {
+        if matches!(record.def, Def::Unresolved(old) if old != graph) {
             record.def = Def::Unresolved(graph);
+            self.record(value, Aspects::DEFINITION);
         }
     }
 
@@ -214,7 +223,10 @@ impl Model {
     ///
     /// When the value is not of this model.
     pub fn set_name_as_read(&mut self, value: ValueId) {
-        self.values[value].flags.set(ValueFlags::NAME_AS_READ, true);
+        let flags = &mut self.values[value].flags;
+        let had = flags.has(ValueFlags::NAME_AS_READ);
+        flags.set(ValueFlags::NAME_AS_READ, true);
+        self.record(value, Aspects::NAME.when(!had));
     }
 
     /// Sets what the file says of a value: its type and its rare parts.
@@ -226,6 +238,7 @@ impl Model {
         let record = &mut self.values[value];
         record.ty = ty;
         record.extras = extras;
+        self.record(value, Aspects::TYPE | Aspects::NAME);
     }
 
     /// Makes room for so many entries of a graph's `value_info`.
@@ -244,13 +257,16 @@ impl Model {
     /// When the graph is not of this model or has no such output.
     pub fn set_output_info(&mut self, graph: GraphId, index: usize, own: Option<Box<OwnInfo>>) {
         self.graphs[graph].outputs[index].own = own;
+        self.record(graph, Aspects::TYPE);
     }
 
     /// Makes a training graph: `owner` is [`Owner::Initialization`] or [`Owner::Algorithm`]. It becomes part of the model
     /// by being named in [`ModelInfo::training`](crate::ModelInfo::training).
     pub fn new_training_graph(&mut self, owner: Owner) -> GraphId {
         debug_assert!(matches!(owner, Owner::Initialization | Owner::Algorithm));
-        self.graphs.insert(Graph::new(owner))
+        let graph = self.graphs.insert(Graph::new(owner));
+        self.record(graph, Aspects::CREATED);
+        graph
     }
 
     /// Removes detached graphs, with everything in them, that were read and cannot be part of the model.
@@ -262,17 +278,19 @@ impl Model {
         self.drop_graphs(graphs.to_vec());
     }
 
-    /// Makes the graphs in a function's attribute defaults part of the function.
+    /// Adds an attribute with a default to a function; graphs in it come to belong to the function.
     ///
     /// # Panics
     ///
-    /// When the function is not of this model.
-    pub fn own_default_graphs(&mut self, function: crate::FunctionId) {
-        let defaults = self.functions[function].defaults.iter();
-        let graphs: Vec<GraphId> = defaults.flat_map(|default| default.value().graphs()).copied().collect();
+    /// When a key is not of this model.
+    pub fn load_function_default(&mut self, function: crate::FunctionId, default: Attribute) {
+        let graphs = default.value().graphs().to_vec();
+        self.functions[function].defaults.push(default);
+        self.record(function, Aspects::INTERFACE);
         for graph in graphs {
             self.set_owner(graph, Owner::Function(function));
         }
+        self.names_touched = true;
     }
 
     /// Says that every name stands where the file had it, so that writing need not look for collisions. Edits take the

@@ -12,6 +12,7 @@ use onnx_types::{Interner, Symbol};
 
 pub use versions::{FIRST_IR_WITH_IMPORTS, OpsetVersions};
 
+use crate::changes::Aspects;
 use crate::entity::{FunctionId, GraphId, NodeId};
 use crate::graph::Owner;
 use crate::model::Model;
@@ -122,7 +123,7 @@ impl Model {
         if let OpsetScope::Function(function) = scope
             && let Some(record) = self.functions.get(function)
         {
-            return record.versions.get_or_init(|| OpsetVersions::new(&record.opset_imports));
+            return record.versions.get_or_init(|| OpsetVersions::new(&record.info.opset_imports));
         }
         self.versions.get_or_init(|| OpsetVersions::of_model(&self.info.opset_imports, self.info.ir_version))
     }
@@ -271,6 +272,7 @@ impl Model {
                 continue;
             }
             self.graphs[graph].scope = scope;
+            self.record(graph, Aspects::VERSIONS);
             let mut at = self.graphs[graph].first;
             while let Some(node) = at {
                 open.extend(self.nodes[node].nested_graphs());
@@ -281,7 +283,8 @@ impl Model {
 
     /// Sets what a graph belongs to, and with it the scope of the graph and of everything nested in it.
     pub(crate) fn set_owner(&mut self, graph: GraphId, owner: Owner) {
-        self.graphs[graph].owner = owner;
+        let old = std::mem::replace(&mut self.graphs[graph].owner, owner);
+        self.record(graph, Aspects::POSITION.when(old != owner));
         let scope = match owner {
             Owner::Node(node) => self.graphs[self.nodes[node].graph].scope,
             Owner::Function(function) => OpsetScope::Function(function),

@@ -1,5 +1,6 @@
 //! Tests that look into the arenas.
 
+mod changes;
 mod copy;
 mod meaning;
 mod names;

@@ -135,7 +135,7 @@ fn every_tensor_is_visited_and_can_be_replaced() {
     };
     let s = model.add_initializer(graph, Symbol::EMPTY, crate::Constant::Sparse(sparse));
     let function = model.add_function(Symbol::EMPTY, op::RELU, Symbol::EMPTY);
-    model.function_mut(function).defaults.push(Attribute::new(attr::VALUE, scalar()));
+    model.push_function_default(function, Attribute::new(attr::VALUE, scalar())).unwrap();
     let mut places = Vec::new();
     model.for_each_tensor(|place, tensor| {
         assert_eq!(tensor.dims(), [1]);

@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
             })?;
             Ok(true)
         })?;
-        let record = self.model.graph_mut(graph);
+        let mut record = self.model.graph_mut(graph);
         record.doc = form.doc;
         record.metadata = form.metadata;
         record.mask = form.mask;

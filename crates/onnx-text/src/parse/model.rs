@@ -94,13 +94,13 @@ impl<'a> Parser<'a> {
             match key {
                 b"ir_version" => {
                     let version = parser.int()?;
-                    let info = parser.model.info_mut();
+                    let mut info = parser.model.info_mut();
                     info.ir_version = version;
                     note(&mut info.mask, 1, version == 0);
                 }
                 b"model_version" => {
                     let version = parser.int()?;
-                    let info = parser.model.info_mut();
+                    let mut info = parser.model.info_mut();
                     info.model_version = version;
                     note(&mut info.mask, 5, version == 0);
                 }
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
 
     fn model_text(&mut self, number: u32) -> Result {
         let text = self.text("a string")?;
-        let info = self.model.info_mut();
+        let mut info = self.model.info_mut();
         match number {
             2 => info.producer_name = text,
             3 => info.producer_version = text,
@@ -218,18 +218,18 @@ impl<'a> Parser<'a> {
         let header = if self.lex.peek() == Some(b'<') { self.function_header()? } else { Header::default() };
         let name = self.name("the name of a function")?;
         let function = self.model.add_function(header.domain, name, header.overload);
-        let record = self.model.function_mut(function);
+        let mut record = self.model.function_mut(function);
         record.opset_imports = header.opset_imports;
         record.doc = header.doc;
         record.metadata = header.metadata;
         record.mask = header.mask;
-        let body = record.body();
+        drop(record);
+        let body = self.model.function(function).body();
         let outer = self.loader.enter(body, true);
         self.steps.push(Step::Function { domain: header.domain, name, overload: header.overload });
         let result = self.function_inside(function, body);
         self.steps.pop();
         self.leave(outer);
-        self.model.own_default_graphs(function);
         self.depth = 0;
         result.map(|()| function)
     }
@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
         if self.is_annotation() {
             let mut form = Form::default();
             self.annotation(|parser, key| parser.form_entry(key, &mut form))?;
-            let record = self.model.function_mut(function);
+            let mut record = self.model.function_mut(function);
             record.mask = FieldMask(record.mask.0 | form.mask.0);
             record.unknown = form.unknown;
         }
@@ -330,7 +330,7 @@ impl<'a> Parser<'a> {
                 let outer = self.loader.enter_apart();
                 let default = self.attribute(name);
                 self.leave(outer);
-                self.model.function_mut(function).defaults.push(default?);
+                self.model.load_function_default(function, default?);
             } else {
                 self.model.function_mut(function).attributes.push(name);
             }

@@ -54,7 +54,7 @@ mod tests {
         });
         let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
         m.last_function().attributes.push(a);
-        m.last_function().defaults.push(b);
+        m.push_default(b);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn raise(model: &mut Model, counts: impl Fn(Feature) -> bool) -> Vec<
     let Some((needed, name)) = early.map(Feature::facts).max_by_key(|&(needed, _)| needed) else {
         return Vec::new();
     };
-    let info = model.info_mut();
+    let mut info = model.info_mut();
     let before = std::mem::replace(&mut info.ir_version, needed);
     if before < onnx_ir::FIRST_IR_WITH_IMPORTS && info.opset_imports.is_empty() {
         // What older versions imply has to be said from here on.
@@ -86,7 +86,7 @@ mod tests {
             m.model.info_mut().ir_version = version;
             m.function("d", "f", Some(""), |_| ());
             let default = m.attribute("a", 1);
-            m.last_function().defaults.push(default);
+            m.push_default(default);
         };
         let place = r#"function "f" of domain "d""#;
         check_model(|m| function(m, 7), &[("ONNX2030", place), ("ONNX2030", place)]);

@@ -53,12 +53,12 @@ mod tests {
         let place = r#"function "f" of domain "d" / attribute "a""#;
         let refer = |m: &mut Builder| {
             let default = m.reference("a", "b", onnx_ir::AttrKind::Int);
-            m.last_function().defaults.push(default);
+            m.push_default(default);
         };
         check_model(|m| model(m, refer), &[("ONNX2608", place)]);
         let give = |m: &mut Builder| {
             let default = m.attribute("a", 1);
-            m.last_function().defaults.push(default);
+            m.push_default(default);
         };
         check_model(|m| model(m, give), &[]);
     }

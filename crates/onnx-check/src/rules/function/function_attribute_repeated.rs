@@ -57,9 +57,8 @@ mod tests {
         let declare = |m: &mut Builder, required: &[&str], optional: &[&str]| {
             let required: Vec<_> = required.iter().map(|name| m.model.intern(name)).collect();
             let optional: Vec<_> = optional.iter().map(|name| m.attribute(name, 1)).collect();
-            let function = m.last_function();
-            function.attributes = required;
-            function.defaults = optional;
+            m.last_function().attributes = required;
+            optional.into_iter().for_each(|default| m.push_default(default));
         };
         check_model(|m| model(m, |m| declare(m, &["a", "a"], &[])), &[("ONNX2607", place)]);
         check_model(|m| model(m, |m| declare(m, &["a"], &["b", "a"])), &[("ONNX2607", place)]);

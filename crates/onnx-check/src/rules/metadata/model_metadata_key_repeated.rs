@@ -37,7 +37,8 @@ pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
 
 /// Drops entries that repeat an earlier one, value and all.
 pub(crate) fn fix(model: &mut Model) -> Vec<String> {
-    let metadata = &mut model.info_mut().metadata;
+    let mut edit = model.info_mut();
+    let metadata = &mut edit.metadata;
     let before = metadata.len();
     let mut met = BTreeSet::new();
     metadata.retain(|entry| met.insert((entry.key(), entry.value().clone())));

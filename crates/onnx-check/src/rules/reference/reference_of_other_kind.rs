@@ -65,7 +65,7 @@ mod tests {
         m.function("d", "f", Some(""), node);
         let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
         m.last_function().attributes.push(a);
-        m.last_function().defaults.push(b);
+        m.push_default(b);
     }
 
     #[test]
@@ -75,7 +75,9 @@ mod tests {
             |m| {
                 model(m, "b", AttrKind::Int, true);
                 let name = m.model.intern("b");
-                m.last_function().defaults[0] = onnx_ir::Attribute::new(name, 0.5_f32);
+                let function = *m.model.functions().last().unwrap();
+                let default = onnx_ir::Attribute::new(name, 0.5_f32);
+                m.model.replace_function_default(function, 0, default).unwrap();
             },
             &[("ONNX2672", place)],
         );

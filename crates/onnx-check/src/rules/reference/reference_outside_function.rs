@@ -51,7 +51,7 @@ mod tests {
         m.function("d", "f", Some(""), node);
         let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
         m.last_function().attributes.push(a);
-        m.last_function().defaults.push(b);
+        m.push_default(b);
     }
 
     #[test]

@@ -77,7 +77,8 @@ mod tests {
             }
         });
         let [initialization, update] = bindings;
-        let info = m.model.info_mut().training.last_mut().unwrap();
+        let mut info = m.model.info_mut();
+        let info = info.training.last_mut().unwrap();
         info.initialization_binding = initialization;
         info.update_binding = update;
     }
