@@ -1,5 +1,7 @@
 //! What was concluded about dimensions on the way, and on what ground.
 
+mod merge;
+
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -130,6 +132,8 @@ pub struct Facts {
     is_incomplete: bool,
     /// Number of conclusions.
     concluded: u64,
+    /// For updates.
+    index: merge::Index,
     /// How often an interval was narrowed or forgotten that a question may have been answered by.
     revision: u32,
 }
@@ -220,7 +224,7 @@ const MAX_REPEATED: usize = 1 << 18;
 const MAX_RECENT: usize = 16;
 
 impl Facts {
-    /// The facts in the order in which they were found.
+    /// The facts in the order in which they were found; after an update, in an order that depends on the edits.
     #[must_use]
     pub fn all(&self) -> &[Fact] {
         &self.list
@@ -238,6 +242,7 @@ impl Facts {
 
     pub(crate) fn add(&mut self, fact: Fact) {
         if self.list.len() >= MAX_FACTS {
+            self.is_incomplete = true;
             return;
         }
         self.concluded = self.concluded.wrapping_add(1);
@@ -279,33 +284,6 @@ impl Facts {
     /// Returns `true` if the facts that remain without a node are not known.
     pub(crate) const fn is_incomplete(&self) -> bool {
         self.is_incomplete
-    }
-
-    /// Removes the facts that were concluded during the visits of nodes for which `keep` returns `false`.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(NodeId) -> bool) {
-        let kept = std::mem::take(&mut self.list).into_iter().chain(std::mem::take(&mut self.repeated));
-        self.known.clear();
-        let kept: Vec<Fact> = kept.collect();
-        kept.into_iter().filter(|fact| fact.root.is_none_or(&mut keep)).for_each(|fact| self.add(fact));
-    }
-
-    /// Takes the facts of another list, which go where `key` puts them.
-    pub(crate) fn absorb<K: Ord>(&mut self, other: &mut Self, key: impl Fn(&Fact) -> K) {
-        self.bounds = std::mem::take(&mut other.bounds);
-        self.sizes = std::mem::take(&mut other.sizes);
-        let mut all = std::mem::take(&mut self.list);
-        self.is_incomplete |= other.is_incomplete;
-        all.append(&mut other.list);
-        all.append(&mut self.repeated);
-        all.append(&mut other.repeated);
-        all.sort_by_key(key);
-        self.known.clear();
-        all.into_iter().for_each(|fact| self.add(fact));
-    }
-
-    /// The same intervals without any facts.
-    pub(crate) fn bounds_alone(&self) -> Self {
-        Self { bounds: self.bounds.clone(), sizes: self.sizes.clone(), ..Self::default() }
     }
 
     /// Forgets the interval of a symbol.

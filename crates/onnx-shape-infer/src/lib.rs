@@ -105,7 +105,6 @@ pub use apply::{Applied, Contradictions, MergePolicy};
 pub use bind::{Shapes, Sizes, Violation};
 pub use content::{Content, Elem};
 pub use cx::{Cx, Ints, Outcome, Param, Stop};
-pub use engine::Changed;
 pub use facts::{Fact, Facts, Relation, Scope, Strength};
 pub use guards::{GUARD_KEY, Guard, parse_shapes};
 pub use identifiers::name_sizes;

@@ -7,7 +7,7 @@ use onnx_types::{Symbol, Type};
 
 use crate::engine::Engine;
 use crate::options::Options;
-use crate::result::{Inference, Raw, lend};
+use crate::result::{Inference, Lent, cycles};
 
 /// Infers the outputs of one node of any graph, from what the model declares about its inputs and from initializers among
 /// them. Nodes before it are not looked at.
@@ -17,10 +17,14 @@ use crate::result::{Inference, Raw, lend};
 /// When the node is not of this model or was erased, and as [`infer`](crate::infer).
 #[must_use]
 pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inference {
-    let lent = lend(model, options);
-    let mut engine = Engine::new(model, options, lent);
-    engine.run_node(node);
-    Raw::from(engine).finish(model)
+    let cycles = cycles(model, options);
+    let inference = Lent::new(model).run(|model, tables| {
+        let mut engine = Engine::new(model, options, tables, None);
+        engine.cycles = cycles;
+        engine.run_node(node);
+        Inference::from(engine)
+    });
+    inference.with_findings(model, options)
 }
 
 /// Infers the body of a function for given types of its inputs, in order; an input without a type is absent. Attributes
@@ -55,16 +59,20 @@ pub fn infer_function(
     attributes: &[Attribute],
     options: &Options<'_>,
 ) -> Inference {
-    let lent = lend(model, options);
-    let mut engine = Engine::new(model, options, lent);
-    let defaults = &model.function(function).defaults;
-    let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
-    let args: Rc<[(Symbol, &Attribute)]> = attributes
-        .iter()
-        .filter(|attribute| !matches!(attribute.value(), AttrValue::Ref(_)))
-        .chain(defaults.iter().filter(|default| !given(default.name())))
-        .map(|attribute| (attribute.name(), attribute))
-        .collect();
-    engine.run_function(function, inputs, Some(args));
-    Raw::from(engine).finish(model)
+    let cycles = cycles(model, options);
+    let inference = Lent::new(model).run(|model, tables| {
+        let mut engine = Engine::new(model, options, tables, None);
+        engine.cycles = cycles;
+        let defaults = &model.function(function).defaults;
+        let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
+        let args: Rc<[(Symbol, &Attribute)]> = attributes
+            .iter()
+            .filter(|attribute| !matches!(attribute.value(), AttrValue::Ref(_)))
+            .chain(defaults.iter().filter(|default| !given(default.name())))
+            .map(|attribute| (attribute.name(), attribute))
+            .collect();
+        engine.run_function(function, inputs, Some(args));
+        Inference::from(engine)
+    });
+    inference.with_findings(model, options)
 }

@@ -1,13 +1,16 @@
 //! The result of a run: a table beside the model.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Sink};
-use onnx_ir::{CallGraph, Model, NodeId, ValueId};
+use onnx_ir::{CallGraph, Changes, Model, NodeId, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
 
 use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
-use crate::engine::{Changed, Engine, sets};
+use crate::engine::{Engine, Interface, sets};
 use crate::facts::Facts;
 use crate::findings::findings;
 use crate::options::Options;
@@ -25,6 +28,9 @@ pub struct Inference {
     pub(crate) fresh: Fresh,
     pub(crate) failures: Vec<Failure>,
     pub(crate) findings: Sink,
+    /// For updates: the dimension variables of the inputs, and what declarations say.
+    pub(crate) variables: HashSet<Symbol, RandomState>,
+    pub(crate) interface: Interface,
 }
 
 /// Infers the types and shapes of all values of the main graph and of the graphs nested in it.
@@ -33,8 +39,8 @@ pub struct Inference {
 ///
 /// # Panics
 ///
-/// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics. The model's
-/// tables of names and expressions are lost then.
+/// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics. The model is as
+/// it was then, but for names and expressions that its tables gained.
 #[must_use]
 pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
     run(model, options, None, |engine| {
@@ -44,87 +50,122 @@ pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
     .unwrap_or_default()
 }
 
-/// Runs with the model's tables lent to the engine; nothing comes back where `work` says no.
+/// Runs an engine over a model; `None` where `work` returns `false`.
 fn run(
     model: &mut Model,
     options: &Options<'_>,
     before: Option<Inference>,
     work: impl FnOnce(&mut Engine<'_>) -> bool,
 ) -> Option<Inference> {
-    let lent = lend(model, options);
-    let mut engine = Engine::new(model, options, lent);
-    if let Some(before) = before {
-        engine.state.table = before.table;
-        engine.state.fresh = before.fresh;
-        engine.state.facts = before.facts.bounds_alone();
-        engine.state.earlier = Some((before.facts, before.failures));
+    // What is known of recursion stays known: edits of functions are not followed.
+    let cycles = if before.is_some() { Vec::new() } else { cycles(model, options) };
+    let (done, inference) = Lent::new(model).run(|model, tables| {
+        let mut engine = Engine::new(model, options, tables, before);
+        engine.cycles = cycles;
+        (work(&mut engine), Inference::from(engine))
+    });
+    done.then(|| inference.with_findings(model, options))
+}
+
+/// For each cycle of calls, the node that closes it.
+pub(crate) fn cycles(model: &Model, options: &Options<'_>) -> Vec<NodeId> {
+    if model.functions().is_empty() {
+        return Vec::new();
     }
-    let done = work(&mut engine);
-    let inference = Raw::from(engine).finish(model);
-    done.then_some(inference)
+    CallGraph::new(model, sets(options)).cycles().map(|(_, cycle)| cycle.node).collect()
 }
 
-/// What a model lends to a run, and what is computed before.
-pub(crate) struct Lent {
-    pub(crate) names: Interner,
-    pub(crate) exprs: ExprTable,
-    /// For each cycle of calls, the node that closes it.
-    pub(crate) cycles: Vec<NodeId>,
-}
-
-/// Takes the tables of names and expressions out of a model; [`Raw::finish`] puts them back.
-pub(crate) fn lend(model: &mut Model, options: &Options<'_>) -> Lent {
-    let cycles = if model.functions().is_empty() {
-        Vec::new()
-    } else {
-        CallGraph::new(model, sets(options)).cycles().map(|(_, cycle)| cycle.node).collect()
-    };
-    let (exprs, names) = model.exprs_mut();
-    Lent { names: std::mem::take(names), exprs: std::mem::take(exprs), cycles }
-}
-
-/// What a run leaves behind, before the model has its tables again.
-pub(crate) struct Raw {
-    inference: Inference,
+/// The tables of names and expressions of a model, which a run extends while it reads the rest of the model. The model has
+/// them again when this is dropped, also when a rule panics.
+pub(crate) struct Lent<'m> {
+    model: &'m mut Model,
     names: Interner,
     exprs: ExprTable,
-    caps: Caps,
 }
 
-impl From<Engine<'_>> for Raw {
-    fn from(engine: Engine<'_>) -> Self {
-        let state = engine.state;
-        let limits = &state.options.limits;
-        let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
-        let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
-        let inference = Inference { table, facts, fresh, failures, findings: Sink::new() };
-        Self { inference, names: state.names, exprs: state.exprs, caps }
+impl<'m> Lent<'m> {
+    pub(crate) fn new(model: &'m mut Model) -> Self {
+        let (exprs, names) = model.exprs_mut();
+        let (exprs, names) = (std::mem::take(exprs), std::mem::take(names));
+        Self { model, names, exprs }
+    }
+
+    pub(crate) fn run<R>(
+        mut self,
+        work: impl for<'a> FnOnce(&'a Model, (&'a mut Interner, &'a mut ExprTable)) -> R,
+    ) -> R {
+        work(self.model, (&mut self.names, &mut self.exprs))
     }
 }
 
-impl Raw {
-    /// Gives the model its tables back, and looks up the places of what was found.
-    pub(crate) fn finish(self, model: &mut Model) -> Inference {
-        let lent = model.exprs_mut();
-        (*lent.0, *lent.1) = (self.exprs, self.names);
-        let findings = findings(model, &self.inference.table, &self.inference.failures, self.caps);
-        Inference { findings, ..self.inference }
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let (exprs, names) = self.model.exprs_mut();
+        std::mem::swap(exprs, &mut self.exprs);
+        std::mem::swap(names, &mut self.names);
+    }
+}
+
+impl From<Engine<'_>> for Inference {
+    fn from(engine: Engine<'_>) -> Self {
+        let (state, interface) = (engine.state, engine.interface);
+        let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
+        let findings = Sink::new();
+        Self { table, facts, fresh, failures, findings, variables: state.variables, interface }
     }
 }
 
 impl Inference {
-    /// Infers again what edits of the model can have changed: the nodes named, and those after them whose inputs turn out
-    /// to be different. The result is that of [`infer`] on the edited model, but for the names of new symbols.
+    /// Looks up the places of what was found, when the model has its tables again.
+    pub(crate) fn with_findings(self, model: &Model, options: &Options<'_>) -> Self {
+        let limits = &options.limits;
+        let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
+        let findings = findings(model, &self.table, &self.failures, caps);
+        Self { findings, ..self }
+    }
+
+    /// Infers again what edits of the model can have changed: the nodes that were edited, and those after them whose inputs
+    /// turn out to be different. The result is that of [`infer`] on the edited model, but for the names of new symbols and
+    /// the order of facts.
     ///
-    /// Every change since the last run must be named, but for nodes and values that were erased. The whole model is
-    /// inferred anew where that is needed: after changes in functions.
+    /// `changes` are those since the revision at which this result was inferred, with the same options:
+    ///
+    /// ```
+    /// use onnx_shape_infer::{Options, infer};
+    /// use onnx_text::{ParseOptions, parse_model};
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+    ///     g (float[N, 4] x) => (y) { a = Relu (x)  y = Transpose (a) }"#;
+    /// let mut model = parse_model(text, &ParseOptions::default())?;
+    /// let options = Options::default();
+    /// let revision = model.revision();
+    /// let inference = infer(&mut model, &options);
+    ///
+    /// let graph = model.main_graph();
+    /// let (relu, x) = (model.graph(graph).first().unwrap(), model.graph(graph).inputs()[0]);
+    /// model.replace_node(relu, &[Some(x)])?;
+    ///
+    /// let changes = model.changes_since(&revision);
+    /// let inference = inference.update(&mut model, &options, &changes);
+    /// let y = model.graph(graph).outputs()[0].value();
+    /// assert_eq!(inference.shape(y).map(<[_]>::len), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The cost is proportional to the edits and to the nodes that they turn out to concern, besides the contradictions
+    /// that are known; the first update also makes an index of the facts. The whole model is inferred anew if the changes
+    /// are not on record, and after edits of functions, of versions, and of the symbols in the inputs of the model.
     ///
     /// # Panics
     ///
     /// As for [`infer`].
     #[must_use]
-    pub fn update(self, model: &mut Model, options: &Options<'_>, changed: &[Changed]) -> Self {
-        run(model, options, Some(self), |engine| engine.update(changed))
+    pub fn update(self, model: &mut Model, options: &Options<'_>, changes: &Changes) -> Self {
+        let Changes::Edits(edits) = changes else { return infer(model, options) };
+        if edits.is_empty() {
+            return self;
+        }
+        run(model, options, Some(self), |engine| engine.update(edits))
             .unwrap_or_else(|| infer(model, options))
     }
 

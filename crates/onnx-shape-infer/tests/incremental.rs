@@ -6,9 +6,9 @@ mod numbers;
 
 use std::collections::HashMap;
 
-use onnx_ir::{Attribute, Model, NewNode, NodeId, Position, ValueId};
+use onnx_ir::{Attribute, Changes, Constant, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{attr, op};
-use onnx_shape_infer::{Changed, Elem, Inference, Options, Ty, infer};
+use onnx_shape_infer::{Elem, Inference, Options, Relation, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
@@ -92,9 +92,29 @@ impl Comparison<'_> {
     }
 }
 
+/// The facts about sizes that have names in the model.
+fn facts(model: &Model, inference: &Inference) -> Vec<String> {
+    let is_named = |dim: Dim| match dim {
+        Dim::Var(symbol) => inference.origin(symbol).is_none(),
+        Dim::Expr(_) => model.exprs().symbols(dim).iter().all(|&symbol| inference.origin(symbol).is_none()),
+        _ => true,
+    };
+    let all = inference.facts().all().iter().filter(|fact| match fact.relation {
+        Relation::Equal(a, b)
+        | Relation::AtMost(a, b)
+        | Relation::Divides(a, b)
+        | Relation::Broadcasts(a, b) => is_named(a) && is_named(b),
+        Relation::Declared(_) | Relation::Default(_) => true,
+    });
+    let mut all: Vec<String> =
+        all.map(|fact| format!("{:?} {:?} {:?}", fact.relation, fact.strength, fact.scope)).collect();
+    all.sort();
+    all
+}
+
 fn compare(model: &mut Model, updated: &Inference, script: &[String]) {
     let scratch = infer(model, &Options::default());
-    let nodes: Vec<NodeId> = model.nodes(model.main_graph()).collect();
+    let nodes = nodes_of(model);
     let values: Vec<ValueId> = nodes
         .iter()
         .flat_map(|&node| model.node(node).outputs().iter().flatten().copied().collect::<Vec<_>>())
@@ -120,70 +140,189 @@ fn compare(model: &mut Model, updated: &Inference, script: &[String]) {
         all
     };
     assert_eq!(findings(updated), findings(&scratch), "{script:#?}");
+    let (ours, theirs) = (facts(model, updated), facts(model, &scratch));
+    assert_eq!(ours, theirs, "{script:#?}");
 }
 
-/// One random edit: what it did, and what it changed.
-fn edit(model: &mut Model, numbers: &mut Numbers) -> (String, Vec<Changed>) {
-    let graph = model.main_graph();
-    let nodes: Vec<NodeId> = model.nodes(graph).collect();
+/// With a nested graph, a function, a guard and a default.
+const NESTED: &str = r#"
+<ir_version: 10, opset_import: ["": 18, "my": 1]>
+g (float[N, S, 64] x, float[N, T, 64] y, bool c, float[2] w = {1, 2}) => (float[] z)
+<int64[1] one = {1}, int64[1] three = {3}>
+{
+   a = Relu (x)
+   b = If (c) <then_branch = t () => (p) { q = Neg (a) p = Concat <axis = 1> (q, y) k = Add (q, y) },
+               else_branch = e () => (r) { r = Abs (x) }>
+   d = my.F (a)
+   f = Slice (d, one, three)
+   h = Add (f, x)
+   i = MatMul (h, x)
+   z = Neg (b)
+}
+<domain: "my", opset_import: ["": 18]> F (u) => (v) { s = Relu (u) v = Identity (s) }
+"#;
+
+/// All nodes that are inferred as part of the main graph.
+fn nodes_of(model: &Model) -> Vec<NodeId> {
+    model.nodes_in(model.main_graph()).collect()
+}
+
+/// A value that a node may use: a result of an earlier node of its graph, or an input of the main graph.
+fn earlier_value(model: &Model, node: NodeId, numbers: &mut Numbers) -> ValueId {
+    let nodes = model.nodes(model.node(node).graph()).take_while(|&other| other != node);
+    let earlier = nodes.filter_map(|other| model.node(other).output(0));
+    let inputs = model.graph(model.main_graph()).inputs().iter().copied();
+    let candidates: Vec<ValueId> = earlier.chain(inputs).collect();
+    candidates[numbers.below(candidates.len())]
+}
+
+/// One random edit; returns what it did.
+fn edit(model: &mut Model, numbers: &mut Numbers) -> String {
+    let nodes = nodes_of(model);
     let node = nodes[numbers.below(nodes.len())];
-    match numbers.below(4) {
-        0 => {
-            // Another input, from an earlier node or an input of the graph.
+    match numbers.below(9) {
+        0 | 1 if model.node(node).input_count() > 0 => {
             let index = numbers.below(model.node(node).input_count());
-            let before = nodes.iter().position(|&other| other == node).unwrap();
-            let earlier = nodes[..before].iter().filter_map(|&other| model.node(other).output(0));
-            let candidates: Vec<ValueId> =
-                earlier.chain(model.graph(graph).inputs().iter().copied()).collect();
-            let value = candidates[numbers.below(candidates.len())];
+            let value = earlier_value(model, node, numbers);
             model.set_input(node, index, Some(value));
-            (format!("input {index} of {node} is {value}"), vec![Changed::Node(node)])
+            format!("input {index} of {node} is {value}")
         }
-        1 => {
+        2 => {
             let value = model.node(node).output(0).unwrap();
             let made = model.new_value(Symbol::EMPTY);
             let relu = NewNode::new(op::RELU).inputs([value]).outputs([made]);
             let new = model.add_node(Position::After(node), relu).unwrap();
             // Some users take the new value.
-            let mut changed = vec![Changed::Node(new)];
             for (user, index) in model.node_uses(value) {
                 if user != new && numbers.below(2) == 0 {
                     model.set_input(user, index, Some(made));
-                    changed.push(Changed::Node(user));
                 }
             }
-            (format!("{new} after {node}"), changed)
+            format!("{new} after {node}")
         }
-        2 => {
-            let concats = nodes.iter().filter(|&&node| model.node(node).is(op::CONCAT));
-            let Some(&concat) = concats.clone().next() else { return ("nothing".to_owned(), Vec::new()) };
+        3 => {
+            let Some(concat) = nodes.iter().copied().find(|&node| model.node(node).is(op::CONCAT)) else {
+                return "nothing".to_owned();
+            };
             let axis = i64::try_from(numbers.below(3)).unwrap();
             model.set_attribute(concat, Attribute::new(attr::AXIS, axis)).unwrap();
-            (format!("axis of {concat} is {axis}"), vec![Changed::Node(concat)])
+            format!("axis of {concat} is {axis}")
+        }
+        4 => edit_interface(model, numbers),
+        5 => {
+            let with = earlier_value(model, node, numbers);
+            let with = vec![Some(with); model.node(node).outputs().len()];
+            let replaced = model.replace_node(node, &with).is_ok();
+            format!("{node} replaced by {with:?}: {replaced}")
+        }
+        6 => {
+            let value = model.node(node).output(0).unwrap();
+            let ty = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3])));
+            model.set_type(value, (numbers.below(2) == 0).then_some(ty));
+            let name = model.intern("renamed");
+            model.set_node_name(node, name);
+            format!("{value} is declared")
+        }
+        7 => edit_initializer(model, numbers),
+        _ => {
+            let others: Vec<NodeId> = model.nodes(model.node(node).graph()).collect();
+            let other = others[numbers.below(others.len())];
+            model.move_node(node, Position::Before(other)).unwrap();
+            let sorted = model.sort(model.node(node).graph());
+            format!("{node} before {other}: {sorted:?}")
+        }
+    }
+}
+
+/// Gives an initializer other contents.
+fn edit_initializer(model: &mut Model, numbers: &mut Numbers) -> String {
+    let graph = model.main_graph();
+    let values: Vec<ValueId> = model.initializers(graph).collect();
+    let Some(&value) = values.get(numbers.below(values.len().max(1))) else {
+        return "nothing".to_owned();
+    };
+    let data: Vec<i64> = (0..=numbers.below(3)).map(|at| i64::try_from(at).unwrap() * 2 - 1).collect();
+    let constant = Constant::from(onnx_types::tensor::Tensor::vector(&data));
+    model.set_initializer(graph, value, Some(std::sync::Arc::new(constant)));
+    format!("{value} is {data:?}")
+}
+
+/// Edits what concerns more than one node.
+fn edit_interface(model: &mut Model, numbers: &mut Numbers) -> String {
+    let graph = model.main_graph();
+    match numbers.below(4) {
+        0 => {
+            let version = i64::try_from(numbers.below(4)).unwrap() + 17;
+            model.info_mut().opset_imports[0].set_version(version);
+            format!("version {version}")
+        }
+        1 if !model.functions().is_empty() => {
+            let function = model.functions()[0];
+            let body = model.function(function).body();
+            let node = model.graph(body).first().unwrap();
+            let name = if numbers.below(2) == 0 { op::SHAPE } else { op::RELU };
+            model.set_op(node, Symbol::EMPTY, name, Symbol::EMPTY);
+            if numbers.below(2) == 0 {
+                let import = OpsetImport::new(onnx_schema::domain::ML, 1);
+                model.function_mut(function).opset_imports.push(import);
+            }
+            "the function".to_owned()
         }
         _ => {
             let input = model.graph(graph).inputs()[0];
             let size = i64::try_from(numbers.below(5)).unwrap();
-            let name = model.intern("N");
-            let dims = [Dim::Var(name), Dim::Known(size), Dim::Known(64)];
+            let [n, s] = ["N", "S"].map(|name| Dim::Var(model.intern(name)));
+            let dims =
+                if numbers.below(2) == 0 { [n, s, Dim::Known(size)] } else { [n, Dim::Known(size), s] };
             model.set_type(input, Some(Type::tensor(ElemType::Float, Some(Shape::new(dims)))));
-            (format!("the input is [N, {size}, 64]"), vec![Changed::Value(input)])
+            format!("the input is {dims:?}")
+        }
+    }
+}
+
+fn check_scripts(text: &str, seeds: std::ops::RangeInclusive<u64>) {
+    for seed in seeds {
+        let mut numbers = Numbers::new(seed);
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let mut revision = model.revision();
+        let mut inference = infer(&mut model, &Options::default());
+        let mut script = Vec::new();
+        for _ in 0..12 {
+            // Several edits at once, too.
+            for _ in 0..=numbers.below(3) {
+                script.push(edit(&mut model, &mut numbers));
+            }
+            let changes = model.changes_since(&revision);
+            assert!(matches!(changes, Changes::Edits(_)));
+            revision = model.revision();
+            inference = inference.update(&mut model, &Options::default(), &changes);
+            compare(&mut model, &inference, &script);
         }
     }
 }
 
 #[test]
 fn an_update_gives_what_a_new_run_gives() {
-    for seed in 1..=60 {
-        let mut numbers = Numbers::new(seed);
-        let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
-        let mut inference = infer(&mut model, &Options::default());
-        let mut script = Vec::new();
-        for _ in 0..12 {
-            let (said, changed) = edit(&mut model, &mut numbers);
-            script.push(said);
-            inference = inference.update(&mut model, &Options::default(), &changed);
-            compare(&mut model, &inference, &script);
-        }
-    }
+    check_scripts(MODEL, 1..=60);
+}
+
+#[test]
+fn updates_see_nested_graphs_and_functions() {
+    check_scripts(NESTED, 100..=180);
+}
+
+#[test]
+fn an_update_without_changes_and_one_after_a_clone_are_right() {
+    let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
+    let revision = model.revision();
+    let inference = infer(&mut model, &Options::default());
+    let none = model.changes_since(&revision);
+    assert!(none.is_empty());
+    let inference = inference.update(&mut model, &Options::default(), &none);
+    compare(&mut model, &inference, &[]);
+    let mut clone = model.clone();
+    let everything = clone.changes_since(&revision);
+    assert!(matches!(everything, Changes::Everything));
+    let inference = inference.update(&mut clone, &Options::default(), &everything);
+    compare(&mut clone, &inference, &[]);
 }

@@ -1,9 +1,9 @@
 //! The state of a model in the making: scopes with their values, and nodes that are added one by one.
 
 use onnx_check::{CheckOptions, Part, check_part};
-use onnx_ir::{Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
+use onnx_ir::{Changes, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, Revision, ValueId};
 use onnx_schema::{Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions};
-use onnx_shape_infer::{Changed, Inference, Options as InferOptions, Ty, infer, infer_node};
+use onnx_shape_infer::{Inference, Options as InferOptions, Ty, infer, infer_node};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
@@ -61,6 +61,8 @@ pub(crate) struct Smith<'b> {
     variables: Vec<Symbol>,
     /// What is known about the main graph.
     inference: Inference,
+    /// The revision that `inference` belongs to.
+    revision: Option<Revision>,
     names: usize,
     /// The schemas of the imported operator sets.
     schemas: Vec<&'static Schema>,
@@ -83,6 +85,7 @@ impl<'b> Smith<'b> {
             signatures: Vec::new(),
             variables,
             inference: Inference::default(),
+            revision: None,
             names: 0,
             schemas: Vec::new(),
         };
@@ -228,7 +231,7 @@ impl<'b> Smith<'b> {
     ) -> Option<NodeId> {
         let graph = self.graph();
         let known = self.scopes.last().map_or(0, |scope| scope.entries.len());
-        let (mut values, mut changed) = (Vec::new(), Vec::new());
+        let mut values = Vec::new();
         for operand in operands {
             let value = match operand {
                 Operand::Missing => None,
@@ -245,7 +248,6 @@ impl<'b> Smith<'b> {
             };
             if let Some(value) = value.filter(|_| !matches!(operand, Operand::Value(_))) {
                 values.push(value);
-                changed.push(Changed::Value(value));
             }
             node.inputs.push(value);
         }
@@ -255,8 +257,7 @@ impl<'b> Smith<'b> {
         }
         let made: Vec<ValueId> = node.outputs.iter().flatten().copied().collect();
         let node = self.model.add_node(Position::End(graph), node).ok()?;
-        changed.push(Changed::Node(node));
-        if self.judge(node, &made, &changed) {
+        if self.judge(node, &made) {
             let scope = self.scopes.last_mut()?;
             for value in values {
                 let ty = self.model.ty(value).map_or(Ty::Unknown, Ty::from);
@@ -372,12 +373,22 @@ impl<'b> Smith<'b> {
         self.constant_in(ty.elem(), &sizes, &(0..count).collect::<Vec<_>>())
     }
 
+    /// Brings what is inferred about the main graph up to date.
+    fn infer_main(&mut self) {
+        let changes = match &self.revision {
+            Some(revision) => self.model.changes_since(revision),
+            None => Changes::Everything,
+        };
+        self.revision = Some(self.model.revision());
+        let before = std::mem::take(&mut self.inference);
+        self.inference = before.update(&mut self.model, &main_options(), &changes);
+    }
+
     /// Infers a new node, and checks it. What is known about its outputs goes to the innermost scope.
-    fn judge(&mut self, node: NodeId, made: &[ValueId], changed: &[Changed]) -> bool {
+    fn judge(&mut self, node: NodeId, made: &[ValueId]) -> bool {
         let is_main = self.kind() == Kind::Main;
         let types: Vec<Ty> = if is_main {
-            let before = std::mem::take(&mut self.inference);
-            self.inference = before.update(&mut self.model, &main_options(), changed);
+            self.infer_main();
             made.iter().map(|&value| self.inference.ty(value)).collect()
         } else {
             let mut options = InferOptions::default();

@@ -282,9 +282,14 @@ impl Interner {
     }
 
     /// The text of a symbol; the empty text for a symbol of another, longer table.
+    ///
+    /// # Panics
+    ///
+    /// Panics in debug builds if the symbol is of another, longer table.
     #[inline]
     #[must_use]
     pub fn resolve(&self, symbol: Symbol) -> &str {
+        debug_assert!((symbol.index() as usize) < self.len(), "{symbol:?} is of another interner");
         text(&self.texts, symbol)
     }
 
@@ -461,6 +466,14 @@ mod tests {
         assert_eq!(names.get("Relu"), Some(Symbol::from_index(1)));
         assert_eq!(&names[Symbol::from_index(2)], "Add");
         assert_eq!(names.get("Sub"), None);
+    }
+
+    #[test]
+    fn debug_builds_detect_symbols_of_other_tables() {
+        let short = Interner::new();
+        let foreign = Interner::with_names(&["", "Relu"]).intern("Add");
+        let resolved = std::panic::catch_unwind(|| short.resolve(foreign).to_owned());
+        assert_eq!(resolved.ok(), (!cfg!(debug_assertions)).then(String::new));
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Inferred {
         let mut model = parse_model(text, &ParseOptions::default())
             .map_err(|error| format!("the text has errors: {error}"))?;
         if let Some(version) = version {
-            let imports = &mut model.info_mut().opset_imports;
+            let mut edit = model.info_mut();
+            let imports = &mut edit.opset_imports;
             imports.retain(|import| import.domain() != domain);
             imports.push(OpsetImport::new(domain, version));
         }

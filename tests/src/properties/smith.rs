@@ -4,7 +4,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, decode};
 use onnx_diag::Severity;
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Changed, Inference, Options, Ty, infer as run};
+use onnx_shape_infer::{Inference, Options, Ty, infer as run};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
@@ -87,17 +87,17 @@ const SIZE: i64 = 6;
 /// nothing that was known is lost.
 fn refines(model: &Model) -> Result<(), String> {
     let mut model = model.clone();
+    let revision = model.revision();
     let before = run(&mut model, &Options::default());
     let known: Vec<(ValueId, Ty)> = made(&model).into_iter().map(|value| (value, before.ty(value))).collect();
-    let mut changed = Vec::new();
     for input in model.graph(model.main_graph()).inputs().to_vec() {
         let Some(mut ty) = model.ty(input).cloned() else { continue };
         if give_sizes(&mut ty) {
             model.set_type(input, Some(ty));
-            changed.push(Changed::Value(input));
         }
     }
-    let after = before.update(&mut model, &Options::default(), &changed);
+    let changes = model.changes_since(&revision);
+    let after = before.update(&mut model, &Options::default(), &changes);
     let scratch = run(&mut model, &Options::default());
     // With numbers for the variables, contradictions may come about, which say nothing about what comes after.
     if !after.findings().is_empty() || !scratch.findings().is_empty() {

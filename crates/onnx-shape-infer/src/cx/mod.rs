@@ -65,17 +65,16 @@ impl<'m> Cx<'_, 'm> {
         self.id
     }
 
-    /// The model. Its tables of names and expressions are lent to the run and empty here: use [`Cx::names`] and
-    /// [`Cx::dims`].
-    #[must_use]
-    pub const fn model(&self) -> &'m Model {
+    /// The model. Its tables of names and expressions are empty during the run, so rules of users do not get it: see
+    /// [`Cx::names`] and [`Cx::dims`].
+    pub(crate) const fn model(&self) -> &'m Model {
         self.state.model
     }
 
     /// The names of the model.
     #[must_use]
     pub const fn names(&self) -> &Interner {
-        &self.state.names
+        self.state.names
     }
 
     /// The schema of the node, if it is a standard operator.
@@ -98,7 +97,7 @@ impl<'m> Cx<'_, 'm> {
 
     /// The arithmetic of dimensions.
     pub const fn dims(&mut self) -> &mut ExprTable {
-        &mut self.state.exprs
+        self.state.exprs
     }
 
     /// Reports a contradiction. The message is one terse sentence without the place, in lower case.

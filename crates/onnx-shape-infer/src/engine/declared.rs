@@ -5,6 +5,8 @@
 //! name to different sizes, so a name that the inputs use, too, is not believed. In nested graphs and functions no name of
 //! a size is believed, as each visit may have another size.
 
+use std::sync::Arc;
+
 use onnx_ir::{Constant, Def, GraphId, NodeId, ValueId};
 use onnx_types::{Dim, Symbol, Type};
 
@@ -58,11 +60,11 @@ impl<'m> Engine<'m> {
 
     /// Notes which symbols the sizes of a graph's inputs are made of.
     pub(super) fn note_input_symbols(&mut self, graph: GraphId) {
-        self.input_symbols.clear();
+        self.interface.input_symbols.clear();
         for &value in self.state.model.graph(graph).inputs() {
             for &dim in self.state.table.dims(value).unwrap_or_default() {
                 for symbol in self.state.symbols(dim) {
-                    self.input_symbols.insert(symbol, ());
+                    self.interface.input_symbols.insert(symbol, ());
                 }
             }
         }
@@ -152,18 +154,18 @@ impl<'m> Engine<'m> {
 
     /// Notes which values of the main graph are declared several times, with different types.
     pub(super) fn note_repeated(&mut self, graph: GraphId) {
-        self.repeated.clear();
+        self.interface.repeated.clear();
         for entry in self.state.model.value_info(graph) {
-            if let Some(ty) = entry.own().and_then(|own| own.ty.as_deref()) {
-                self.repeated.insert(entry.value(), ty);
+            if let Some(ty) = entry.own().and_then(|own| own.ty.as_ref()) {
+                self.interface.repeated.insert(entry.value(), Arc::clone(ty));
             }
         }
     }
 
     /// Compares what was inferred with the other type that is declared. Nothing is taken from that.
     fn check_repeated(&mut self, node: NodeId, value: ValueId, inferred: &Ty) {
-        let Some(&ty) = self.repeated.get(value) else { return };
-        let declared = self.state.declared_inside(ty);
+        let Some(ty) = self.interface.repeated.get(value).cloned() else { return };
+        let declared = self.state.declared_inside(&ty);
         if !self.state.compatible(inferred, &declared) {
             let message = "it is declared several times, once with another type than it is of";
             self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
@@ -174,7 +176,12 @@ impl<'m> Engine<'m> {
     fn believed(&self, dim: Dim) -> Dim {
         match dim {
             Dim::Known(_) => dim,
-            _ if self.state.symbols(dim).iter().any(|symbol| self.input_symbols.contains_key(symbol)) => {
+            _ if self
+                .state
+                .symbols(dim)
+                .iter()
+                .any(|symbol| self.interface.input_symbols.contains_key(symbol)) =>
+            {
                 Dim::Unknown
             }
             _ => dim,
@@ -263,7 +270,7 @@ impl State<'_> {
             return Dim::Var(name);
         }
         let text = text.to_owned();
-        match self.exprs.parse(&mut self.names, &text) {
+        match self.exprs.parse(self.names, &text) {
             // A number written as text is no promise that other readers understand.
             Dim::Unknown | Dim::Known(_) => Dim::Var(name),
             dim if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) => dim,

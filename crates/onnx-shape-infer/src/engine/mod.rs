@@ -10,23 +10,24 @@ pub(crate) mod state;
 mod update;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_schema::OpsetRegistry;
-use onnx_types::{Symbol, Type};
+use onnx_types::expr::ExprTable;
+use onnx_types::{Interner, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::cx::Out;
 use crate::fault::LIMIT;
 use crate::options::Options;
 use crate::registry::Custom;
-use crate::result::Lent;
+use crate::result::Inference;
 use crate::ty::Ty;
 use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
-pub use update::Changed;
 
 static STANDARD: OpsetRegistry = OpsetRegistry::standard();
 
@@ -42,7 +43,7 @@ pub(crate) struct Engine<'m> {
     /// The operator sets that nodes are resolved against.
     sets: &'m OpsetRegistry,
     /// For each cycle of calls, the node that closes it.
-    cycles: Vec<NodeId>,
+    pub(crate) cycles: Vec<NodeId>,
     frames: Vec<Frame<'m>>,
     memo: Memo,
     /// The functions whose bodies are being visited.
@@ -53,35 +54,53 @@ pub(crate) struct Engine<'m> {
     calls: u32,
     /// How many more nodes may be visited.
     left: usize,
-    /// Symbols that the inputs of the main graph declare.
+    pub(crate) interface: Interface,
+}
+
+/// What the declarations of the main graph say as a whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interface {
+    /// Symbols that the inputs declare.
     input_symbols: HashMap<Symbol, (), RandomState>,
     /// Values that are declared several times, with another type than the first one.
-    repeated: SecondaryMap<ValueId, &'m Type>,
+    repeated: SecondaryMap<ValueId, Arc<Type>>,
 }
 
 impl<'m> Engine<'m> {
-    /// A run over a model with the tables that it lends.
+    /// A run over a model and its tables of names and expressions; `before` is the result that it continues.
     pub(crate) fn new(
         model: &'m Model,
         options: &'m Options<'m>,
-        Lent { names, exprs, cycles }: Lent,
+        (names, exprs): (&'m mut Interner, &'m mut ExprTable),
+        before: Option<Inference>,
     ) -> Self {
-        let custom = options.registry.map(|registry| registry.resolve(&names)).unwrap_or_default();
+        let custom = options.registry.map(|registry| registry.resolve(names)).unwrap_or_default();
         let left = model.node_count().saturating_mul(options.limits.visits_per_node).saturating_add(100_000);
-        let state = State::new(model, options, names, exprs);
+        let (variables, interface, before) = match before {
+            Some(mut before) => {
+                let known = (std::mem::take(&mut before.variables), std::mem::take(&mut before.interface));
+                (known.0, known.1, Some(before))
+            }
+            None => (state::variables(model, options), Interface::default(), None),
+        };
+        let mut state = State::new(model, options, names, exprs, variables);
+        if let Some(mut before) = before {
+            state.facts = before.facts.take_intervals();
+            (state.table, state.fresh) = (before.table, before.fresh);
+            state.earlier = Some((before.facts, before.failures));
+        }
         Self {
             state,
             custom,
             sets: sets(options),
-            cycles,
+            cycles: Vec::new(),
             frames: Vec::new(),
             memo: Memo::default(),
             active: SecondaryMap::new(),
             outs: Vec::new(),
             calls: 0,
             left,
-            input_symbols: HashMap::default(),
-            repeated: SecondaryMap::new(),
+            interface,
         }
     }
 

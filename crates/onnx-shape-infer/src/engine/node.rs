@@ -129,7 +129,7 @@ impl<'m> Engine<'m> {
         {
             return (None, Target::Custom(custom.clone()));
         }
-        match self.state.model.callee_by(id, self.sets, &self.state.names) {
+        match self.state.model.callee_by(id, self.sets, self.state.names) {
             Callee::Standard(schema) => {
                 let target =
                     match TABLE.get(schema.id().index()).and_then(|entry| Some((entry.infer?, entry.values)))

@@ -80,8 +80,8 @@ impl Fresh {
 pub(crate) struct State<'m> {
     pub(crate) model: &'m Model,
     pub(crate) options: &'m Options<'m>,
-    pub(crate) names: Interner,
-    pub(crate) exprs: ExprTable,
+    pub(crate) names: &'m mut Interner,
+    pub(crate) exprs: &'m mut ExprTable,
     pub(crate) table: Table,
     pub(crate) facts: Facts,
     pub(crate) fresh: Fresh,
@@ -124,7 +124,14 @@ impl<'m> State<'m> {
         ran_out
     }
 
-    pub(crate) fn new(model: &'m Model, options: &'m Options<'m>, names: Interner, exprs: ExprTable) -> Self {
+    /// The state of a run; `variables` are those of the inputs, which take time linear in the inputs to find.
+    pub(crate) fn new(
+        model: &'m Model,
+        options: &'m Options<'m>,
+        names: &'m mut Interner,
+        exprs: &'m mut ExprTable,
+        variables: HashSet<Symbol, RandomState>,
+    ) -> Self {
         Self {
             model,
             options,
@@ -141,7 +148,7 @@ impl<'m> State<'m> {
             step_credit: options.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
-            variables: variables(model, options),
+            variables,
             hasher: RandomState::default(),
             answers: RefCell::default(),
         }
@@ -201,8 +208,8 @@ impl<'m> State<'m> {
             return;
         }
         let scope = self.site.scope();
-        if !self.facts.is_never_negative(&self.exprs, size)
-            && !self.facts.excludes_negative(&mut self.exprs, node, size)
+        if !self.facts.is_never_negative(self.exprs, size)
+            && !self.facts.excludes_negative(self.exprs, node, size)
         {
             let relation = Relation::AtMost(Dim::Known(0), Dim::Expr(size));
             self.conclude(relation, Strength::Assumed, Some(node), "a size must not be negative");
@@ -215,7 +222,7 @@ impl<'m> State<'m> {
 
     /// What algebra and the intervals of symbols answer; `None` when they do not.
     pub(crate) fn ask(&self, question: Question, a: Dim, b: Dim) -> Option<bool> {
-        self.answers.borrow_mut().ask(&self.facts, &self.exprs, question, a, b)
+        self.answers.borrow_mut().ask(&self.facts, self.exprs, question, a, b)
     }
 
     pub(crate) fn is_absent(&self, value: ValueId) -> bool {
@@ -233,7 +240,7 @@ impl<'m> State<'m> {
     /// The symbol for the unknown size at a place.
     pub(crate) fn fresh(&mut self, value: ValueId, axis: u32) -> Symbol {
         let visit = self.visit_of(value);
-        let (names, origins) = (&mut self.names, &mut self.fresh.origins);
+        let (names, origins) = (&mut *self.names, &mut self.fresh.origins);
         *self.fresh.places.entry((value, axis, visit)).or_insert_with(|| {
             let symbol = names.fresh("unk_");
             origins.insert(symbol, (value, axis));
@@ -327,7 +334,7 @@ impl<'m> State<'m> {
 }
 
 /// The dimension variables of the main graph's inputs, and those that the caller gives sizes.
-fn variables(model: &Model, options: &Options<'_>) -> HashSet<Symbol, RandomState> {
+pub(crate) fn variables(model: &Model, options: &Options<'_>) -> HashSet<Symbol, RandomState> {
     let inputs = model.graph(model.main_graph()).inputs().iter();
     let shapes = inputs.filter_map(|&input| model.value(input).ty()?.shape());
     let names = shapes.flat_map(onnx_types::Shape::dims).filter_map(|dim| match dim {

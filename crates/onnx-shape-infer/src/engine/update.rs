@@ -5,21 +5,28 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Def, GraphId, NodeId, User, ValueId};
+use onnx_ir::{Aspects, Change, Def, Edits, GraphId, NodeId, OpsetScope, User, ValueId};
 use onnx_types::Dim;
 
 use super::Engine;
 use super::control::Known;
-use super::state::State;
+use super::state::{State, variables};
 use crate::sequence::Members;
 
-/// Something that an edit changed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Changed {
-    /// A node is new, or its operator, attributes, inputs, outputs or nested graphs changed.
-    Node(NodeId),
-    /// The declared type of a value changed, or its initializer.
-    Value(ValueId),
+/// What results depend on, of a node.
+const OF_NODE: [Aspects; 4] = [Aspects::OPERATOR, Aspects::OPERANDS, Aspects::OUTPUTS, Aspects::POSITION];
+
+/// What results depend on, of a value.
+const OF_VALUE: [Aspects; 3] = [Aspects::TYPE, Aspects::CONSTANT, Aspects::DEFINITION];
+
+/// What results depend on, of a nested graph.
+const OF_GRAPH: [Aspects; 4] = [Aspects::INTERFACE, Aspects::TYPE, Aspects::VERSIONS, Aspects::REMOVALS];
+
+fn concerns(change: Change, aspects: &[Aspects]) -> bool {
+    match change {
+        Change::Created | Change::Erased => true,
+        Change::Changed(changed) => aspects.iter().any(|&aspect| changed.intersects(aspect)),
+    }
 }
 
 /// The nodes of the main graph that are to be visited, the first in order first.
@@ -27,57 +34,130 @@ pub enum Changed {
 struct Queue {
     heap: BinaryHeap<Reverse<(u64, NodeId)>>,
     queued: HashMap<NodeId, (), RandomState>,
-    visited: HashMap<NodeId, (), RandomState>,
+    /// The nodes that were visited, and those that are no longer nodes of the main graph: what was concluded from them
+    /// before is forgotten.
+    outdated: HashMap<NodeId, (), RandomState>,
+    /// The inputs and initializers that were declared again, and values that are gone.
+    declared: HashMap<ValueId, (), RandomState>,
 }
 
 impl Engine<'_> {
-    /// Visits the nodes that changed, and those after them whose inputs turn out to be different. Says no when that cannot
-    /// be done in part, because the change is in a function. A node that stands before its producers is visited twice.
-    pub(crate) fn update(&mut self, changed: &[Changed]) -> bool {
+    /// Visits the nodes that changed, and those after them whose inputs turn out to be different. Returns `false` if that
+    /// cannot be done in part, because the change is in a function, or in what the declarations of all values are read with.
+    /// A node that stands before its producers is visited twice.
+    pub(crate) fn update(&mut self, edits: &Edits) -> bool {
         if self.state.earlier.as_ref().is_some_and(|(facts, _)| facts.is_incomplete()) {
             return false;
         }
-        let model = self.state.model;
-        let main = model.main_graph();
+        let main = self.state.model.main_graph();
         let mut queue = Queue::default();
-        for &change in changed {
-            let known = match change {
-                Changed::Node(node) => self.queue_node(&mut queue, node, main),
-                Changed::Value(value) => self.queue_value(&mut queue, value, main),
-            };
-            if !known {
-                return false;
-            }
+        if !self.queue_edits(&mut queue, edits, main) || !self.queue_interface(&mut queue, edits, main) {
+            return false;
         }
-        self.note_input_symbols(main);
-        self.note_repeated(main);
         self.enter_main(main);
         while let Some(Reverse((_, node))) = queue.heap.pop() {
             queue.queued.remove(&node);
-            queue.visited.insert(node, ());
+            queue.outdated.insert(node, ());
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();
-        self.forget_functions();
-        self.forget(&queue, main);
+        if self.calls > 0 {
+            self.forget_functions();
+        }
+        self.forget(&queue);
         true
     }
 
+    /// Queues the nodes whose results may be different after edits of nodes, values and graphs.
+    fn queue_edits(&mut self, queue: &mut Queue, edits: &Edits, main: GraphId) -> bool {
+        let is_named = |change: Change| !concerns(change, &[Aspects::INTERFACE, Aspects::VERSIONS]);
+        if edits.model().contains(Aspects::VERSIONS) || !edits.functions().all(|(_, change)| is_named(change))
+        {
+            return false;
+        }
+        for (value, change) in edits.values() {
+            if concerns(change, &OF_VALUE) {
+                queue.declared.insert(value, ());
+                if !self.queue_value(queue, value, main) {
+                    return false;
+                }
+            }
+        }
+        for (node, change) in edits.nodes() {
+            if change == Change::Erased || change.aspects().contains(Aspects::POSITION) {
+                queue.outdated.insert(node, ());
+            }
+            if concerns(change, &OF_NODE) && !self.queue_node(queue, node, main) {
+                return false;
+            }
+        }
+        for (graph, change) in edits.graphs() {
+            let is_there = graph != main && self.state.model.get_graph(graph).is_some();
+            if is_there && concerns(change, &OF_GRAPH) && !self.queue_owner(queue, graph, main) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Looks at the inputs and declarations of the main graph as a whole. The symbols of the inputs decide how the
+    /// declarations of all values are read, so other symbols make everything new.
+    fn queue_interface(&mut self, queue: &mut Queue, edits: &Edits, main: GraphId) -> bool {
+        let model = self.state.model;
+        let of_main = edits.graphs().find(|&(graph, _)| graph == main);
+        let aspects = of_main.map_or(Aspects::NONE, |(_, change)| change.aspects());
+        let is_input = |&value: &ValueId| matches!(model.get_value(value).map(onnx_ir::Value::def), Some(Def::Input { graph, .. }) if graph == main);
+        if aspects.contains(Aspects::INTERFACE) || queue.declared.keys().any(is_input) {
+            let before = self.interface.input_symbols.clone();
+            self.note_input_symbols(main);
+            if before != self.interface.input_symbols
+                || self.state.variables != variables(model, self.state.options)
+            {
+                return false;
+            }
+        }
+        if aspects.contains(Aspects::TYPE) {
+            let before = self.interface.repeated.clone();
+            self.note_repeated(main);
+            let after = self.interface.repeated.clone();
+            let differs = |value: &ValueId| before.get(*value) != after.get(*value);
+            for value in before.keys().chain(after.keys()).filter(differs) {
+                if !self.queue_value(queue, value, main) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Queues a node, or the node of the main graph that it is nested in. Returns `false` if it is in a function.
     fn queue_node(&self, queue: &mut Queue, node: NodeId, main: GraphId) -> bool {
         let model = self.state.model;
         // What was erased is of no interest: those that used it have changed, too.
-        if model.get_node(node).is_none() {
-            return true;
-        }
-        let Some(node) = model.ancestor_in(node, main) else { return false };
+        let Some(record) = model.get_node(node) else { return true };
+        let Some(node) = model.ancestor_in(node, main) else {
+            // Training graphs, and graphs that belong to nothing, are not inferred.
+            return !matches!(model.scope(record.graph()), OpsetScope::Function(_));
+        };
         if queue.queued.insert(node, ()).is_none() {
             queue.heap.push(Reverse((model.order_key(node), node)));
         }
         true
     }
 
+    /// Queues the node that a graph is nested in.
+    fn queue_owner(&self, queue: &mut Queue, graph: GraphId, main: GraphId) -> bool {
+        match self.state.model.owner_node(graph) {
+            Some(node) => self.queue_node(queue, node, main),
+            None => !matches!(self.state.model.scope(graph), OpsetScope::Function(_)),
+        }
+    }
+
     fn queue_value(&mut self, queue: &mut Queue, value: ValueId, main: GraphId) -> bool {
-        let Some(record) = self.state.model.get_value(value) else { return true };
+        let Some(record) = self.state.model.get_value(value) else {
+            self.state.table.clear(value);
+            return true;
+        };
         match record.def() {
             Def::Output { node, .. } => self.queue_node(queue, node, main),
             Def::Input { graph, .. } | Def::Initializer(graph) if graph == main => {
@@ -86,11 +166,12 @@ impl Engine<'_> {
                 self.queue_users(queue, value, main);
                 true
             }
-            Def::Input { graph, .. } | Def::Initializer(graph) => match self.state.model.owner_node(graph) {
-                Some(node) => self.queue_node(queue, node, main),
-                None => false,
-            },
-            Def::Unresolved(_) => true,
+            Def::Input { graph, .. } | Def::Initializer(graph) => self.queue_owner(queue, graph, main),
+            Def::Unresolved(_) => {
+                self.state.table.clear(value);
+                self.queue_users(queue, value, main);
+                true
+            }
         }
     }
 
@@ -125,25 +206,27 @@ impl Engine<'_> {
         }
     }
 
-    /// Forgets what was concluded from nodes that are gone or were visited again.
-    fn forget(&mut self, queue: &Queue, main: GraphId) {
+    /// Replaces what was concluded from nodes that are gone or were visited again.
+    fn forget(&mut self, queue: &Queue) {
         let model = self.state.model;
-        let keep = |node: NodeId| {
-            model.get_node(node).is_some()
-                && model.ancestor_in(node, main).is_none_or(|node| !queue.visited.contains_key(&node))
-        };
-        let before = self.state.earlier.take();
-        if let Some((mut facts, mut failures)) = before {
-            facts.retain(keep);
-            failures.retain(|failure| failure.root.is_none_or(keep));
-            let key = |node: Option<NodeId>| {
-                node.and_then(|node| model.ancestor_in(node, main)).map(|node| model.order_key(node))
-            };
-            facts.absorb(&mut self.state.facts, |fact| key(fact.root));
-            failures.append(&mut self.state.failures);
-            failures.sort_by_key(|failure| key(failure.root));
-            (self.state.facts, self.state.failures) = (facts, failures);
-        }
+        let order = |node: NodeId| model.get_node(node).map(|_| model.order_key(node));
+        let Some((mut facts, mut failures)) = self.state.earlier.take() else { return };
+        // The order of the facts that remain must not depend on hashes.
+        let mut outdated: Vec<NodeId> = queue.outdated.keys().copied().collect();
+        outdated.sort_unstable();
+        outdated.into_iter().for_each(|node| facts.remove_root(node, order));
+        let mut declared: Vec<ValueId> = queue.declared.keys().copied().collect();
+        declared.sort_unstable();
+        declared.into_iter().for_each(|value| facts.remove_default(value));
+        facts.merge(std::mem::take(&mut self.state.facts), order);
+        failures.retain(|failure| match (failure.root, failure.value) {
+            (Some(root), _) => !queue.outdated.contains_key(&root),
+            (None, Some(value)) => !queue.declared.contains_key(&value),
+            (None, None) => true,
+        });
+        failures.append(&mut self.state.failures);
+        failures.sort_by_key(|failure| failure.root.and_then(order));
+        (self.state.facts, self.state.failures) = (facts, failures);
     }
 }
 

@@ -1,0 +1,176 @@
+//! Replacing the conclusions of some nodes, at a cost that depends on these conclusions alone.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{NodeId, ValueId};
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use super::{Fact, Facts, MAX_FACTS, MAX_REPEATED, Relation, Scope, Strength};
+
+/// Where the conclusions of each visited node are. It is made by the first update after a run and kept from then on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    is_made: bool,
+    /// The relations that were concluded during the visit of a node of the main graph; some may be gone.
+    roots: SecondaryMap<NodeId, SmallVec<[Relation; 2]>>,
+    /// The positions of the repeated conclusions by their relation.
+    repeated: HashMap<Relation, SmallVec<[u32; 2]>, RandomState>,
+}
+
+/// The order in which conclusions of one relation are preferred: what holds in every run, what is proved, what was found
+/// first.
+type Preference = (bool, Strength, Option<u64>);
+
+impl Facts {
+    /// The intervals of a run, for a run that continues it.
+    pub(crate) fn take_intervals(&mut self) -> Self {
+        let (bounds, sizes) = (std::mem::take(&mut self.bounds), std::mem::take(&mut self.sizes));
+        Self { bounds, sizes, ..Self::default() }
+    }
+
+    fn make_index(&mut self) {
+        if std::mem::replace(&mut self.index.is_made, true) {
+            return;
+        }
+        for fact in self.list.iter().chain(&self.repeated) {
+            if let Some(root) = fact.root
+                && let Some(entry) = self.index.roots.entry(root)
+            {
+                entry.or_default().push(fact.relation);
+            }
+        }
+        for (at, fact) in self.repeated.iter().enumerate() {
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            self.index.repeated.entry(fact.relation).or_default().push(at);
+        }
+    }
+
+    /// Removes what was concluded during the visit of a node of the main graph. `order` is the position of a node.
+    pub(crate) fn remove_root(&mut self, root: NodeId, order: impl Fn(NodeId) -> Option<u64>) {
+        self.make_index();
+        for relation in self.index.roots.remove(root).unwrap_or_default() {
+            self.remove_conclusions(relation, Some(root), &order);
+        }
+    }
+
+    /// Removes the fact that an input is not overridden.
+    pub(crate) fn remove_default(&mut self, value: ValueId) {
+        if self.known.contains_key(&Relation::Default(value)) {
+            self.make_index();
+            self.remove_conclusions(Relation::Default(value), None, &|_| None);
+        }
+    }
+
+    fn remove_conclusions(
+        &mut self,
+        relation: Relation,
+        root: Option<NodeId>,
+        order: &impl Fn(NodeId) -> Option<u64>,
+    ) {
+        let positions = self.index.repeated.get(&relation).cloned().unwrap_or_default();
+        let mut gone: SmallVec<[u32; 2]> = SmallVec::new();
+        let mut best: Option<(Preference, u32)> = None;
+        for at in positions {
+            let Some(fact) = self.repeated.get(at as usize) else { continue };
+            if fact.root == root {
+                gone.push(at);
+                continue;
+            }
+            let key = preference(fact, order);
+            if best.is_none_or(|(other, _)| key < other) {
+                best = Some((key, at));
+            }
+        }
+        let primary = self.known.get(&relation).copied();
+        if let Some(at) = primary
+            && self.list.get(at as usize).is_some_and(|fact| fact.root == root)
+        {
+            match best.and_then(|(_, from)| self.repeated.get(from as usize).map(|fact| (from, *fact))) {
+                Some((from, fact)) => {
+                    if let Some(slot) = self.list.get_mut(at as usize) {
+                        *slot = fact;
+                    }
+                    gone.push(from);
+                }
+                None => self.remove_primary(relation, at),
+            }
+        }
+        // From the end, so that what takes a place is not itself about to go.
+        gone.sort_unstable_by(|a, b| b.cmp(a));
+        gone.into_iter().for_each(|at| self.remove_repeated(at));
+    }
+
+    fn remove_primary(&mut self, relation: Relation, at: u32) {
+        self.known.remove(&relation);
+        self.list.swap_remove(at as usize);
+        if let Some(moved) = self.list.get(at as usize) {
+            self.known.insert(moved.relation, at);
+        }
+    }
+
+    fn remove_repeated(&mut self, at: u32) {
+        if at as usize >= self.repeated.len() {
+            return;
+        }
+        let gone = self.repeated.swap_remove(at as usize);
+        let last = u32::try_from(self.repeated.len()).unwrap_or(u32::MAX);
+        self.forget_position(gone.relation, at, None);
+        if let Some(moved) = self.repeated.get(at as usize) {
+            self.forget_position(moved.relation, last, Some(at));
+        }
+    }
+
+    /// Replaces a position of a repeated conclusion by another one, or removes it.
+    fn forget_position(&mut self, relation: Relation, old: u32, new: Option<u32>) {
+        let Some(positions) = self.index.repeated.get_mut(&relation) else { return };
+        positions.retain(|at| *at != old);
+        positions.extend(new);
+        if positions.is_empty() {
+            self.index.repeated.remove(&relation);
+        }
+    }
+
+    /// Adds the conclusions of a run that visited some nodes again, whose earlier conclusions were removed.
+    pub(crate) fn merge(&mut self, run: Self, order: impl Fn(NodeId) -> Option<u64>) {
+        self.make_index();
+        self.bounds = run.bounds;
+        self.sizes = run.sizes;
+        self.is_incomplete |= run.is_incomplete;
+        for fact in run.list.into_iter().chain(run.repeated) {
+            self.insert(fact, &order);
+        }
+    }
+
+    fn insert(&mut self, fact: Fact, order: &impl Fn(NodeId) -> Option<u64>) {
+        if self.list.len() >= MAX_FACTS || self.repeated.len() >= MAX_REPEATED {
+            self.is_incomplete = true;
+            return;
+        }
+        if let Some(root) = fact.root
+            && let Some(entry) = self.index.roots.entry(root)
+        {
+            entry.or_default().push(fact.relation);
+        }
+        let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let at = *self.known.entry(fact.relation).or_insert(position);
+        if at == position {
+            self.list.push(fact);
+            return;
+        }
+        let Some(known) = self.list.get_mut(at as usize) else { return };
+        let is_preferred = preference(&fact, order) < preference(known, order);
+        let other = if is_preferred { std::mem::replace(known, fact) } else { fact };
+        if other.root == known.root && (other.scope, other.strength) >= (known.scope, known.strength) {
+            return;
+        }
+        let at = u32::try_from(self.repeated.len()).unwrap_or(u32::MAX);
+        self.index.repeated.entry(other.relation).or_default().push(at);
+        self.repeated.push(other);
+    }
+}
+
+fn preference(fact: &Fact, order: &impl Fn(NodeId) -> Option<u64>) -> Preference {
+    (fact.scope != Scope::Model, fact.strength, fact.root.and_then(order))
+}
