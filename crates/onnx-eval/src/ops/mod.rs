@@ -18,6 +18,7 @@ use crate::registry::OpKernels;
 pub(crate) const GROUPS: &[&[OpKernels]] = &[
     control::KERNELS,
     generator::KERNELS,
+    generator::window::KERNELS,
     linear::KERNELS,
     linear::matmul::KERNELS,
     logical::KERNELS,

@@ -4,6 +4,7 @@ mod constant;
 mod constant_of_shape;
 mod eye_like;
 mod range;
+pub(super) mod window;
 
 use crate::registry::OpKernels;
 
