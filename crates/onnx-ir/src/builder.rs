@@ -1,5 +1,7 @@
 //! Making nodes pleasantly.
 
+use onnx_schema::{attr, op};
+use onnx_types::tensor::Tensor;
 use onnx_types::{Symbol, Type};
 
 use crate::attr::{AttrValue, Attribute};
@@ -9,6 +11,7 @@ use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::node::NewNode;
 use crate::order::Position;
+use crate::resolve::OpsetScope;
 use crate::value::Def;
 
 /// Makes nodes at a place, one after the other; [`Model::build_at`] returns it.
@@ -54,6 +57,20 @@ impl<'a> Builder<'a> {
     #[must_use = "the node is made by `output`, `outputs` or `node`"]
     pub fn call_symbol<'b>(&'b mut self, domain: Symbol, op: Symbol) -> NodeBuilder<'a, 'b> {
         NodeBuilder { builder: self, new: NewNode { domain, ..NewNode::new(op) } }
+    }
+
+    /// A constant at this place: an initializer, or a `Constant` node in a function body, which cannot have initializers.
+    ///
+    /// # Errors
+    ///
+    /// When the place is gone.
+    pub fn constant(&mut self, tensor: Tensor) -> Result<ValueId, EditError> {
+        self.model.check_position(self.at)?;
+        let (graph, ..) = self.model.neighbours(self.at);
+        if matches!(self.model.scope(graph), OpsetScope::Function(_)) {
+            return self.op(op::CONSTANT, []).attr(attr::VALUE, tensor).output();
+        }
+        Ok(self.model.add_initializer(graph, Symbol::EMPTY, tensor))
     }
 
     /// The model, for anything else between two nodes.

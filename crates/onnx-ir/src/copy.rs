@@ -232,17 +232,22 @@ impl Model {
     ) -> Result<Option<Attribute>, EditError> {
         if let (AttrValue::Ref(target), Some(actual)) = (attribute.value(), &map.attributes) {
             let Some(actual) = actual.iter().find(|actual| actual.name() == *target) else { return Ok(None) };
-            let mut value = actual.value().clone();
-            for graph in graphs_mut(&mut value) {
-                // What a call passes is no part of what is being copied, and sees the names around the call.
-                *graph = self.copy_graph(*graph, &mut CopyMap::new())?;
-            }
-            return Ok(Some(Attribute::new(attribute.name(), value)));
+            let value = actual.value().clone();
+            return Ok(Some(Attribute::new(attribute.name(), self.with_copied_graphs(value)?)));
         }
         for graph in graphs_mut(attribute.value_mut()) {
             *graph = copies.get(*graph).copied().ok_or(EditError::Gone)?;
         }
         Ok(Some(attribute))
+    }
+
+    /// The value with copies of its graphs. What a call passes is no part of what is being copied, and sees the names around
+    /// the call.
+    pub(crate) fn with_copied_graphs(&mut self, mut value: AttrValue) -> Result<AttrValue, EditError> {
+        for graph in graphs_mut(&mut value) {
+            *graph = self.copy_graph(*graph, &mut CopyMap::new())?;
+        }
+        Ok(value)
     }
 
     fn copy_rest(&mut self, graph: GraphId, copy: GraphId, map: &CopyMap) -> Result<(), EditError> {

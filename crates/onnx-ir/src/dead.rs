@@ -3,8 +3,9 @@
 use slotmap::SecondaryMap;
 
 use crate::edit::EditError;
-use crate::entity::{GraphId, NodeId, ValueId};
+use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::extras::ValueRef;
+use crate::graph::Owner;
 use crate::model::Model;
 use crate::value::Def;
 
@@ -61,6 +62,29 @@ impl Model {
         };
         let unused: Vec<ValueId> = self.initializers(graph).filter(unused).collect();
         unused.into_iter().filter(|&value| self.erase_value(value).is_ok()).count()
+    }
+
+    /// Removes the functions that nothing calls: neither the graphs of the model nor a function that stays. Returns how many
+    /// were removed. It takes linear time.
+    pub fn erase_unused_functions(&mut self) -> usize {
+        let mut is_used: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
+        let mut open: Vec<GraphId> =
+            self.roots().filter(|&graph| !matches!(self.graphs[graph].owner, Owner::Function(_))).collect();
+        while let Some(graph) = open.pop() {
+            for node in self.nodes_in(graph) {
+                // A standard operator takes precedence over a function of its name in some readers only, so both count.
+                if let Some(function) = self.function_called(&self.nodes[node])
+                    && is_used.insert(function, ()).is_none()
+                {
+                    let record = &self.functions[function];
+                    open.push(record.body);
+                    open.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
+                }
+            }
+        }
+        let unused: Vec<FunctionId> =
+            self.functions().iter().copied().filter(|&function| !is_used.contains_key(function)).collect();
+        unused.into_iter().filter(|&function| self.remove_function(function).is_ok()).count()
     }
 
     /// The values that annotations and bindings refer to.

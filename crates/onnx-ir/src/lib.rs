@@ -156,6 +156,7 @@ mod edit;
 mod entity;
 mod extras;
 mod graph;
+mod import;
 mod info;
 mod load;
 mod meaning;
@@ -196,6 +197,7 @@ pub use extras::{
 pub use graph::{
     Function, FunctionInfo, Graph, GraphInfo, GraphOutput, Owner, QuantAnnotation, QuantParameter,
 };
+pub use import::Importer;
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
 pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph, Scout};
 pub use model::Model;

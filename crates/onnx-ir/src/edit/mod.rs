@@ -42,6 +42,15 @@ pub enum EditError {
         /// The graph.
         graph: GraphId,
     },
+    /// An imported part uses a value from outside, and nothing was mapped to it.
+    #[error("{value} of the other model stands outside of what is imported: map it to a value")]
+    NotMapped {
+        /// The value of the other model.
+        value: ValueId,
+    },
+    /// The model has another function of the same domain, name and overload.
+    #[error("the model has another function of this domain, name and overload: rename one of them first")]
+    FunctionExists,
     /// A node cannot move into a graph that is part of itself.
     #[error("{node} cannot move into {graph}, which is part of it")]
     IntoItself {

@@ -7,9 +7,11 @@ use onnx_types::{Symbol, Type};
 use crate::changes::Aspects;
 use crate::constant::Constant;
 use crate::edit::EditError;
-use crate::entity::{GraphId, ValueId};
+use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::Owner;
 use crate::model::Model;
+use crate::node::NewNode;
+use crate::order::Position;
 use crate::value::{Def, User, Value, ValueFlags};
 
 impl Model {
@@ -164,6 +166,45 @@ impl Model {
             self.take_name(new, old);
         }
         self.replace_all_uses(old, new);
+    }
+
+    /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
+    /// ([`can_replace`](Self::can_replace)): its output takes the place of `old` there, and the name of `old` where callers know
+    /// it. Returns that node.
+    ///
+    /// The `Identity` is added at the end of each graph that has `old` as an output.
+    ///
+    /// # Errors
+    ///
+    /// When `old` is an input or initializer at an output that callers know by name: the name cannot be given to another value.
+    ///
+    /// # Panics
+    ///
+    /// When a value is not of this model or was erased.
+    pub fn replace_or_alias(&mut self, old: ValueId, new: ValueId) -> Result<Option<NodeId>, EditError> {
+        if old == new || self.can_replace(old, new) {
+            self.replace_value(old, new);
+            return Ok(None);
+        }
+        if self.values[old].producer().is_none() && self.is_known_output(old) {
+            return Err(EditError::AlreadyDefined { value: old });
+        }
+        let graphs = self.values[old].uses.iter().filter_map(|at| match at.user {
+            User::Graph(graph) => Some(graph),
+            User::Node(_) => None,
+        });
+        let Some(graph) = graphs.min() else { return Ok(None) };
+        let alias = self.new_value_in(graph, Symbol::EMPTY);
+        let node = NewNode::new(onnx_schema::op::IDENTITY).inputs([new]).outputs([alias]);
+        let node = self.add_node(Position::End(graph), node)?;
+        let ty = self.values[old].ty.clone();
+        self.set_type(alias, ty);
+        if self.is_known_output(old) {
+            self.take_name(alias, old);
+        }
+        self.replace_uses_where(old, alias, |_, at| matches!(at.user, User::Graph(_)));
+        self.replace_all_uses(old, new);
+        Ok(Some(node))
     }
 
     /// Whether `new` can stand for `old` everywhere as far as outputs of graphs are concerned.

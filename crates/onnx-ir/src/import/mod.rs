@@ -107,7 +107,12 @@ impl<'a> Importer<'a> {
     ///
     /// When the nodes use an input of the graph, or a value from outside, that is not mapped, or the place or a mapped value
     /// is gone. `into` is unchanged then, but for its tables of names and expressions.
-    pub fn nodes(&mut self, into: &mut Model, graph: GraphId, at: Position) -> Result<Vec<NodeId>, EditError> {
+    pub fn nodes(
+        &mut self,
+        into: &mut Model,
+        graph: GraphId,
+        at: Position,
+    ) -> Result<Vec<NodeId>, EditError> {
         into.check_position(at)?;
         self.from.get_graph(graph).ok_or(EditError::Gone)?;
         let (target, ..) = into.neighbours(at);
@@ -231,7 +236,11 @@ impl<'a> Importer<'a> {
             let made = self.contents(into, graph, copy, &copies, has_interface || index > 0);
             if made.is_err() {
                 // Those that are owned by now go with their owners.
-                let detached = copies.values().copied().filter(|&graph| into.graph(graph).owner() == Owner::Detached).collect();
+                let detached = copies
+                    .values()
+                    .copied()
+                    .filter(|&graph| into.graph(graph).owner() == Owner::Detached)
+                    .collect();
                 into.drop_graphs(detached);
             }
             made?;
@@ -306,7 +315,8 @@ impl<'a> Importer<'a> {
         let record = from.graph(graph);
         if has_interface {
             for output in record.outputs() {
-                let value = self.operand(output.value())?.ok_or(EditError::NotMapped { value: output.value() })?;
+                let value =
+                    self.operand(output.value())?.ok_or(EditError::NotMapped { value: output.value() })?;
                 into.get_value(value).ok_or(EditError::Gone)?;
                 into.push_graph_output(copy, value);
             }
@@ -377,7 +387,9 @@ impl<'a> Importer<'a> {
                 let Some(actual) = &self.attributes else {
                     return Ok(Some(Attribute::reference(name, target, attribute.kind())));
                 };
-                let Some(actual) = actual.iter().find(|actual| actual.name() == target) else { return Ok(None) };
+                let Some(actual) = actual.iter().find(|actual| actual.name() == target) else {
+                    return Ok(None);
+                };
                 let value = actual.value().clone();
                 return Ok(Some(Attribute::new(name, into.with_copied_graphs(value)?)));
             }

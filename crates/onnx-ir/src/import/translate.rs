@@ -74,7 +74,8 @@ impl Importer<'_> {
     }
 
     pub(super) fn metadata(&mut self, into: &mut Model, metadata: &[MetadataEntry]) -> Metadata {
-        let entry = |entry: &MetadataEntry| MetadataEntry::new(self.symbol(into, entry.key()), entry.value().clone());
+        let entry =
+            |entry: &MetadataEntry| MetadataEntry::new(self.symbol(into, entry.key()), entry.value().clone());
         metadata.iter().map(entry).collect()
     }
 

@@ -2,6 +2,7 @@
 
 mod changes;
 mod copy;
+mod import;
 mod meaning;
 mod names;
 mod order;

@@ -2,6 +2,7 @@
 
 use onnx_schema::{attr, op};
 use onnx_types::Symbol;
+use onnx_types::tensor::Tensor;
 
 use super::{append, check, small};
 use crate::{
@@ -171,4 +172,57 @@ fn a_clone_shares_weights_and_nothing_else() {
     assert_eq!(model.node(node).input(1), Some(w));
     check(&model);
     check(&copy);
+}
+
+#[test]
+fn an_output_that_cannot_be_replaced_gets_an_alias() {
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let x = model.add_graph_input(graph, "x", None);
+    let mut build = model.build_at(Position::End(graph));
+    let y = build.op(op::IDENTITY, [x]).output_named("y").unwrap();
+    let z = build.op(op::RELU, [y]).output_named("z").unwrap();
+    model.push_graph_output(graph, y);
+    model.push_graph_output(graph, z);
+    let alias = model.replace_or_alias(y, x).unwrap().unwrap();
+    check(&model);
+    // The output is still called `y`, and is made from `x`; other uses are those of `x`.
+    let output = model.graph(graph).outputs()[0].value();
+    assert_eq!(model.str(model.value(output).name()), "y");
+    assert_eq!((model.node(alias).input(0), model.node(alias).output(0)), (Some(x), Some(output)));
+    assert_eq!(model.node(model.value(z).producer().unwrap()).input(0), Some(x));
+    assert_eq!(model.erase_dead_nodes(graph), 1);
+    // An input that is an output cannot pass on its name.
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let [a, b] = ["a", "b"].map(|name| model.add_graph_input(graph, name, None));
+    model.push_graph_output(graph, a);
+    assert!(model.replace_or_alias(a, b).is_err());
+}
+
+#[test]
+fn order_is_verified_on_request() {
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let x = model.add_graph_input(graph, "x", None);
+    let y = model.build_at(Position::End(graph)).op(op::RELU, [x]).output().unwrap();
+    model.build_at(Position::Start(graph)).op(op::RELU, [y]).output().unwrap();
+    assert!(model.verify().is_ok());
+    let faults = model.verify_sorted().unwrap_err();
+    assert_eq!(faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(), [FaultKind::Order]);
+    model.sort(graph).unwrap();
+    assert_eq!(model.verify_sorted(), Ok(()));
+}
+
+#[test]
+fn constants_of_function_bodies_are_nodes() {
+    let mut model = Model::new();
+    let function = model.add_function(Symbol::EMPTY, op::ABS, Symbol::EMPTY);
+    let (main, body) = (model.main_graph(), model.function(function).body());
+    let one = || Tensor::scalar(1_i64);
+    let a = model.build_at(Position::End(main)).constant(one()).unwrap();
+    let b = model.build_at(Position::End(body)).constant(one()).unwrap();
+    assert!(model.value(a).constant().is_some() && model.value(a).producer().is_none());
+    assert!(model.value(b).constant().is_none() && model.value(b).producer().is_some());
+    check(&model);
 }

@@ -85,6 +85,8 @@ pub enum FaultKind {
     Function,
     /// A value is used where it cannot be seen.
     Visibility,
+    /// A node stands before one whose outputs it needs; only [`Model::verify_sorted`] looks at this.
+    Order,
 }
 
 /// A broken invariant of a model; see [`Model::verify`].
@@ -152,6 +154,27 @@ impl Model {
         // Walks up from graphs need their owners to be in order.
         if verifier.faults.is_empty() {
             verifier.visibility();
+        }
+        if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
+    }
+
+    /// Like [`Model::verify`], and requires every graph to be sorted topologically, as a valid model is. Run it after every
+    /// pass that expects and keeps sorted graphs.
+    ///
+    /// # Errors
+    ///
+    /// All faults found, up to a thousand.
+    pub fn verify_sorted(&self) -> Result<(), Vec<Fault>> {
+        self.verify()?;
+        let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
+        for graph in self.graphs.keys() {
+            for node in self.nodes(graph) {
+                let order = self.nodes[node].order;
+                let mut is_sorted = true;
+                self.for_each_predecessor(node, |producer| is_sorted &= self.nodes[producer].order < order);
+                let message = "the node stands before a node whose outputs it needs";
+                verifier.require(is_sorted, FaultKind::Order, Subject::Node(node), message);
+            }
         }
         if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
     }
