@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, decode, encode};
+use onnx_eval::{Evaluator, Value};
 use onnx_ir::{Model, NewNode, OpsetImport, Position};
 use onnx_schema::{domain, op};
 use onnx_shape_infer::{Options, infer};
@@ -171,6 +172,22 @@ fn limits_of_files_and_writing_hold_and_are_named() {
         names(&error.to_string(), name);
     }
     encode(&model, &EncodeOptions::within(&limits("splat_bytes", 4000))).unwrap();
+}
+
+#[test]
+fn limits_of_runs_hold_and_are_named() {
+    let model = model();
+    let run = |name: &str, to: u64| {
+        let options = onnx_eval::Options::default().within(limits(name, to));
+        let evaluator = Evaluator::new(&model, &options).unwrap();
+        let x = Value::from(Tensor::vector(&[1.0_f32, 2.0]));
+        evaluator.run(&[("x", x), ("c", Value::from(Tensor::scalar(true)))])
+    };
+    // Main graph, branch and function are active in each other, and the nodes run on two elements each.
+    for (name, enough) in [("run_elements", 2), ("run_bytes", 100), ("run_steps", 10_000), ("run_depth", 3)] {
+        names(&run(name, 1).unwrap_err().to_string(), name);
+        assert!(run(name, enough).is_ok(), "{name}");
+    }
 }
 
 /// Reports state how many entries were left out, and an explanation without steps has only its two ends.

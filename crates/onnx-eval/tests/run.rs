@@ -124,7 +124,7 @@ fn a_function_that_calls_itself_exceeds_the_depth() {
         <domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> F (a) => (b) { b = my.F (a) }",
     );
     let message = fails(&model, &[("x", Tensor::scalar(1.0_f32))], &Options::default(), FailureKind::Limit);
-    assert_eq!(message, "the run exceeds the limit `run_depth`");
+    assert_eq!(message, "the run costs too much: raise the limit `run_depth` to allow it");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn limits_hold() {
     let check = |graph: &str, limits: Limits, name: &str| {
         let model = in_main(graph);
         let message = fails(&model, &[], &Options::default().within(limits), FailureKind::Limit);
-        assert_eq!(message, format!("the run exceeds the limit `{name}`"));
+        assert_eq!(message, format!("the run costs too much: raise the limit `{name}` to allow it"));
     };
     let filled = "g () => (float[N, M] y) {
         shape = Constant <value_ints = [1000, 1000]> ()

@@ -353,7 +353,9 @@ fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> F
     let (kind, rule, message) = match stop {
         Stop::Failed(reason) => (K::Operator, &fault::OPERATOR_FAILED, reason),
         Stop::Unsupported(what) => (K::Missing, &fault::KERNEL_MISSING, what),
-        Stop::Limit(name) => (K::Limit, &fault::LIMIT, format!("the run exceeds the limit `{name}`")),
+        Stop::Limit(name) => {
+            (K::Limit, &fault::LIMIT, format!("the run costs too much: raise the limit `{name}` to allow it"))
+        }
         Stop::Cancelled => (K::Cancelled, &fault::CANCELLED, "the run was cancelled".to_owned()),
         Stop::Data(error) => (K::Data, &fault::WEIGHT_UNREADABLE, error.to_string()),
         Stop::Undefined(name) => {
