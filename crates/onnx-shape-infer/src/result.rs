@@ -169,6 +169,12 @@ impl Inference {
             .unwrap_or_else(|| infer(model, options))
     }
 
+    /// Gives a value what is known about another one, where nothing is known about it: for an edit that replaces `from` by
+    /// a value that is equal in every run.
+    pub fn adopt(&mut self, value: ValueId, from: ValueId) {
+        self.table.adopt(value, from);
+    }
+
     /// The type of a value.
     #[must_use]
     pub fn ty(&self, value: ValueId) -> Ty {

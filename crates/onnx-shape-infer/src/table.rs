@@ -70,6 +70,25 @@ impl Table {
         self.dims.reserve(values.saturating_mul(3));
     }
 
+    /// Gives a value the entries of another one, where it has none.
+    pub(crate) fn adopt(&mut self, value: ValueId, from: ValueId) {
+        if !self.slots.contains_key(value)
+            && let Some(slot) = self.slots.get(from).cloned()
+        {
+            self.slots.insert(value, slot);
+        }
+        if !self.contents.contains_key(value)
+            && let Some(content) = self.contents.get(from).cloned()
+        {
+            self.contents.insert(value, content);
+        }
+        if !self.members.contains_key(value)
+            && let Some(members) = self.members.get(from).cloned()
+        {
+            self.members.insert(value, members);
+        }
+    }
+
     pub(crate) fn contains(&self, value: ValueId) -> bool {
         self.slots.contains_key(value)
     }

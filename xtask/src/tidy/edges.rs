@@ -21,6 +21,20 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-check", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    (
+        "onnx-pass",
+        &[
+            "onnx-types",
+            "onnx-schema",
+            "onnx-diag",
+            "onnx-ir",
+            "onnx-ops",
+            "onnx-text",
+            "onnx-check",
+            "onnx-shape-infer",
+            "onnx-eval",
+        ],
+    ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
     (
         "onnx-cli",

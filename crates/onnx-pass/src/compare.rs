@@ -1,0 +1,134 @@
+//! Comparison of the outputs of the two sides.
+
+use onnx_eval::Value;
+use onnx_types::ElemClass;
+use onnx_types::tensor::{NoData, Tensor};
+
+/// The first difference between two outputs.
+pub(crate) struct Difference {
+    /// Index of the output.
+    pub(crate) output: usize,
+    /// The indices of the element, if both are tensors of one shape.
+    pub(crate) element: Option<Vec<i64>>,
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+/// Elements whose difference rounding can explain, by output.
+pub(crate) type Tolerances = [f64];
+
+/// The first difference; `tolerances` holds the largest difference by output that counts as equal. Without it, results must
+/// have the same bits, except that NaNs are equal to each other.
+pub(crate) fn difference(
+    before: &[Value],
+    after: &[Value],
+    tolerances: Option<&Tolerances>,
+) -> Option<Difference> {
+    for (output, (old, new)) in before.iter().zip(after).enumerate() {
+        let tolerance = tolerances.and_then(|all| all.get(output)).copied();
+        let (Some(first), Some(second)) = (old.tensor(), new.tensor()) else {
+            if old != new {
+                let (before, after) = (old.describe(), new.describe());
+                return Some(Difference { output, element: None, before, after });
+            }
+            continue;
+        };
+        if first.elem() != second.elem() || first.dims() != second.dims() {
+            let (before, after) = (old.describe(), new.describe());
+            return Some(Difference { output, element: None, before, after });
+        }
+        if let Some((index, before, after)) = tensors(first, second, tolerance) {
+            let element = Some(indices(first.dims(), index));
+            return Some(Difference { output, element, before, after });
+        }
+    }
+    None
+}
+
+/// The first element that differs, with both values.
+fn tensors(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> Option<(usize, String, String)> {
+    if a.elem().class() == ElemClass::Float {
+        let (first, second) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
+        let mut pairs = first.zip(second).enumerate();
+        let found = pairs.find(|&(_, (a, b))| !same_float(a, b, tolerance));
+        return found.map(|(index, (a, b))| (index, format!("{a:?}"), format!("{b:?}")));
+    }
+    if a.same_meaning(b, &NoData) {
+        return None;
+    }
+    let elements = |tensor: &Tensor| -> Vec<String> { element_texts(tensor, usize::MAX) };
+    let (first, second) = (elements(a), elements(b));
+    let index = first.iter().zip(&second).position(|(a, b)| a != b)?;
+    Some((index, first.get(index)?.clone(), second.get(index)?.clone()))
+}
+
+fn same_float(a: f64, b: f64, tolerance: Option<f64>) -> bool {
+    match tolerance {
+        None => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+        // Overflow is no statement about real arithmetic.
+        Some(_) if !a.is_finite() => true,
+        Some(tolerance) => (a - b).abs() <= tolerance,
+    }
+}
+
+/// The elements as text, at most `max` of them; empty if they cannot be read.
+pub(crate) fn element_texts(tensor: &Tensor, max: usize) -> Vec<String> {
+    match tensor.elem().class() {
+        ElemClass::Int | ElemClass::Uint | ElemClass::Bool => match tensor.iter_i64(&NoData) {
+            Ok(elements) => elements.take(max).map(|element| element.to_string()).collect(),
+            // A number of 64 bits without a sign.
+            Err(_) => tensor.to_vec::<u64>(&NoData).map_or_else(
+                |_| Vec::new(),
+                |elements| elements.iter().take(max).map(u64::to_string).collect(),
+            ),
+        },
+        ElemClass::Float => tensor.iter_f64(&NoData).map_or_else(
+            |_| Vec::new(),
+            |elements| elements.take(max).map(|element| format!("{element:?}")).collect(),
+        ),
+        ElemClass::String => tensor.string_bytes().map_or_else(
+            |_| Vec::new(),
+            |strings| {
+                let text = |bytes: &bytes::Bytes| format!("{:?}", String::from_utf8_lossy(bytes));
+                strings.iter().take(max).map(text).collect()
+            },
+        ),
+        _ => Vec::new(),
+    }
+}
+
+/// The indices of an element by its position in row-major order.
+fn indices(dims: &[i64], position: usize) -> Vec<i64> {
+    let mut rest = i64::try_from(position).unwrap_or(0);
+    let mut indices: Vec<i64> = dims
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let index = rest.checked_rem(dim).unwrap_or(0);
+            rest = rest.checked_div(dim).unwrap_or(0);
+            index
+        })
+        .collect();
+    indices.reverse();
+    indices
+}
+
+/// The largest finite magnitude in a tensor of floats, and the largest difference to another one.
+pub(crate) fn magnitude(tensor: &Value, other: Option<&Value>) -> Option<f64> {
+    let tensor = tensor.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float)?;
+    let elements = tensor.iter_f64(&NoData).ok()?;
+    let finite = |largest: f64, number: f64| {
+        if number.is_finite() { largest.max(number.abs()) } else { largest }
+    };
+    match other {
+        None => Some(elements.fold(0.0, finite)),
+        Some(other) => {
+            let other = other.tensor()?;
+            if other.dims() != tensor.dims() {
+                return None;
+            }
+            let others = other.iter_f64(&NoData).ok()?;
+            Some(elements.zip(others).map(|(a, b)| a - b).fold(0.0, finite))
+        }
+    }
+}

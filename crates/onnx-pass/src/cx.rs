@@ -1,0 +1,166 @@
+//! The context of a pass: a model with its inferred results, the options of the run, and what was done.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::{Inference, Options, Strength, infer};
+use onnx_types::tensor::{DataSource, NoData};
+
+use crate::assumption::{Condition, Exactness};
+use crate::extract::{Known, Recorded};
+use crate::patch::{Draft, Patch, Proof};
+use crate::prove::{ProofLimits, Verdict};
+
+/// Options of a pass.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct PassOptions<'a> {
+    /// The least exact class that is allowed. Default: [`Exactness::Rounding`].
+    pub class: Exactness,
+    /// Whether edits may depend on guards of inferred results. They are then written into the metadata of the model.
+    /// Default: `false`.
+    pub allow_assumed: bool,
+    /// Conditions on numbers at run time that the caller grants. Default: none.
+    pub conditions: &'a [Condition],
+    /// Whether edits are proved. Without it, only their structure is checked. Default: `true`.
+    pub prove: bool,
+    /// Whether edits whose values could not be compared are refused. Default: `false`.
+    pub require_tested: bool,
+    /// Source of external weights. Default: none.
+    pub data: &'a dyn DataSource,
+    /// Bounds on the cost of each proof.
+    pub limits: ProofLimits,
+}
+
+impl Default for PassOptions<'_> {
+    fn default() -> Self {
+        Self {
+            class: Exactness::Rounding,
+            allow_assumed: false,
+            conditions: &[],
+            prove: true,
+            require_tested: false,
+            data: &NoData,
+            limits: ProofLimits::default(),
+        }
+    }
+}
+
+/// A line of the journal: a patch that was committed.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name of the pass.
+    pub pass: String,
+    /// The nodes that the edit is derived from: operator and name.
+    pub sources: Vec<(String, String)>,
+    /// The exactness class.
+    pub class: Exactness,
+    /// The result of comparing values.
+    pub verdict: Verdict,
+    /// Guards and conditions that the edit depends on.
+    pub assumed: Vec<String>,
+}
+
+impl Entry {
+    pub(crate) fn new(model: &Model, draft: &Draft, proof: &Proof) -> Self {
+        let sources = draft
+            .sources
+            .iter()
+            .filter_map(|&node| model.get_node(node))
+            .map(|node| (model.str(node.op()).to_owned(), model.str(node.name()).to_owned()));
+        let assumed = draft.recorded.iter().filter_map(|recorded| match recorded {
+            Recorded::Guard(guard) => Some(guard.clone()),
+            Recorded::Granted(condition) => Some(condition.name().to_owned()),
+            _ => None,
+        });
+        Self {
+            pass: draft.pass.clone(),
+            sources: sources.collect(),
+            class: draft.class,
+            verdict: proof.verdict.clone(),
+            assumed: assumed.collect(),
+        }
+    }
+}
+
+/// The context of a pass. It holds the model while the pass runs, so that every edit is a [`Patch`].
+pub struct PassCx<'m> {
+    pub(crate) model: &'m mut Model,
+    pub(crate) inference: Inference,
+    pub(crate) options: PassOptions<'m>,
+    pub(crate) journal: Vec<Entry>,
+    /// Verdicts by the hash of the claim: layers that are alike are proved once.
+    pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
+    /// Whether any inferred result depends on a guard that is assumed.
+    has_guards: bool,
+}
+
+impl<'m> PassCx<'m> {
+    /// Infers a model and makes a context for it.
+    ///
+    /// # Panics
+    ///
+    /// See [`infer`].
+    #[must_use]
+    pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
+        let inference = infer(model, &Options::default().with_data(options.data));
+        let has_guards = inference.facts().guards().next().is_some();
+        let (journal, verdicts) = (Vec::new(), HashMap::default());
+        Self { model, inference, options, journal, verdicts, has_guards }
+    }
+
+    /// The model.
+    #[must_use]
+    pub const fn model(&self) -> &Model {
+        self.model
+    }
+
+    /// The inferred results. Queries of a [`Patch`] are recorded, those of this table are not: use it to find candidates.
+    #[must_use]
+    pub const fn inference(&self) -> &Inference {
+        &self.inference
+    }
+
+    /// The options of the run.
+    #[must_use]
+    pub const fn options(&self) -> &PassOptions<'m> {
+        &self.options
+    }
+
+    /// The patches that were committed, in order.
+    #[must_use]
+    pub fn journal(&self) -> &[Entry] {
+        &self.journal
+    }
+
+    /// Begins an edit.
+    pub fn patch<'p>(&'p mut self, pass: &str, class: Exactness) -> Patch<'p, 'm> {
+        Patch::new(self, pass, class)
+    }
+
+    /// The assumed guards that the inferred results of a value can depend on, as text.
+    pub(crate) fn guards_of(&self, value: ValueId) -> Vec<String> {
+        if !self.has_guards {
+            return Vec::new();
+        }
+        let guards = self.inference.guards_of(self.model, value).into_iter();
+        guards.filter(|guard| guard.fact.strength == Strength::Assumed).map(|guard| guard.line()).collect()
+    }
+
+    /// What an equivalence may use about a value.
+    pub(crate) fn known(&self, value: ValueId) -> Known {
+        Known {
+            ty: self.inference.ty(value).to_type(),
+            is_assumed: !self.options.allow_assumed && !self.guards_of(value).is_empty(),
+            content: self.inference.content(value).cloned(),
+        }
+    }
+}
+
+impl fmt::Debug for PassCx<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PassCx").field("journal", &self.journal).finish_non_exhaustive()
+    }
+}

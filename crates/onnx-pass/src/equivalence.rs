@@ -1,0 +1,287 @@
+//! The proof obligation: two functions with one signature, and the conditions under which they are equal.
+
+use std::fmt;
+
+use onnx_ir::{FunctionId, MetadataEntry, Model, NodeId, ValueId};
+use onnx_text::{ParseOptions, PrintError, PrintOptions, parse_model, print_model};
+use onnx_types::tensor::{NoData, Tensor};
+
+use crate::assumption::{Assumption, Exactness};
+
+/// The domain of the two functions.
+pub const DOMAIN: &str = "onnx.pass";
+
+/// The names of the functions in [`DOMAIN`].
+pub(crate) const SIDES: [&str; 2] = ["before", "after"];
+
+/// Keys of the metadata of the model.
+const CLASS_KEY: &str = "equivalence.class";
+const ASSUME_KEY: &str = "equivalence.assume";
+
+/// One of the two functions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// The code that is replaced.
+    Before,
+    /// The code that replaces it.
+    After,
+}
+
+/// A claim: for all inputs that satisfy the assumptions and for which `before` runs to completion, `after` also runs to
+/// completion and returns equal outputs.
+///
+/// It is an ordinary ONNX model, which every tool can check, infer, run and print. The functions `before` and `after` of the
+/// domain `onnx.pass` are the two sides; each has its own operator set imports. The main graph calls both on the same inputs.
+/// Inputs of the main graph are free; initializers are constants whose elements belong to the claim. The exactness class and
+/// the assumptions are metadata.
+#[derive(Clone)]
+pub struct Equivalence {
+    pub(crate) model: Model,
+    pub(crate) calls: [NodeId; 2],
+    pub(crate) functions: [FunctionId; 2],
+    pub(crate) assume: Vec<Assumption>,
+    pub(crate) class: Exactness,
+    /// Names of the inputs and outputs in the model that the claim comes from.
+    pub(crate) labels: Labels,
+}
+
+/// Names for messages.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Labels {
+    pub(crate) inputs: Vec<String>,
+    pub(crate) outputs: Vec<String>,
+}
+
+/// Why a text is not an equivalence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EquivalenceError {
+    /// The text is not a model.
+    #[error(transparent)]
+    Parse(#[from] onnx_text::ParseError),
+    /// The model is not an equivalence; the reason.
+    #[error("not an equivalence: {0}")]
+    Form(&'static str),
+    /// An assumption cannot be parsed.
+    #[error("not an assumption: `{0}`")]
+    Assumption(String),
+}
+
+impl Equivalence {
+    /// The model of the claim.
+    #[must_use]
+    pub const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The function of a side.
+    #[must_use]
+    pub const fn function(&self, side: Side) -> FunctionId {
+        self.functions[side as usize]
+    }
+
+    pub(crate) const fn call(&self, side: Side) -> NodeId {
+        self.calls[side as usize]
+    }
+
+    /// The inputs of both functions in order: values of the main graph.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<ValueId> {
+        self.model.node(self.call(Side::Before)).inputs().flatten().collect()
+    }
+
+    /// The elements of an input that is constant in the claim; `None` for a free input.
+    #[must_use]
+    pub fn constant(&self, input: ValueId) -> Option<&Tensor> {
+        self.model.value(input).constant()?.dense()
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        self.model.node(self.call(Side::Before)).outputs().len()
+    }
+
+    /// Number of nodes of both sides, nested graphs not included.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        let count = |side| {
+            let function = self.model.function(self.function(side));
+            self.model.graph(function.body()).node_count()
+        };
+        count(Side::Before).saturating_add(count(Side::After))
+    }
+
+    /// The premises.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assume
+    }
+
+    /// The exactness class.
+    #[must_use]
+    pub const fn class(&self) -> Exactness {
+        self.class
+    }
+
+    /// The claim in the ONNX text format. [`Equivalence::parse`] reads it back.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if graphs or types are nested too deeply for text.
+    pub fn text(&self) -> Result<String, PrintError> {
+        let options = PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() };
+        Ok(print_model(&self.model, &options)?.text)
+    }
+
+    /// A hash that equal claims share, on all machines: of the text, with a hash of the elements of large constants. It does
+    /// not depend on names of values and dimensions in the original model.
+    ///
+    /// # Errors
+    ///
+    /// See [`Equivalence::text`].
+    pub fn hash(&self) -> Result<u128, PrintError> {
+        let digest = |tensor: &Tensor| {
+            let mut state = Fnv::new();
+            tensor.hash_meaning(&NoData, &mut state);
+            Some(format!("fnv:{:032x}", state.0))
+        };
+        let options = PrintOptions { digest: Some(&digest), ..PrintOptions::default() };
+        let text = print_model(&self.model, &options)?.text;
+        let mut state = Fnv::new();
+        std::hash::Hasher::write(&mut state, text.as_bytes());
+        Ok(state.0)
+    }
+
+    /// Parses the text form.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not a model, or not one of this form.
+    pub fn parse(text: &str) -> Result<Self, EquivalenceError> {
+        Self::from_model(parse_model(text, &ParseOptions::default())?)
+    }
+
+    /// Reads a model as a claim.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the model does not have this form.
+    pub fn from_model(mut model: Model) -> Result<Self, EquivalenceError> {
+        let form = EquivalenceError::Form;
+        let call_of = |model: &Model, side: &str| {
+            model.nodes(model.main_graph()).find(|&node| {
+                let node = model.node(node);
+                model.str(node.op()) == side && model.str(node.domain()) == DOMAIN
+            })
+        };
+        let [before, after] = SIDES.map(|side| call_of(&model, side));
+        let (Some(before), Some(after)) = (before, after) else {
+            return Err(form("the main graph does not call both functions"));
+        };
+        let calls = [before, after];
+        let functions = calls.map(|call| model.function_called(model.node(call)));
+        let [Some(before), Some(after)] = functions else {
+            return Err(form("a function is missing"));
+        };
+        if !model.node(calls[0]).inputs().eq(model.node(calls[1]).inputs()) {
+            return Err(form("the functions are called on different inputs"));
+        }
+        if model.node(calls[0]).outputs().len() != model.node(calls[1]).outputs().len() {
+            return Err(form("the functions have different numbers of outputs"));
+        }
+        let mut class = None;
+        let mut lines = Vec::new();
+        for entry in &model.info().metadata {
+            match model.str(entry.key()) {
+                CLASS_KEY => class = Exactness::from_name(&entry.value().to_string()),
+                key if key.starts_with(ASSUME_KEY) => lines.push(entry.value().to_string()),
+                _ => {}
+            }
+        }
+        let class = class.ok_or(form("the metadata does not name an exactness class"))?;
+        let mut assume = Vec::new();
+        for line in lines {
+            assume.push(Assumption::parse(&mut model, &line).ok_or(EquivalenceError::Assumption(line))?);
+        }
+        read_dims(&mut model);
+        Ok(Self { model, calls, functions: [before, after], assume, class, labels: Labels::default() })
+    }
+
+    /// Writes the class and the assumptions into the metadata of the model.
+    pub(crate) fn write_metadata(model: &mut Model, class: Exactness, assume: &[Assumption]) {
+        let lines: Vec<String> = assume.iter().map(|assumption| assumption.write(model)).collect();
+        let key = model.intern(CLASS_KEY);
+        let mut entries = vec![MetadataEntry::new(key, class.name())];
+        for (index, line) in lines.into_iter().enumerate() {
+            let key = model.intern(&format!("{ASSUME_KEY}.{index}"));
+            entries.push(MetadataEntry::new(key, line));
+        }
+        model.info_mut().metadata = entries;
+    }
+
+    /// The name of an input for messages.
+    #[must_use]
+    pub fn input_label(&self, index: usize) -> String {
+        self.labels.inputs.get(index).filter(|label| !label.is_empty()).cloned().unwrap_or_else(|| {
+            let value = self.inputs().get(index).copied();
+            value.map_or_else(String::new, |value| self.model.str(self.model.value(value).name()).to_owned())
+        })
+    }
+
+    /// The name of an output for messages.
+    #[must_use]
+    pub fn output_label(&self, index: usize) -> String {
+        let label = self.labels.outputs.get(index).filter(|label| !label.is_empty());
+        label.cloned().unwrap_or_else(|| format!("output {index}"))
+    }
+}
+
+/// Turns dimension variables whose name is an expression into expressions.
+fn read_dims(model: &mut Model) {
+    let inputs = model.graph(model.main_graph()).inputs().to_vec();
+    for input in inputs {
+        let Some(mut ty) = model.ty(input).cloned() else { continue };
+        let (onnx_types::TypeKind::Tensor(tensor) | onnx_types::TypeKind::SparseTensor(tensor)) =
+            &mut ty.kind
+        else {
+            continue;
+        };
+        let Some(shape) = &mut tensor.shape else { continue };
+        for dim in shape.dims_mut() {
+            if let onnx_types::Dim::Var(symbol) = *dim {
+                let text = model.str(symbol).to_owned();
+                *dim = crate::assumption::parse_dim(model, &text);
+            }
+        }
+        model.set_type(input, Some(ty));
+    }
+}
+
+impl fmt::Debug for Equivalence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text().unwrap_or_else(|error| error.to_string()))
+    }
+}
+
+/// FNV-1a with 128 bits: depends on nothing but the bytes.
+struct Fnv(u128);
+
+impl Fnv {
+    const fn new() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl std::hash::Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        // The lower half.
+        self.0 as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! The equivalence of a patch: the computation between tapped and replaced values, before and after.
+
+use onnx_ir::{Constant, Def, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
+use onnx_schema::{domain, op};
+use onnx_shape_infer::{Content, Elem, Relation};
+use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::{Dim, ElemClass, Symbol, Type};
+use slotmap::SecondaryMap;
+
+use crate::assumption::{Assumption, Condition, Exactness};
+use crate::determinism::{has_references, is_deterministic};
+use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
+use crate::transfer::{Transfer, Unsupported};
+
+/// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the edit
+/// did not read them: as free operands (axes, shapes, indices), hardly any run would complete.
+const MAX_STRUCTURAL: u64 = 64;
+
+/// Maximum number of elements of a constant that stays a constant if no run completes with a free one.
+const MAX_FALLBACK: u64 = 1 << 20;
+
+/// An answer that an edit used.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Recorded {
+    Shape(ValueId),
+    Content(ValueId),
+    Constant(ValueId),
+    Relation(Relation),
+    Guard(String),
+    Granted(Condition),
+}
+
+/// What inference knows about a value.
+#[derive(Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) ty: Option<Type>,
+    /// Whether the sizes depend on a guard that is assumed.
+    pub(crate) is_assumed: bool,
+    pub(crate) content: Option<Content>,
+}
+
+/// What an equivalence is extracted from.
+pub(crate) struct Region<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) known: &'a dyn Fn(ValueId) -> Known,
+    pub(crate) taps: &'a [ValueId],
+    pub(crate) pairs: &'a [(ValueId, ValueId)],
+    pub(crate) recorded: &'a [Recorded],
+    /// New initializers and nodes: constants among them are part of the edit.
+    pub(crate) own: (&'a [ValueId], &'a [NodeId]),
+    pub(crate) class: Exactness,
+    /// Operator set versions of the side `after` that differ.
+    pub(crate) versions: &'a [(Symbol, i64)],
+    pub(crate) data: &'a dyn DataSource,
+    pub(crate) max_nodes: usize,
+    /// Whether all constants stay constants.
+    pub(crate) with_constants: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Input,
+    Node(NodeId),
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Value { value: ValueId, is_root: bool, deriving: bool },
+    Emit(NodeId),
+}
+
+struct Collector<'a> {
+    region: &'a Region<'a>,
+    decisions: SecondaryMap<ValueId, Decision>,
+    inputs: Vec<ValueId>,
+    /// Number of nodes of both sides.
+    count: usize,
+}
+
+pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
+    let mut collector = Collector { region, decisions: SecondaryMap::new(), inputs: Vec::new(), count: 0 };
+    let before = collector.side(false)?;
+    let after = collector.side(true)?;
+    Assembly { region, inputs: &collector.inputs, transfer: Transfer::new(region.model) }
+        .equivalence([&before, &after])
+}
+
+impl Region<'_> {
+    fn replacement(&self, value: ValueId) -> Option<ValueId> {
+        self.pairs.iter().find(|(old, _)| *old == value).map(|&(_, new)| new)
+    }
+
+    fn is_read(&self, value: ValueId) -> bool {
+        self.recorded.iter().any(|recorded| {
+            matches!(recorded, Recorded::Constant(read) | Recorded::Content(read) if *read == value)
+        })
+    }
+
+    fn is_own(&self, value: ValueId) -> bool {
+        let (initializers, nodes) = self.own;
+        let producer = self.model.value(value).producer();
+        initializers.contains(&value) || producer.is_some_and(|producer| nodes.contains(&producer))
+    }
+
+    fn uses_content(&self, value: ValueId) -> bool {
+        self.recorded.contains(&Recorded::Content(value))
+    }
+
+    /// The constant that an input of the equivalence is.
+    fn constant(&self, value: ValueId) -> Option<&Tensor> {
+        let tensor = self.model.constant_tensor(value)?;
+        let count = tensor.element_count()?;
+        let is_structural = !matches!(tensor.elem().class(), ElemClass::Float | ElemClass::Complex)
+            && count <= MAX_STRUCTURAL;
+        let stays = self.is_own(value)
+            || self.is_read(value)
+            || is_structural && tensor.bytes(self.data).is_ok()
+            || self.with_constants && count <= MAX_FALLBACK;
+        stays.then_some(tensor)
+    }
+}
+
+impl Collector<'_> {
+    /// The nodes of one side, producers first.
+    fn side(&mut self, is_after: bool) -> Result<Vec<NodeId>, Unsupported> {
+        let model = self.region.model;
+        let mut nodes = Vec::new();
+        let mut seen: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+        let root = |&(old, new): &(ValueId, ValueId)| if is_after { new } else { old };
+        let roots = self.region.pairs.iter().rev().map(root);
+        let mut steps: Vec<Step> =
+            roots.map(|value| Step::Value { value, is_root: !is_after, deriving: false }).collect();
+        while let Some(step) = steps.pop() {
+            let (value, is_root, deriving) = match step {
+                Step::Emit(node) => {
+                    nodes.push(node);
+                    continue;
+                }
+                Step::Value { value, is_root, deriving } => (value, is_root, deriving),
+            };
+            let value = if is_after { self.region.replacement(value).unwrap_or(value) } else { value };
+            let Decision::Node(node) = self.decide(value, is_root, deriving)? else { continue };
+            if seen.insert(node, ()).is_some() {
+                continue;
+            }
+            self.count = self.count.saturating_add(1);
+            steps.push(Step::Emit(node));
+            let deriving = deriving || self.region.taps.contains(&value) && self.region.uses_content(value);
+            let begin = steps.len();
+            model.for_each_use_within(node, |value| {
+                if !is_inside(model, value, node) {
+                    steps.push(Step::Value { value, is_root: false, deriving });
+                }
+            });
+            if let Some(operands) = steps.get_mut(begin..) {
+                operands.reverse();
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn decide(&mut self, value: ValueId, is_root: bool, deriving: bool) -> Result<Decision, Unsupported> {
+        if let Some(&known) = self.decisions.get(value)
+            && !(is_root && known == Decision::Input)
+        {
+            return Ok(known);
+        }
+        let decision = self.decide_first(value, is_root, deriving)?;
+        self.decisions.insert(value, decision);
+        if decision == Decision::Input {
+            self.inputs.push(value);
+        }
+        Ok(decision)
+    }
+
+    fn decide_first(&self, value: ValueId, is_root: bool, deriving: bool) -> Result<Decision, Unsupported> {
+        let region = self.region;
+        let model = region.model;
+        let node = match model.get_value(value).map(onnx_ir::Value::def) {
+            Some(Def::Output { node, .. }) => node,
+            Some(Def::Input { .. } | Def::Initializer(_)) => return Ok(Decision::Input),
+            Some(Def::Unresolved(_)) | None => return Err(format!("nothing defines {value}")),
+        };
+        if is_root {
+            return match () {
+                () if !is_deterministic(model, node) => {
+                    Err("the replaced value is the result of an operator that is not deterministic"
+                        .to_owned())
+                }
+                () if has_references(model, node) => {
+                    Err("an attribute refers to an attribute of the function around it".to_owned())
+                }
+                () => Ok(Decision::Node(node)),
+            };
+        }
+        let is_cut = model.constant_tensor(value).is_some()
+            || region.taps.contains(&value) && !region.uses_content(value)
+            || deriving && (region.known)(value).content.is_none()
+            || self.count >= region.max_nodes
+            || !is_deterministic(model, node)
+            || has_references(model, node);
+        Ok(if is_cut { Decision::Input } else { Decision::Node(node) })
+    }
+}
+
+/// Returns `true` if a graph nested in a node defines the value.
+fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
+    let mut graph = model.graph_of(value);
+    while let Some(owner) = model.owner_node(graph) {
+        if owner == node {
+            return true;
+        }
+        graph = model.node(owner).graph();
+    }
+    false
+}
+
+struct Assembly<'a> {
+    region: &'a Region<'a>,
+    inputs: &'a [ValueId],
+    transfer: Transfer<'a>,
+}
+
+impl Assembly<'_> {
+    fn equivalence(mut self, sides: [&[NodeId]; 2]) -> Result<Equivalence, Unsupported> {
+        let main = self.transfer.to.main_graph();
+        let name = self.transfer.to.intern("equivalence");
+        self.transfer.to.set_graph_name(main, name);
+        let mut operands = Vec::new();
+        for (index, &input) in self.inputs.iter().enumerate() {
+            operands.push(self.input(index, input)?);
+        }
+        let assume = self.assumptions();
+        let mut calls = Vec::new();
+        for (is_after, nodes) in sides.iter().enumerate() {
+            calls.push(self.side(is_after == 1, nodes, &operands)?);
+        }
+        self.transfer.functions()?;
+        let [(before, first), (after, second)] = calls.as_slice() else {
+            return Err("a side is missing".to_owned());
+        };
+        let (calls, functions) = ([*before, *after], [*first, *second]);
+        let mut model = self.transfer.to;
+        Equivalence::write_metadata(&mut model, self.region.class, &assume);
+        let original = self.region.model;
+        let label = |value: ValueId| original.str(original.value(value).name()).to_owned();
+        let labels = Labels {
+            inputs: self.inputs.iter().map(|&value| label(value)).collect(),
+            outputs: self.region.pairs.iter().map(|&(old, _)| label(old)).collect(),
+        };
+        Ok(Equivalence { model, calls, functions, assume, class: self.region.class, labels })
+    }
+
+    /// Makes an input of the main graph, or an initializer.
+    fn input(&mut self, index: usize, value: ValueId) -> Result<ValueId, Unsupported> {
+        let region = self.region;
+        let main = self.transfer.to.main_graph();
+        if let Some(tensor) = region.constant(value) {
+            let mut tensor = tensor.clone();
+            if tensor.is_external() {
+                let bytes = tensor.bytes(region.data).map_err(|error| error.to_string())?;
+                tensor = Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes)
+                    .map_err(|error| error.to_string())?;
+            }
+            tensor.set_name("");
+            let name = self.transfer.to.intern(&format!("c{index}"));
+            return Ok(self.transfer.to.add_initializer(main, name, Constant::Dense(tensor)));
+        }
+        let known = (region.known)(value);
+        let ty = match region.model.constant_tensor(value) {
+            Some(tensor) => Some(Type::tensor(tensor.elem(), Some(onnx_types::Shape::known(tensor.dims())))),
+            None => known.ty.or_else(|| region.model.ty(value).cloned()),
+        };
+        let ty = ty.ok_or_else(|| format!("the type of {value} is not known"))?;
+        let ty = self.transfer.input_type(&ty, !known.is_assumed);
+        Ok(self.transfer.to.add_graph_input(main, &format!("x{index}"), ty))
+    }
+
+    /// Makes the function of a side, and the node that calls it.
+    fn side(
+        &mut self,
+        is_after: bool,
+        nodes: &[NodeId],
+        operands: &[ValueId],
+    ) -> Result<(NodeId, onnx_ir::FunctionId), Unsupported> {
+        let region = self.region;
+        let name = if is_after { SIDES[1] } else { SIDES[0] };
+        let [domain, name, empty] = [DOMAIN, name, ""].map(|text| self.transfer.to.intern(text));
+        let function = self.transfer.to.add_function(domain, name, empty);
+        let body = self.transfer.to.function(function).body();
+        self.transfer.values.clear();
+        for (index, &input) in self.inputs.iter().enumerate() {
+            let inner = self.transfer.to.add_graph_input(body, &format!("x{index}"), None);
+            self.transfer.values.insert(input, inner);
+        }
+        let imports = self.imports(nodes, is_after);
+        self.transfer.to.function_mut(function).opset_imports = imports;
+        for &node in nodes {
+            if is_after {
+                self.redirect(node)?;
+            }
+            self.transfer.node(node, body)?;
+        }
+        let mut outputs = Vec::new();
+        for (index, &(old, new)) in region.pairs.iter().enumerate() {
+            let value = self.transfer.mapped(if is_after { new } else { old })?;
+            outputs.push(self.output(body, index, value)?);
+        }
+        for value in outputs {
+            self.transfer.to.push_graph_output(body, value);
+        }
+        let call = self.call((domain, name), operands)?;
+        Ok((call, function))
+    }
+
+    /// Lets a copied node use the new values in the place of the old ones.
+    fn redirect(&mut self, node: NodeId) -> Result<(), Unsupported> {
+        let region = self.region;
+        let mut replaced = Vec::new();
+        region.model.for_each_use_within(node, |value| {
+            if let Some(new) = region.replacement(value) {
+                replaced.push((value, new));
+            }
+        });
+        for (old, new) in replaced {
+            let value = self.transfer.mapped(new)?;
+            self.transfer.values.insert(old, value);
+        }
+        Ok(())
+    }
+
+    /// An output of a function: a value of a node that is not an output already.
+    fn output(
+        &mut self,
+        body: onnx_ir::GraphId,
+        index: usize,
+        value: ValueId,
+    ) -> Result<ValueId, Unsupported> {
+        let to = &mut self.transfer.to;
+        let name = to.intern(&format!("y{index}"));
+        let new = to.new_value(name);
+        let identity = NewNode::new(op::IDENTITY).inputs([value]).outputs([new]);
+        to.add_node(Position::End(body), identity).map_err(|error| error.to_string())?;
+        Ok(new)
+    }
+
+    fn call(
+        &mut self,
+        (domain, name): (Symbol, Symbol),
+        operands: &[ValueId],
+    ) -> Result<NodeId, Unsupported> {
+        let to = &mut self.transfer.to;
+        let main = to.main_graph();
+        let side = to.str(name).to_owned();
+        let mut new = NewNode { domain, ..NewNode::new(name) }.inputs(operands.iter().copied());
+        let mut outputs = Vec::new();
+        for index in 0..self.region.pairs.len() {
+            let name = to.intern(&format!("{side}{index}"));
+            outputs.push(to.new_value(name));
+        }
+        new = new.outputs(outputs.iter().copied());
+        let node = to.add_node(Position::End(main), new).map_err(|error| error.to_string())?;
+        for (value, &(old, _)) in outputs.into_iter().zip(self.region.pairs) {
+            if let Some(ty) = (self.region.known)(old).ty {
+                let ty = self.transfer.input_type(&ty, false);
+                self.transfer.to.set_type(value, Some(ty));
+            }
+            self.transfer.to.push_graph_output(main, value);
+        }
+        if self.transfer.to.info().opset_imports.is_empty() {
+            let version = self.versions_of_model();
+            self.transfer.to.info_mut().opset_imports = version;
+        }
+        Ok(node)
+    }
+
+    fn versions_of_model(&mut self) -> Vec<OpsetImport> {
+        let version = self.region.model.opset_version(domain::ONNX).unwrap_or(1);
+        let own = self.transfer.to.intern(DOMAIN);
+        vec![OpsetImport::new(domain::ONNX, version), OpsetImport::new(own, 1)]
+    }
+
+    /// The operator sets that the nodes of a side use.
+    fn imports(&mut self, nodes: &[NodeId], is_after: bool) -> Vec<OpsetImport> {
+        let model = self.region.model;
+        let mut used: Vec<(Symbol, Option<i64>)> = Vec::new();
+        // The outputs are made by `Identity`.
+        let scope = self.region.pairs.first().map(|&(old, _)| model.graph_of(old));
+        let versions = scope.map(|graph| model.versions_in(graph));
+        used.push((domain::ONNX, versions.and_then(|versions| versions.get(domain::ONNX))));
+        for &node in nodes {
+            let nested = model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph));
+            for inner in std::iter::once(node).chain(nested) {
+                let record = model.node(inner);
+                if !used.iter().any(|(domain, _)| *domain == record.domain()) {
+                    let version = model.versions_in(record.graph()).get(record.domain());
+                    used.push((record.domain(), version));
+                }
+            }
+        }
+        let mut imports = Vec::new();
+        for (domain, version) in used {
+            let changed = self.region.versions.iter().find(|(other, _)| *other == domain);
+            let version = changed.filter(|_| is_after).map(|&(_, version)| version).or(version);
+            imports.push(OpsetImport::new(self.transfer.symbol(domain), version.unwrap_or(1)));
+        }
+        imports
+    }
+
+    fn assumptions(&mut self) -> Vec<Assumption> {
+        let region = self.region;
+        let index = |value: ValueId| self.inputs.iter().position(|&input| input == value);
+        let mut assume: Vec<Assumption> = Vec::new();
+        for recorded in region.recorded {
+            let assumption = match recorded {
+                Recorded::Shape(value) => index(*value).map(|input| Assumption::Shape { input }),
+                Recorded::Constant(value) => index(*value).map(|input| Assumption::Constant { input }),
+                Recorded::Content(value) => {
+                    let content = (region.known)(*value).content;
+                    let is_constant = region.constant(*value).is_some();
+                    match (index(*value), content) {
+                        (Some(input), _) if is_constant => Some(Assumption::Constant { input }),
+                        (Some(input), Some(content)) => {
+                            let elements = content.iter().map(|&elem| self.elem(elem)).collect();
+                            Some(Assumption::Content { input, elements })
+                        }
+                        _ => None,
+                    }
+                }
+                Recorded::Relation(relation) => Some(Assumption::Relation(self.relation(*relation))),
+                Recorded::Guard(text) => Some(Assumption::Guard(text.clone())),
+                Recorded::Granted(condition) => Some(Assumption::Granted(*condition)),
+            };
+            if let Some(assumption) = assumption.filter(|assumption| !assume.contains(assumption)) {
+                assume.push(assumption);
+            }
+        }
+        assume
+    }
+
+    fn elem(&mut self, elem: Elem) -> Elem {
+        match elem {
+            Elem::Int(dim) => Elem::int(self.transfer.dim(dim)),
+            Elem::Dyadic(dim, by) => match self.transfer.dim(dim) {
+                Dim::Unknown => Elem::Unknown,
+                dim => Elem::Dyadic(dim, by),
+            },
+            Elem::Quotient(..) => Elem::Unknown,
+            Elem::Float(_) | Elem::Unknown => elem,
+        }
+    }
+
+    fn relation(&mut self, relation: Relation) -> Relation {
+        let mut both = |a, b| (self.transfer.dim(a), self.transfer.dim(b));
+        match relation {
+            Relation::Equal(a, b) => {
+                let (a, b) = both(a, b);
+                Relation::Equal(a, b)
+            }
+            Relation::AtMost(a, b) => {
+                let (a, b) = both(a, b);
+                Relation::AtMost(a, b)
+            }
+            Relation::Divides(a, b) => {
+                let (a, b) = both(a, b);
+                Relation::Divides(a, b)
+            }
+            Relation::Broadcasts(a, b) => {
+                let (a, b) = both(a, b);
+                Relation::Broadcasts(a, b)
+            }
+            Relation::Declared(_) | Relation::Default(_) => relation,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Two levels of a proof that compare the sides of an equivalence without running them: rules of the checker, and types.
+
+use std::collections::BTreeMap;
+
+use onnx_check::{CheckOptions, check};
+use onnx_diag::{Severity, Step};
+use onnx_shape_infer::{Inference, Options, Ty, infer};
+use onnx_types::{Dim, ElemType};
+
+use crate::equivalence::{Equivalence, SIDES, Side};
+
+/// An error of the checker that the new side has and the old one does not; `None` if there is none.
+pub(crate) fn new_error(eq: &Equivalence) -> Option<String> {
+    let options = CheckOptions { skip_opset_compatibility: true, ..CheckOptions::default() };
+    let sink = check(eq.model(), &options);
+    let mut balance: BTreeMap<u16, i64> = BTreeMap::new();
+    let errors = || sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    let side = |found: &onnx_diag::Diagnostic| {
+        found.locus.steps().iter().find_map(|step| match step {
+            Step::Function { name, .. } => SIDES.iter().position(|side| *side == name.as_str()),
+            _ => None,
+        })
+    };
+    for found in errors() {
+        let change = match side(found) {
+            Some(0) => -1,
+            Some(1) => 1,
+            _ => 0,
+        };
+        let count = balance.entry(found.rule.code).or_default();
+        *count = count.saturating_add(change);
+    }
+    let is_new = |found: &&onnx_diag::Diagnostic| {
+        side(found) == Some(1) && balance.get(&found.rule.code).is_some_and(|&count| count > 0)
+    };
+    errors().find(is_new).map(|found| format!("{} ({})", found.message, found.rule.slug))
+}
+
+/// How the inferred types of the two sides compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Types {
+    /// The new type is at least as precise.
+    Finer,
+    /// The new type is less precise, at this output.
+    Coarser(usize, String),
+    /// The types contradict each other, at this output.
+    Contradiction(usize, String),
+}
+
+/// Infers both sides and compares the types of their outputs.
+pub(crate) fn types(eq: &mut Equivalence) -> Types {
+    let inference = infer(&mut eq.model, &Options::default());
+    let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
+    let pairs = outputs(Side::Before).into_iter().zip(outputs(Side::After)).enumerate();
+    let mut result = Types::Finer;
+    for (index, (before, after)) in pairs {
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        let (before, after) = (inference.ty(before), inference.ty(after));
+        match compare(eq, &inference, &before, &after) {
+            Order::Finer => {}
+            Order::Coarser(reason) => {
+                if result == Types::Finer {
+                    result = Types::Coarser(index, reason);
+                }
+            }
+            Order::Contradiction(reason) => return Types::Contradiction(index, reason),
+        }
+    }
+    result
+}
+
+enum Order {
+    Finer,
+    Coarser(String),
+    Contradiction(String),
+}
+
+fn compare(eq: &Equivalence, inference: &Inference, before: &Ty, after: &Ty) -> Order {
+    let (old, new) = match (before, after) {
+        (Ty::Unknown, _) => return Order::Finer,
+        (_, Ty::Unknown) => return Order::Coarser("its type is not known".to_owned()),
+        (Ty::Tensor(old, _), Ty::Tensor(new, _)) => (*old, *new),
+        (Ty::Other(old), Ty::Other(new)) if old.kind == new.kind => return Order::Finer,
+        (Ty::Other(_), Ty::Other(_)) => return Order::Coarser("its type may be another".to_owned()),
+        _ => return Order::Contradiction("it is a value of another kind".to_owned()),
+    };
+    if old != new && old != ElemType::Undefined && new != ElemType::Undefined {
+        return Order::Contradiction(format!("its elements are {new}, not {old}"));
+    }
+    if new == ElemType::Undefined && old != new {
+        return Order::Coarser("its element type is not known".to_owned());
+    }
+    match (before.dims(), after.dims()) {
+        (None, _) => Order::Finer,
+        (Some(_), None) => Order::Coarser("its rank is not known".to_owned()),
+        (Some(old), Some(new)) if old.len() != new.len() => {
+            Order::Contradiction(format!("its rank is {}, not {}", new.len(), old.len()))
+        }
+        (Some(old), Some(new)) => dims(eq, inference, old, new),
+    }
+}
+
+fn dims(eq: &Equivalence, inference: &Inference, old: &[Dim], new: &[Dim]) -> Order {
+    let exprs = eq.model().exprs();
+    let mut order = Order::Finer;
+    for (axis, (&old, &new)) in old.iter().zip(new).enumerate() {
+        match inference.facts().eq(exprs, old, new) {
+            Some(true) => {}
+            Some(false) => {
+                return Order::Contradiction(format!("its size differs at axis {axis}"));
+            }
+            None => {
+                let is_known = match old {
+                    Dim::Unknown => false,
+                    // The size of an operator's result that inference does not derive.
+                    Dim::Var(symbol) => inference.origin(symbol).is_none(),
+                    Dim::Known(_) | Dim::Expr(_) => true,
+                };
+                if is_known && !matches!(new, Dim::Known(_)) {
+                    order = Order::Coarser(format!("its size at axis {axis} is not known"));
+                }
+            }
+        }
+    }
+    order
+}

@@ -1,0 +1,93 @@
+//! Edits of ONNX models that come with a proof.
+//!
+//! # Semantic preservation
+//!
+//! An edit is correct if, for every input on which the old model runs to completion, the new model also does and returns
+//! equal outputs. If the old model fails, the new one may do anything. *Equal* is one of two classes ([`Exactness`]): equal
+//! bit for bit under every admissible implementation, or equal in real arithmetic.
+//!
+//! # Patches
+//!
+//! A pass edits the model through a [`PassCx`]. Each edit is a [`Patch`]: new nodes, which are built in the model next to
+//! those that they replace, and pairs of an old value and a new one. Nothing uses the new nodes until [`Patch::commit`] has
+//! proved the edit. A refused or dropped patch leaves the model as it was.
+//!
+//! What a pass knows about the model, it queries from the patch: [`Patch::shape`], [`Patch::content`],
+//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit.
+//!
+//! ```
+//! use onnx_ir::Cursor;
+//! use onnx_ops::{Operator, ops};
+//! use onnx_pass::{Exactness, PassCx, PassOptions};
+//! use onnx_text::{ParseOptions, parse_model};
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["": 20]>
+//! g (float[N,M] x) => (float[N,M] y) {
+//!    s = Shape (x)
+//!    r = Reshape (x, s)
+//!    y = Relu (r)
+//! }"#;
+//! let mut model = parse_model(text, &ParseOptions::default())?;
+//! let mut cx = PassCx::new(&mut model, PassOptions::default());
+//! let mut cursor = Cursor::all(cx.model());
+//! while let Some(node) = cursor.next(cx.model()) {
+//!     let Some(reshape) = ops::Reshape::of(cx.model(), node) else { continue };
+//!     let (Some(x), Some(y)) = (reshape.data(), reshape.out_reshaped()) else { continue };
+//!     let mut patch = cx.patch("remove-reshape", Exactness::Exact);
+//!     patch.source(node);
+//!     patch.tap(x);
+//!     if patch.same_type(x, y) {
+//!         patch.replace(y, x);
+//!         let proof = patch.commit()?;
+//!         assert_eq!(proof.verdict.to_string(), "tested in 24 runs (24 attempts)");
+//!     }
+//! }
+//! drop(cx);
+//! assert_eq!(model.node_count(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Proof
+//!
+//! A proof has [levels](Level): the structure of the model after the edit, rules of the checker, inferred types, and the
+//! computed values. The claim about values is an [`Equivalence`]: two functions with one signature, extracted from the patch
+//! between its tapped and its replaced values. It is an ordinary ONNX model with a text form and a hash. [`prove`] compares
+//! the functions by congruence, or by running both on inputs that satisfy exactly the recorded assumptions. Its
+//! [`Verdict`] is *proved*, *tested*, *untested* or *refuted*; a refutation has a [`Counterexample`].
+//!
+//! A pass that relies on something that it did not query is refuted, because the inputs of the runs are not restricted by it.
+//!
+//! # Passes
+//!
+//! [`passes`] contains passes that are written this way.
+//!
+//! # What this crate is not for
+//!
+//! A test with some inputs is not a proof of equality, and is never called one. The crate reads no files.
+#![forbid(unsafe_code)]
+
+/// The code in the guide is compiled and run with the other doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/proof.md")]
+struct Proofs;
+
+mod assumption;
+mod compare;
+mod cx;
+mod determinism;
+mod equivalence;
+mod extract;
+mod levels;
+pub mod passes;
+mod patch;
+mod prove;
+mod sample;
+mod structure;
+mod transfer;
+mod widen;
+
+pub use assumption::{Assumption, Condition, Exactness};
+pub use cx::{Entry, PassCx, PassOptions};
+pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, Side};
+pub use patch::{Level, Patch, Proof, Refusal};
+pub use prove::{Counterexample, ProofLimits, Verdict, prove};

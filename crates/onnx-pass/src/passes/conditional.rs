@@ -1,0 +1,55 @@
+//! Splicing of conditionals whose condition is known.
+
+use onnx_ir::{CopyMap, Cursor, Position, ValueId};
+use onnx_ops::{Operator, ops};
+use onnx_shape_infer::Elem;
+use onnx_types::tensor::NoData;
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::patch::Patch;
+
+/// Replaces `If` nodes whose condition is known by the nodes of the branch that runs.
+pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
+    let mut report = Report::default();
+    let mut cursor = Cursor::all(cx.model());
+    while let Some(node) = cursor.next(cx.model()) {
+        let Some(conditional) = ops::If::of(cx.model(), node) else { continue };
+        let Some(cond) = conditional.cond() else { continue };
+        let branches = (conditional.then_branch().known(), conditional.else_branch().known());
+        let (Some(then_branch), Some(else_branch)) = branches else { continue };
+        let olds: Vec<Option<ValueId>> = cx.model().node(node).outputs().to_vec();
+        let mut patch = cx.patch("splice-conditional", Exactness::Exact);
+        patch.source(node);
+        let Some(condition) = known_condition(&mut patch, cond) else { continue };
+        let branch = if condition { then_branch } else { else_branch };
+        let captures: Vec<ValueId> =
+            [then_branch, else_branch].into_iter().flat_map(|graph| patch.model().captures(graph)).collect();
+        for capture in captures {
+            patch.tap(capture);
+        }
+        let results: Vec<ValueId> =
+            patch.model().graph(branch).outputs().iter().map(onnx_ir::GraphOutput::value).collect();
+        let mut map = CopyMap::new();
+        if patch.copy_nodes(branch, Position::Before(node), &mut map).is_err() {
+            continue;
+        }
+        for (old, result) in olds.into_iter().zip(results) {
+            if let Some(old) = old {
+                patch.replace(old, map.get(result));
+            }
+        }
+        report.commit(patch);
+    }
+    report
+}
+
+/// The value of a condition, if it is the same in every run.
+fn known_condition(patch: &mut Patch<'_, '_>, cond: ValueId) -> Option<bool> {
+    if let Some(tensor) = patch.constant(cond) {
+        return tensor.get_i64s(&NoData, 1).ok()?.first().map(|&cond| cond != 0);
+    }
+    let known = patch.content(cond)?.first().copied().and_then(Elem::known);
+    known.map(|cond| cond != 0)
+}

@@ -1,0 +1,602 @@
+//! A patch: an edit that coexists with the code that it replaces until it is proved.
+
+use std::fmt;
+
+use onnx_ir::{
+    Attribute, Builder, Constant, CopyMap, EditError, GraphId, MetadataEntry, Model, NodeId, Position,
+    ValueId,
+};
+use onnx_schema::op;
+use onnx_shape_infer::{Content, Relation, Strength};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemType, Symbol};
+
+use crate::assumption::{Condition, Exactness};
+use crate::cx::{Entry, PassCx};
+use crate::equivalence::Equivalence;
+use crate::extract::{Recorded, Region, extract};
+use crate::levels::{self, Types};
+use crate::prove::{Verdict, prove};
+use crate::structure::{self, Plan};
+
+/// The parts of a patch.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) pass: String,
+    pub(crate) class: Exactness,
+    pub(crate) taps: Vec<ValueId>,
+    pub(crate) nodes: Vec<NodeId>,
+    pub(crate) initializers: Vec<ValueId>,
+    pub(crate) pairs: Vec<(ValueId, ValueId)>,
+    pub(crate) recorded: Vec<Recorded>,
+    pub(crate) sources: Vec<NodeId>,
+    pub(crate) versions: Vec<(Symbol, i64)>,
+}
+
+/// A level of a proof. Each looks at a property that the next ones rely on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// The options of the run do not allow the class of the edit.
+    Class,
+    /// The model is in order after the edit, and random operators are not made, merged or dropped.
+    Structure,
+    /// The checker reports no new error.
+    Rules,
+    /// Inferred types do not contradict each other, and those of the interface are not less precise.
+    Types,
+    /// Both sides compute equal values.
+    Values,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Class => "class",
+            Self::Structure => "structure",
+            Self::Rules => "rules",
+            Self::Types => "types",
+            Self::Values => "values",
+        })
+    }
+}
+
+/// What was established about a patch that was committed.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The result of comparing values.
+    pub verdict: Verdict,
+    /// Whether the verdict is that of an equal claim earlier in the same context.
+    pub is_cached: bool,
+}
+
+/// Why a patch was not committed. The model is as it was before the patch.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the edit `{pass}` was refused ({level}): {reason}")]
+pub struct Refusal {
+    /// The name of the pass.
+    pub pass: String,
+    /// The first level that fails.
+    pub level: Level,
+    /// The reason, as a clause; a counterexample for [`Level::Values`].
+    pub reason: String,
+    /// The result of comparing values, if that was possible.
+    pub verdict: Option<Verdict>,
+}
+
+/// An edit under construction; [`PassCx::patch`] begins one.
+///
+/// New nodes are part of the model at once, next to the nodes that they replace. Nothing uses them until
+/// [`Patch::commit`], which proves the edit and then redirects the uses; a patch that is refused or dropped leaves the model
+/// as it was. The answers of the methods that query facts are recorded as the assumptions of the edit.
+pub struct Patch<'p, 'm> {
+    cx: &'p mut PassCx<'m>,
+    draft: Draft,
+    is_done: bool,
+}
+
+impl<'p, 'm> Patch<'p, 'm> {
+    pub(crate) fn new(cx: &'p mut PassCx<'m>, pass: &str, class: Exactness) -> Self {
+        let draft = Draft {
+            pass: pass.to_owned(),
+            class,
+            taps: Vec::new(),
+            nodes: Vec::new(),
+            initializers: Vec::new(),
+            pairs: Vec::new(),
+            recorded: Vec::new(),
+            sources: Vec::new(),
+            versions: Vec::new(),
+        };
+        Self { cx, draft, is_done: false }
+    }
+
+    /// The model, with the new nodes.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        self.cx.model()
+    }
+
+    /// Names a node that the new nodes are derived from. Diagnostics about new nodes name the first one, the journal all.
+    pub fn source(&mut self, node: NodeId) {
+        if self.model().get_node(node).is_some() && !self.draft.sources.contains(&node) {
+            self.draft.sources.push(node);
+        }
+    }
+
+    /// Names a value at which the replaced computation begins: the equivalence has it as an input.
+    pub fn tap(&mut self, value: ValueId) {
+        if !self.draft.taps.contains(&value) {
+            self.draft.taps.push(value);
+        }
+    }
+
+    fn record(&mut self, recorded: Recorded) {
+        if !self.draft.recorded.contains(&recorded) {
+            self.draft.recorded.push(recorded);
+        }
+    }
+
+    /// Records the guards that inferred results of a value depend on; `false` if there are some and the options exclude them.
+    fn accept(&mut self, value: ValueId) -> bool {
+        let guards = self.cx.guards_of(value);
+        if guards.is_empty() {
+            return true;
+        }
+        if !self.cx.options.allow_assumed {
+            return false;
+        }
+        for guard in guards {
+            self.record(Recorded::Guard(guard));
+        }
+        true
+    }
+
+    /// The element type of a value.
+    #[must_use]
+    pub fn elem(&mut self, value: ValueId) -> Option<ElemType> {
+        self.cx.inference().elem(value)
+    }
+
+    /// The sizes of a value, if its rank is known.
+    pub fn shape(&mut self, value: ValueId) -> Option<Vec<Dim>> {
+        let dims = self.cx.inference().shape(value)?.to_vec();
+        if !self.accept(value) {
+            return None;
+        }
+        self.record(Recorded::Shape(value));
+        Some(dims)
+    }
+
+    /// The elements of a small value, as far as they are known.
+    pub fn content(&mut self, value: ValueId) -> Option<Content> {
+        let content = self.cx.inference().content(value)?.clone();
+        if !self.accept(value) {
+            return None;
+        }
+        self.record(Recorded::Content(value));
+        Some(content)
+    }
+
+    /// The elements of a constant.
+    pub fn constant(&mut self, value: ValueId) -> Option<Tensor> {
+        let tensor = self.model().constant_tensor(value)?.clone();
+        self.record(Recorded::Constant(value));
+        Some(tensor)
+    }
+
+    /// Returns `true` if two dimensions are proved equal in every run.
+    pub fn proved_eq(&mut self, a: Dim, b: Dim) -> bool {
+        self.proved(Relation::Equal(a, b))
+    }
+
+    /// Returns `true` if the first dimension is proved to be at most the second in every run.
+    pub fn proved_le(&mut self, a: Dim, b: Dim) -> bool {
+        self.proved(Relation::AtMost(a, b))
+    }
+
+    fn proved(&mut self, relation: Relation) -> bool {
+        let facts = self.cx.inference().facts();
+        let exprs = self.cx.model().exprs();
+        let holds = match relation {
+            Relation::Equal(a, b) => facts.eq(exprs, a, b) == Some(true),
+            Relation::AtMost(a, b) => facts.le(exprs, a, b) == Some(true),
+            _ => false,
+        };
+        if !holds || is_trivial(relation) {
+            return holds;
+        }
+        let is_same = |other: Relation| match (relation, other) {
+            (Relation::Equal(a, b), Relation::Equal(c, d)) => (a, b) == (c, d) || (a, b) == (d, c),
+            _ => relation == other,
+        };
+        let assumed = facts.all().iter().find(|fact| is_same(fact.relation));
+        let reason = assumed.filter(|fact| fact.strength == Strength::Assumed).map(|fact| fact.reason);
+        if let Some(reason) = reason {
+            if !self.cx.options.allow_assumed {
+                return false;
+            }
+            self.record(Recorded::Guard(reason.to_owned()));
+        }
+        self.record(Recorded::Relation(relation));
+        true
+    }
+
+    /// Returns `true` if two values are proved to have the same element type and the same sizes in every run.
+    pub fn same_type(&mut self, a: ValueId, b: ValueId) -> bool {
+        let elems = (self.elem(a), self.elem(b));
+        if elems.0.is_none() || elems.0 != elems.1 {
+            return false;
+        }
+        let (Some(first), Some(second)) = (self.shape(a), self.shape(b)) else { return false };
+        first.len() == second.len() && first.iter().zip(&second).all(|(&a, &b)| self.proved_eq(a, b))
+    }
+
+    /// Returns `true` if the caller of the pass grants a condition on numbers at run time.
+    pub fn grant(&mut self, condition: Condition) -> bool {
+        let is_granted = self.cx.options.conditions.contains(&condition);
+        if is_granted {
+            self.record(Recorded::Granted(condition));
+        }
+        is_granted
+    }
+
+    /// Makes new nodes at a place. `make` may only add nodes through the builder.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `make`, or [`EditError::Gone`] if the place is gone.
+    pub fn build<T, E: From<EditError>>(
+        &mut self,
+        at: Position,
+        make: impl FnOnce(&mut Builder<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
+        let source = self.draft.sources.first().copied();
+        let pass = self.draft.pass.clone();
+        let mut build = self.cx.model.build_at(at);
+        if let Some(source) = source.filter(|&source| build.model().get_node(source).is_some()) {
+            build = build.derive(&pass, source);
+        }
+        let made = make(&mut build);
+        self.collect(&before);
+        made
+    }
+
+    /// Records the nodes and initializers that are new.
+    fn collect(&mut self, before: &Neighbors) {
+        let model = self.cx.model();
+        let mut at = match before.prev {
+            Some(prev) => model.get_node(prev).and_then(|node| node.next()),
+            None => model.graph(before.graph).first(),
+        };
+        let mut nodes = Vec::new();
+        while let Some(node) = at.filter(|&node| Some(node) != before.next) {
+            nodes.push(node);
+            at = model.node(node).next();
+        }
+        let mut initializers = Vec::new();
+        if model.graph(before.graph).initializer_slots() != before.slots {
+            // New initializers are at the end of the list.
+            let all: Vec<ValueId> = model.initializers(before.graph).collect();
+            let added = model.graph(before.graph).initializer_slots().saturating_sub(before.slots);
+            let begin = all.len().saturating_sub(added);
+            initializers.extend_from_slice(all.get(begin..).unwrap_or_default());
+        }
+        self.draft.nodes.extend(nodes);
+        self.draft.initializers.extend(initializers);
+    }
+
+    /// Makes a constant: an initializer, or a `Constant` node where the graph cannot have initializers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the place is gone.
+    pub fn new_constant(&mut self, at: Position, tensor: Tensor) -> Result<ValueId, EditError> {
+        let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
+        let root = self.cx.model().root(before.graph);
+        if matches!(self.cx.model().graph(root).owner(), onnx_ir::Owner::Function(_)) {
+            return self.build(at, |build| {
+                build.op(op::CONSTANT, []).attr(onnx_schema::attr::VALUE, tensor).output()
+            });
+        }
+        let value = self.cx.model.add_initializer(before.graph, Symbol::EMPTY, Constant::Dense(tensor));
+        self.draft.initializers.push(value);
+        Ok(value)
+    }
+
+    /// Makes a node like an existing one, at its place, with other inputs, and returns its outputs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the node is gone, or holds graphs.
+    pub fn like(
+        &mut self,
+        node: NodeId,
+        at: Position,
+        inputs: &[Option<ValueId>],
+    ) -> Result<Vec<Option<ValueId>>, EditError> {
+        let record = self.model().get_node(node).ok_or(EditError::Gone)?;
+        if let Some(graph) = record.nested_graphs().next() {
+            return Err(EditError::AlreadyOwned { graph });
+        }
+        let present: Vec<bool> = record.outputs().iter().map(Option::is_some).collect();
+        let (domain, op) = (record.domain(), record.op());
+        let attributes: Vec<Attribute> = record.attributes().to_vec();
+        let overload = self.model().str(record.overload()).to_owned();
+        self.build(at, |build| {
+            let mut new = build.call_symbol(domain, op).overload(&overload);
+            for &input in inputs {
+                new = new.input(input);
+            }
+            for attribute in attributes {
+                new = new.attribute(attribute);
+            }
+            new.outputs_if(&present)
+        })
+    }
+
+    /// Copies the nodes and initializers of a graph to a place; `map` says what its inputs become, and where values went.
+    ///
+    /// # Errors
+    ///
+    /// See [`Model::copy_nodes`].
+    pub fn copy_nodes(&mut self, graph: GraphId, at: Position, map: &mut CopyMap) -> Result<(), EditError> {
+        let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
+        let copied = self.cx.model.copy_nodes(graph, at, map);
+        self.collect(&before);
+        copied.map(|_| ())
+    }
+
+    /// Replaces a value by another one in all its uses when the patch is committed.
+    pub fn replace(&mut self, old: ValueId, new: ValueId) {
+        self.draft.pairs.push((old, new));
+    }
+
+    /// Changes the version of an operator set that the model imports when the patch is committed. New nodes have the form of
+    /// the new version. Nodes that the patch does not replace must have the same meaning in both versions.
+    pub fn set_version(&mut self, domain: Symbol, version: i64) {
+        self.draft.versions.push((onnx_schema::normalize_domain(domain), version));
+    }
+
+    /// The claim of the patch.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if it cannot be expressed, such as an unknown type.
+    pub fn equivalence(&mut self) -> Result<Equivalence, String> {
+        self.extract(false)
+    }
+
+    fn extract(&mut self, with_constants: bool) -> Result<Equivalence, String> {
+        let cx = &*self.cx;
+        let region = Region {
+            model: cx.model(),
+            known: &|value| cx.known(value),
+            taps: &self.draft.taps,
+            pairs: &self.draft.pairs,
+            recorded: &self.draft.recorded,
+            own: (&self.draft.initializers, &self.draft.nodes),
+            class: self.draft.class,
+            versions: &self.draft.versions,
+            data: cx.options.data,
+            max_nodes: cx.options.limits.proof_nodes,
+            with_constants,
+        };
+        extract(&region)
+    }
+
+    /// Proves the patch, and applies it if no level of the proof fails: uses of the old values become uses of the new ones,
+    /// and nodes that nothing needs any more are erased.
+    ///
+    /// # Errors
+    ///
+    /// Returns a refusal if a level fails. The model is as it was before the patch then.
+    pub fn commit(mut self) -> Result<Proof, Box<Refusal>> {
+        let refuse = |draft: &Draft, level, reason: String, verdict| {
+            Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict })
+        };
+        if self.draft.class > self.cx.options.class {
+            let reason = format!("edits of class {} are not allowed", self.draft.class);
+            return Err(refuse(&self.draft, Level::Class, reason, None));
+        }
+        let plan = structure::check(self.cx.model(), &self.draft)
+            .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
+        let proof = if self.cx.options.prove {
+            self.prove().map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
+        } else {
+            Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
+        };
+        self.apply(&plan, &proof);
+        self.is_done = true;
+        Ok(proof)
+    }
+
+    /// The levels after structure.
+    fn prove(&mut self) -> Result<Proof, (Level, String, Option<Verdict>)> {
+        let mut eq = match self.extract(false) {
+            Ok(eq) => eq,
+            Err(reason) => {
+                return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
+            }
+        };
+        let error = levels::new_error(&eq);
+        let (verdict, is_cached) = self.verdict(&eq);
+        let proof = Proof { verdict, is_cached };
+        if let Some(error) = error {
+            return Err((Level::Rules, error, Some(proof.verdict)));
+        }
+        match levels::types(&mut eq) {
+            Types::Finer => {}
+            Types::Coarser(output, reason) => {
+                let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
+                    self.model().is_known_output(old) && self.model().ty(old).is_none()
+                });
+                if is_known {
+                    let label = eq.output_label(output);
+                    let reason = format!("the output `{label}` of the model is less precise: {reason}");
+                    return Err((Level::Types, reason, Some(proof.verdict)));
+                }
+            }
+            Types::Contradiction(output, reason) => {
+                let label = eq.output_label(output);
+                let reason = format!("the type of what replaces `{label}` contradicts it: {reason}");
+                return Err((Level::Types, reason, Some(proof.verdict)));
+            }
+        }
+        if let Verdict::Refuted(counterexample) = &proof.verdict {
+            let reason = format!("the results differ\n{counterexample}");
+            return Err((Level::Values, reason, Some(proof.verdict)));
+        }
+        if let Verdict::Untested(reason) = &proof.verdict
+            && self.cx.options.require_tested
+        {
+            let reason = format!("the results could not be compared: {reason}");
+            return Err((Level::Values, reason, Some(proof.verdict)));
+        }
+        Ok(proof)
+    }
+
+    /// The verdict about values, and whether it is that of an earlier patch.
+    fn verdict(&mut self, eq: &Equivalence) -> (Verdict, bool) {
+        let hash = eq.hash().ok();
+        if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
+            return (known.clone(), true);
+        }
+        let mut verdict = prove(eq, &self.cx.options.limits);
+        if matches!(verdict, Verdict::Untested(_))
+            && let Ok(eq) = self.extract(true)
+        {
+            // Operands that are constants in the model may decide whether the old side completes.
+            verdict = prove(&eq, &self.cx.options.limits);
+            return (verdict, false);
+        }
+        if let Some(hash) = hash {
+            self.cx.verdicts.insert(hash, verdict.clone());
+        }
+        (verdict, false)
+    }
+
+    fn apply(&mut self, plan: &Plan, proof: &Proof) {
+        self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
+        let assumed: Vec<String> = self
+            .draft
+            .recorded
+            .iter()
+            .filter_map(|recorded| match recorded {
+                Recorded::Guard(guard) => Some(guard.clone()),
+                Recorded::Granted(condition) => Some(condition.name().to_owned()),
+                _ => None,
+            })
+            .collect();
+        let model = &mut *self.cx.model;
+        for &(old, new) in &self.draft.pairs {
+            if model.value(new).ty().is_none()
+                && let Some(ty) = model.value(old).shared_ty().cloned()
+            {
+                // Both have the same value in every run, so the declaration holds for the new one as well.
+                model.set_type(new, Some(ty));
+            }
+            replace_or_alias(model, old, new);
+            self.cx.inference.adopt(new, old);
+        }
+        for &node in &plan.dying {
+            if model.is_dead(node) {
+                // A node without uses can always be erased.
+                let _ = model.erase_node(node);
+            }
+        }
+        for &(domain, version) in &self.draft.versions {
+            let imports = &mut model.info_mut().opset_imports;
+            for import in imports.iter_mut().filter(|import| import.domain() == domain) {
+                import.set_version(version);
+            }
+        }
+        for text in assumed {
+            let count = model.info().metadata.len();
+            let key = model.intern(&format!("onnx.pass.assumed.{count}"));
+            let text = format!("{}: {text}", self.draft.pass);
+            model.info_mut().metadata.push(MetadataEntry::new(key, text));
+        }
+    }
+
+    /// Drops the new nodes and initializers.
+    fn undo(&mut self) {
+        let model = &mut *self.cx.model;
+        for &node in self.draft.nodes.iter().rev() {
+            // Nothing but later nodes of the patch uses it.
+            let _ = model.erase_node(node);
+        }
+        for &value in &self.draft.initializers {
+            let _ = model.erase_value(value);
+        }
+    }
+}
+
+impl Drop for Patch<'_, '_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.undo();
+        }
+    }
+}
+
+impl fmt::Debug for Patch<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.draft.fmt(f)
+    }
+}
+
+/// Returns `true` if a relation holds for all sizes.
+fn is_trivial(relation: Relation) -> bool {
+    match relation {
+        Relation::Equal(a, b) => a == b,
+        Relation::AtMost(Dim::Known(a), Dim::Known(b)) => a <= b,
+        Relation::AtMost(a, b) => a == b,
+        _ => false,
+    }
+}
+
+/// The place of new nodes before they are made.
+struct Neighbors {
+    graph: GraphId,
+    prev: Option<NodeId>,
+    next: Option<NodeId>,
+    slots: usize,
+}
+
+impl Neighbors {
+    fn of(model: &Model, at: Position) -> Option<Self> {
+        let (graph, prev, next) = match at {
+            Position::Start(graph) => (graph, None, model.get_graph(graph)?.first()),
+            Position::End(graph) => (graph, model.get_graph(graph)?.last(), None),
+            Position::Before(node) => {
+                let record = model.get_node(node)?;
+                (record.graph(), record.prev(), Some(node))
+            }
+            Position::After(node) => {
+                let record = model.get_node(node)?;
+                (record.graph(), Some(node), record.next())
+            }
+        };
+        let slots = model.graph(graph).initializer_slots();
+        Some(Self { graph, prev, next, slots })
+    }
+}
+
+/// Replaces all uses of a value; an output that cannot become the other value becomes an `Identity` of it.
+fn replace_or_alias(model: &mut Model, old: ValueId, new: ValueId) {
+    let mut replacement = new;
+    if !model.can_replace(old, new)
+        && let Some(producer) = model.value(old).producer()
+    {
+        let mut build = model.build_at(Position::After(producer));
+        if let Ok(alias) = build.op(op::IDENTITY, [new]).output() {
+            let ty = model.value(old).shared_ty().cloned();
+            model.set_type(alias, ty);
+            replacement = alias;
+            // Only outputs of graphs need the alias.
+            model.replace_uses_where(old, new, |_, at| matches!(at.user, onnx_ir::User::Node(_)));
+        }
+    }
+    model.replace_value(old, replacement);
+}

@@ -1,0 +1,319 @@
+//! The proof of an equivalence: by congruence, or by runs of both sides.
+
+use std::fmt;
+
+use onnx_eval::{FailureKind, Options, Value, run_node};
+use onnx_types::expr::Dialect;
+use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{Dim, ElemClass, ElemType, Limits};
+
+use crate::assumption::Exactness;
+use crate::compare::{self, Difference};
+use crate::equivalence::{Equivalence, Side};
+use crate::sample::{self, Case, NoCase, Rng, Sampler};
+use crate::widen::{precision, widen};
+
+/// Maximum number of elements of a tensor that a counterexample shows.
+const SHOWN_ELEMENTS: usize = 16;
+
+/// The inputs of the runs are the same for all claims of one signature, so that results can be repeated.
+const SEED: u64 = 0;
+
+/// Bounds on the cost of a proof.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProofLimits {
+    /// Number of runs in which the old side completes, after which an equivalence counts as tested. Default: 24.
+    pub proof_runs: usize,
+    /// Maximum number of attempts at such runs. Default: 120.
+    pub proof_attempts: usize,
+    /// Maximum number of nodes of the two sides; values beyond are free inputs. Default: 512.
+    pub proof_nodes: usize,
+    /// Maximum number of elements of a generated tensor. Default: 65,536.
+    pub proof_elements: u64,
+    /// Maximum work of one run of one side, in element operations. Default: 2^28.
+    pub proof_steps: u64,
+    /// Maximum memory of one run of one side, in bytes. Default: 256 MiB.
+    pub proof_bytes: u64,
+}
+
+impl Default for ProofLimits {
+    fn default() -> Self {
+        Self {
+            proof_runs: 24,
+            proof_attempts: 120,
+            proof_nodes: 512,
+            proof_elements: 1 << 16,
+            proof_steps: 1 << 28,
+            proof_bytes: 256 << 20,
+        }
+    }
+}
+
+/// The result of a proof.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The claim holds; the method.
+    Proved(&'static str),
+    /// No run contradicts the claim.
+    Tested {
+        /// Number of runs in which the old side completed.
+        runs: usize,
+        /// Number of runs.
+        attempts: usize,
+    },
+    /// The claim could not be tested; the reason.
+    Untested(String),
+    /// The claim is wrong: an input for which the sides differ.
+    Refuted(Box<Counterexample>),
+}
+
+impl Verdict {
+    /// Returns `true` for [`Verdict::Refuted`].
+    #[must_use]
+    pub const fn is_refuted(&self) -> bool {
+        matches!(self, Self::Refuted(_))
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proved(method) => write!(f, "proved by {method}"),
+            Self::Tested { runs, attempts } => write!(f, "tested in {runs} runs ({attempts} attempts)"),
+            Self::Untested(reason) => write!(f, "untested: {reason}"),
+            Self::Refuted(counterexample) => write!(f, "refuted:\n{counterexample}"),
+        }
+    }
+}
+
+/// An input for which the sides of an equivalence differ.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The sizes of the dimension variables of the equivalence.
+    pub sizes: Vec<(String, i64)>,
+    /// The inputs by name, constants of the equivalence excepted.
+    pub inputs: Vec<(String, Value)>,
+    /// What differs: `y[0,1] is 3 before and 4 after`.
+    pub difference: String,
+    /// The equivalence with the inputs as defaults, in the text format: a model that returns both results. Empty if it
+    /// cannot be written.
+    pub reproducer: String,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.inputs {
+            write!(f, "{name} = {}", value.describe())?;
+            if let Some(tensor) = value.tensor() {
+                let elements = compare::element_texts(tensor, SHOWN_ELEMENTS);
+                let more = tensor.element_count().is_some_and(|count| count > SHOWN_ELEMENTS as u64);
+                write!(f, " {{{}{}}}", elements.join(", "), if more { ", …" } else { "" })?;
+            }
+            writeln!(f)?;
+        }
+        f.write_str(&self.difference)
+    }
+}
+
+/// Proves or tests a claim.
+///
+/// Sides that are the same computation are proved by congruence. All others run on inputs that satisfy the assumptions: sizes
+/// 0, 1 and others, special floats, operands that are the same value. Only runs in which the old side completes count. Claims
+/// of the class *exact* compare bits. For those of the class *rounding*, both sides run with floats of 64 bits, and results
+/// may differ as much as the old side changes if its operands are rounded differently. The same claim has the same verdict on
+/// all machines.
+#[must_use]
+pub fn prove(eq: &Equivalence, limits: &ProofLimits) -> Verdict {
+    let [before, after] =
+        [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
+    if eq.model().same_graph_meaning(before, after, &NoData) {
+        return Verdict::Proved("congruence");
+    }
+    if eq.class() == Exactness::Rounding
+        && let Some(wide) = widen(eq)
+    {
+        match (Runner { eq: &wide, original: eq, limits }).verdict() {
+            // Operators that do not exist for `double` run as they are.
+            Verdict::Untested(_) => {}
+            verdict => return verdict,
+        }
+    }
+    Runner { eq, original: eq, limits }.verdict()
+}
+
+/// The result of one attempt.
+enum Attempt {
+    Equal,
+    /// The old side did not complete, for this reason.
+    Skipped(String),
+    Different(Difference),
+    Impossible(String),
+}
+
+struct Runner<'a> {
+    eq: &'a Equivalence,
+    original: &'a Equivalence,
+    limits: &'a ProofLimits,
+}
+
+impl Runner<'_> {
+    fn verdict(&self) -> Verdict {
+        let mut sampler = Sampler::new(self.eq, self.limits.proof_elements);
+        if sampler.scale() {
+            match self.runs(&sampler) {
+                Verdict::Untested(_) => sampler.unscale(),
+                verdict => return verdict,
+            }
+        }
+        self.runs(&sampler)
+    }
+
+    fn runs(&self, sampler: &Sampler<'_>) -> Verdict {
+        let mut rng = Rng::new(SEED);
+        let (mut runs, mut attempts) = (0_usize, 0_usize);
+        let mut reason = "no sizes satisfy the assumptions".to_owned();
+        while runs < self.limits.proof_runs && attempts < self.limits.proof_attempts {
+            let case = sampler.case(attempts, &mut rng);
+            attempts = attempts.saturating_add(1);
+            let case = match case {
+                Ok(case) => case,
+                Err(NoCase::Sizes) => continue,
+                Err(NoCase::Unsupported(reason)) => return Verdict::Untested(reason),
+            };
+            match self.attempt(&case, &mut rng) {
+                Attempt::Equal => runs = runs.saturating_add(1),
+                Attempt::Skipped(why) => reason = format!("the old side completes in no run: {why}"),
+                Attempt::Impossible(reason) => return Verdict::Untested(reason),
+                Attempt::Different(difference) => {
+                    return Verdict::Refuted(Box::new(self.counterexample(&case, &difference)));
+                }
+            }
+        }
+        if runs == 0 { Verdict::Untested(reason) } else { Verdict::Tested { runs, attempts } }
+    }
+
+    fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
+        let before = match self.run(Side::Before, &case.inputs) {
+            Ok(outputs) => outputs,
+            Err((FailureKind::Missing, reason)) => return Attempt::Impossible(reason),
+            Err((_, reason)) => return Attempt::Skipped(reason),
+        };
+        let after = match self.run(Side::After, &case.inputs) {
+            Ok(outputs) => outputs,
+            Err((FailureKind::Missing | FailureKind::Limit | FailureKind::Cancelled, reason)) => {
+                return Attempt::Impossible(reason);
+            }
+            Err((_, reason)) => {
+                let before = before.first().map_or_else(String::new, Value::describe);
+                return Attempt::Different(Difference { output: 0, element: None, before, after: reason });
+            }
+        };
+        let found = match self.eq.class() {
+            Exactness::Exact => compare::difference(&before, &after, None),
+            Exactness::Rounding => {
+                // Results that are equal without tolerance need no further runs.
+                if compare::difference(&before, &after, None).is_none() {
+                    return Attempt::Equal;
+                }
+                let tolerances = self.tolerances(&before, case, rng);
+                compare::difference(&before, &after, Some(&tolerances))
+            }
+        };
+        found.map_or(Attempt::Equal, Attempt::Different)
+    }
+
+    fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
+        let limits = Limits {
+            run_elements: self.limits.proof_elements.saturating_mul(64),
+            run_steps: self.limits.proof_steps,
+            run_bytes: self.limits.proof_bytes,
+            ..Limits::DEFAULT
+        };
+        let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
+        let options = Options::default().within(limits);
+        let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
+            .map_err(|failure| (failure.kind(), failure.diagnostic().message.clone()))?;
+        let outputs: Option<Vec<Value>> = outputs.into_iter().collect();
+        outputs.ok_or((FailureKind::Model, "an output is not computed".to_owned()))
+    }
+
+    /// How much each output of the old side changes if its float operands change by their rounding error, with a margin.
+    fn tolerances(&self, before: &[Value], case: &Case, rng: &mut Rng) -> Vec<f64> {
+        const MARGIN: f64 = 32.0;
+        const PERTURBATIONS: usize = 2;
+        let error = self.rounding_error();
+        let floor = |value: &Value| compare::magnitude(value, None).unwrap_or(0.0) * error * 4.0;
+        let mut tolerances: Vec<f64> = before.iter().map(floor).collect();
+        for _ in 0..PERTURBATIONS {
+            let inputs: Vec<Value> = case.inputs.iter().map(|value| perturbed(value, error, rng)).collect();
+            let Ok(changed) = self.run(Side::Before, &inputs) else { continue };
+            for ((tolerance, old), new) in tolerances.iter_mut().zip(before).zip(&changed) {
+                // Outputs of another shape have no tolerance that could be measured.
+                *tolerance = tolerance.max(compare::magnitude(old, Some(new)).unwrap_or(0.0) * MARGIN);
+            }
+        }
+        tolerances
+    }
+
+    /// The relative rounding error of the narrowest float type of the original inputs.
+    fn rounding_error(&self) -> f64 {
+        let elems = self.original.inputs().into_iter().filter_map(|input| {
+            let constant = self.original.constant(input).map(Tensor::elem);
+            constant.or_else(|| self.original.model().ty(input).map(onnx_types::Type::elem))
+        });
+        let bits = elems.filter_map(precision).min().unwrap_or(53);
+        f64::from(2.0_f32).powi(bits.saturating_neg())
+    }
+
+    fn counterexample(&self, case: &Case, difference: &Difference) -> Counterexample {
+        let eq = self.eq;
+        let model = eq.model();
+        let size = |(symbol, size): &(onnx_types::Symbol, i64)| {
+            let text = model.exprs().text(Dim::Var(*symbol), model.names(), Dialect::Python);
+            (text.unwrap_or_default(), *size)
+        };
+        let inputs = eq.inputs().into_iter().zip(&case.inputs).enumerate();
+        let free = inputs.filter(|(_, (input, _))| eq.constant(*input).is_none());
+        let inputs = free.map(|(index, (_, value))| (self.original.input_label(index), value.clone()));
+        let output = self.original.output_label(difference.output);
+        let place = difference.element.as_ref().filter(|element| !element.is_empty()).map(|element| {
+            let indices: Vec<String> = element.iter().map(i64::to_string).collect();
+            format!("{output}[{}]", indices.join(","))
+        });
+        let (before, after) = (&difference.before, &difference.after);
+        Counterexample {
+            sizes: case.sizes.iter().map(size).collect(),
+            inputs: inputs.collect(),
+            difference: format!("{} is {before} before and {after} after", place.unwrap_or(output)),
+            reproducer: self.reproducer(case),
+        }
+    }
+
+    fn reproducer(&self, case: &Case) -> String {
+        let mut eq = self.eq.clone();
+        let main = eq.model.main_graph();
+        for (input, value) in eq.inputs().into_iter().zip(&case.inputs) {
+            if let Some(tensor) = value.tensor() {
+                let constant = onnx_ir::Constant::Dense(Tensor::clone(tensor));
+                eq.model.set_initializer(main, input, Some(std::sync::Arc::new(constant)));
+            }
+        }
+        eq.text().unwrap_or_default()
+    }
+}
+
+/// A value whose float elements are changed by a relative error of random sign.
+fn perturbed(value: &Value, error: f64, rng: &mut Rng) -> Value {
+    let Some(tensor) = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float) else {
+        return value.clone();
+    };
+    let Ok(elements) = tensor.iter_f64(&NoData) else { return value.clone() };
+    // In a type that rounds by as much as the error, a smaller change would be lost.
+    let error = if tensor.elem() == ElemType::Double { error } else { error * 2.0 };
+    let change = |number: f64, rng: &mut Rng| {
+        if rng.below(2) == 0 { number * (1.0 + error) } else { number * (1.0 - error) }
+    };
+    let elements: Vec<f64> = elements.map(|number| change(number, rng)).collect();
+    let made = sample::make(tensor.elem(), tensor.dims().to_vec(), &elements, &[]);
+    made.map_or_else(|| value.clone(), Value::from)
+}

@@ -1,0 +1,223 @@
+//! The first level of a proof: the patch can be applied, and what remains is in order.
+
+use onnx_ir::{Def, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+use crate::determinism::is_deterministic;
+use crate::patch::Draft;
+
+/// What a commit does.
+pub(crate) struct Plan {
+    /// The nodes that nothing needs afterwards, users before producers.
+    pub(crate) dying: Vec<NodeId>,
+}
+
+/// Checks that a patch can be applied. The reason if it cannot, as a clause.
+pub(crate) fn check(model: &Model, draft: &Draft) -> Result<Plan, String> {
+    if draft.pairs.is_empty() {
+        return Err("it replaces nothing".to_owned());
+    }
+    for &node in &draft.nodes {
+        if !is_deterministic(model, node) {
+            return Err("it makes a node that is not known to be deterministic".to_owned());
+        }
+        operands_are_defined(model, node)?;
+    }
+    for (index, &(old, new)) in draft.pairs.iter().enumerate() {
+        let earlier = draft.pairs.get(..index).unwrap_or_default();
+        if earlier.iter().any(|(other, _)| *other == old) {
+            return Err(format!("{old} is replaced twice"));
+        }
+        if draft.pairs.iter().any(|(other, _)| *other == new) {
+            return Err(format!("{new}, which replaces a value, is replaced itself"));
+        }
+        pair(model, old, new)?;
+    }
+    let dying = dying(model, draft);
+    for &(old, new) in &draft.pairs {
+        order(model, old, new, &dying)?;
+    }
+    for &node in &dying {
+        if !is_deterministic(model, node) {
+            return Err("it drops a node that is not known to be deterministic".to_owned());
+        }
+    }
+    versions(model, draft, &dying)?;
+    Ok(Plan { dying })
+}
+
+/// A value that is replaced is made by a deterministic node, and nothing but operands and outputs refers to it.
+fn pair(model: &Model, old: ValueId, new: ValueId) -> Result<(), String> {
+    let (Some(record), Some(_)) = (model.get_value(old), model.get_value(new)) else {
+        return Err("a value is gone".to_owned());
+    };
+    let Def::Output { node, .. } = record.def() else {
+        return Err(format!("{old} is not made by a node"));
+    };
+    if !is_deterministic(model, node) {
+        return Err("it replaces the result of a node that is not known to be deterministic".to_owned());
+    }
+    if !model.is_visible(new, model.graph_of(old)) {
+        return Err(format!("{new} is not visible where {old} is"));
+    }
+    if let Some(by) = reference(model, old) {
+        return Err(format!("{by} refers to {old}"));
+    }
+    Ok(())
+}
+
+/// What refers to a value apart from operands and outputs.
+fn reference(model: &Model, value: ValueId) -> Option<&'static str> {
+    let is_it = |reference: &ValueRef| *reference == ValueRef::Value(value);
+    let mut graph = Some(model.graph_of(value));
+    while let Some(current) = graph {
+        let found = model.graph(current).quantization.iter().any(|annotation| {
+            is_it(&annotation.tensor) || annotation.parameters.iter().any(|entry| is_it(&entry.value))
+        });
+        if found {
+            return Some("a quantization annotation");
+        }
+        graph = model.parent(current);
+    }
+    let mut bindings = model
+        .info()
+        .training
+        .iter()
+        .flat_map(|training| training.initialization_binding.iter().chain(&training.update_binding));
+    if bindings.any(|binding| is_it(&binding.key) || is_it(&binding.value)) {
+        return Some("a training binding");
+    }
+    let users = model.value(value).uses().iter().filter_map(|at| match at.user {
+        User::Node(node) => Some(node),
+        User::Graph(_) => None,
+    });
+    let mut nodes = users.chain(model.value(value).producer());
+    let is_sharded = |node: NodeId| {
+        let configurations = model.node(node).device_configurations().iter();
+        configurations.flat_map(|entry| &entry.shardings).any(|sharding| is_it(&sharding.tensor))
+    };
+    nodes.any(is_sharded).then_some("a device configuration")
+}
+
+/// The operands of a new node are visible and defined before it.
+fn operands_are_defined(model: &Model, node: NodeId) -> Result<(), String> {
+    let graph = model.node(node).graph();
+    let mut problem = None;
+    model.for_each_use_within(node, |value| {
+        let home = model.graph_of(value);
+        let is_nested = model.is_inside(home, graph) && home != graph;
+        if is_nested {
+            return;
+        }
+        if !model.is_inside(graph, home) {
+            problem = Some(format!("{value} is not visible where the new node {node} uses it"));
+        } else if let Def::Output { node: producer, .. } = model.value(value).def() {
+            let user = model.ancestor_in(node, home);
+            if !user.is_some_and(|user| model.is_before(producer, user)) {
+                problem = Some(format!("{value} is defined after the new node {node} that uses it"));
+            }
+        } else if let Def::Unresolved(_) = model.value(value).def() {
+            problem = Some(format!("nothing defines {value}, which the new node {node} uses"));
+        }
+    });
+    problem.map_or(Ok(()), Err)
+}
+
+/// The new value is defined before all users of the old one.
+fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<(), String> {
+    let Some(producer) = model.value(new).producer() else { return Ok(()) };
+    let home = model.node(producer).graph();
+    for at in model.value(old).uses() {
+        let User::Node(user) = at.user else { continue };
+        if dying.contains(&user) {
+            continue;
+        }
+        let user = model.ancestor_in(user, home);
+        if !user.is_some_and(|user| model.is_before(producer, user)) {
+            return Err(format!("{new} is defined after a user of {old}, or depends on it"));
+        }
+    }
+    Ok(())
+}
+
+/// The nodes that nothing needs after the patch, users before producers.
+fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
+    let mut dying: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let mut order = Vec::new();
+    let mut open: Vec<NodeId> =
+        draft.pairs.iter().filter_map(|&(old, _)| model.value(old).producer()).collect();
+    while let Some(node) = open.pop() {
+        if dying.contains_key(node) || draft.nodes.contains(&node) {
+            continue;
+        }
+        let is_gone = |at: &Use| match at.user {
+            User::Node(user) => is_within(model, user, &dying),
+            User::Graph(graph) => {
+                model.owner_node(graph).is_some_and(|owner| is_within(model, owner, &dying))
+            }
+        };
+        let is_unused = |value: ValueId| {
+            let is_kept = draft.pairs.iter().any(|(_, new)| *new == value);
+            let is_replaced = draft.pairs.iter().any(|(old, _)| *old == value);
+            !is_kept && (is_replaced || model.value(value).uses().iter().all(is_gone))
+        };
+        if model.node(node).outputs().iter().flatten().all(|&value| is_unused(value)) {
+            dying.insert(node, ());
+            order.push(node);
+            model.for_each_use_within(node, |value| open.extend(model.value(value).producer()));
+        }
+    }
+    // Producers inside nested graphs of a dying node die with it.
+    order.retain(|&node| {
+        let owner = model.owner_node(model.node(node).graph());
+        !owner.is_some_and(|owner| is_within(model, owner, &dying))
+    });
+    order
+}
+
+/// Returns `true` if a node is one of `nodes`, or nested in one.
+fn is_within(model: &Model, node: NodeId, nodes: &SecondaryMap<NodeId, ()>) -> bool {
+    let mut at = Some(node);
+    while let Some(node) = at {
+        if nodes.contains_key(node) {
+            return true;
+        }
+        at = model.owner_node(model.node(node).graph());
+    }
+    false
+}
+
+/// A change of operator set versions leaves the meaning of all other nodes as it is.
+fn versions(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<(), String> {
+    for &(domain, to) in &draft.versions {
+        let from = model.opset_version(domain);
+        let in_function =
+            |graph: GraphId| matches!(model.graph(model.root(graph)).owner(), Owner::Function(_));
+        if draft.pairs.iter().any(|&(old, _)| in_function(model.graph_of(old))) {
+            return Err("it changes the operator sets of a function".to_owned());
+        }
+        for graph in model.all_graphs().filter(|&graph| !in_function(graph)) {
+            for node in model.nodes(graph) {
+                let record = model.node(node);
+                let is_replaced = dying.contains(&node) || draft.nodes.contains(&node);
+                if record.domain() != domain || is_replaced {
+                    continue;
+                }
+                let schema = |version: i64| onnx_schema::lookup(domain, record.op(), version);
+                let (old, new) = (from.and_then(schema), schema(to));
+                if old.map(onnx_schema::Schema::id) != new.map(onnx_schema::Schema::id) {
+                    return Err(format!(
+                        "{} has another meaning in version {to}",
+                        op_name(model, record.op())
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn op_name(model: &Model, op: Symbol) -> String {
+    format!("`{}`", model.str(op))
+}

@@ -1,0 +1,96 @@
+use onnx_pass::passes::merge_subexpressions;
+use onnx_pass::{Exactness, Level};
+
+use crate::{check, refuses, value};
+
+#[test]
+fn equal_nodes_far_apart_are_merged_by_congruence() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x, float[N] w) => (float[N] y) {
+            a = Mul (x, w)
+            b = Exp (a)
+            c = Relu (b)
+            d = Mul (x, w)
+            e = Exp (d)
+            y = Sub (c, e)
+        }"#,
+        merge_subexpressions,
+        &["a = Mul (x, w)", "b = Exp (a)", "c = Relu (b)", "y = Sub (c, b)"],
+        &["proved by congruence", "proved by congruence"],
+    );
+}
+
+#[test]
+fn a_node_in_a_branch_uses_the_equal_node_around_it() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (bool c, float[N] x) => (float[N] y) {
+            a = Exp (x)
+            b = If (c) <
+                then_branch = t () => (float[N] p) { p1 = Exp (x) p = Neg (p1) },
+                else_branch = e () => (float[N] q) { q = Exp (x) }
+            >
+            y = Add (a, b)
+        }"#,
+        merge_subexpressions,
+        &[
+            "a = Exp (x)",
+            "b = If (c) <",
+            "then_branch = t () => (float[N] p) {",
+            "p = Neg (a)",
+            "},",
+            "else_branch = e () => (float[N] val_0) {",
+            "val_0 = Identity (a)",
+            ">",
+            "y = Add (a, b)",
+        ],
+        &["proved by congruence", "proved by congruence"],
+    );
+}
+
+#[test]
+fn random_nodes_stay() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y) {
+            a = RandomNormalLike (x)
+            b = RandomNormalLike (x)
+            y = Sub (a, b)
+        }"#;
+    check(
+        text,
+        merge_subexpressions,
+        &["a = RandomNormalLike (x)", "b = RandomNormalLike (x)", "y = Sub (a, b)"],
+        &[],
+    );
+    refuses(
+        text,
+        Exactness::Exact,
+        |patch| {
+            let (a, b) = (value(patch.model(), "a"), value(patch.model(), "b"));
+            patch.replace(b, a);
+        },
+        Level::Structure,
+        &["it replaces the result of a node that is not known to be deterministic"],
+    );
+}
+
+#[test]
+fn merging_without_comparing_attributes_is_refuted() {
+    refuses(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y) {
+            a = LeakyRelu <alpha = 0.5> (x)
+            b = LeakyRelu <alpha = 0.25> (x)
+            y = Sub (a, b)
+        }"#,
+        Exactness::Exact,
+        |patch| {
+            let [x, a, b] = ["x", "a", "b"].map(|name| value(patch.model(), name));
+            patch.tap(x);
+            patch.replace(b, a);
+        },
+        Level::Values,
+        &["the results differ", "x = float[2] {0.375, -4.0}", "b[1] is -1.0 before and -2.0 after"],
+    );
+}

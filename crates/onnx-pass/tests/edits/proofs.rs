@@ -1,0 +1,142 @@
+//! Equivalences as texts.
+
+use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, ProofLimits, prove};
+
+use crate::{parse, value};
+
+/// An equivalence with one input and one output on each side.
+fn claim(class: &str, assume: &[&str], input: &str, before: &str, after: &str) -> String {
+    let assume: Vec<String> = assume
+        .iter()
+        .enumerate()
+        .map(|(index, text)| format!(", \"equivalence.assume.{index}\": \"{text}\""))
+        .collect();
+    format!(
+        r#"<ir_version: 10, opset_import: ["": 20, "onnx.pass": 1],
+            metadata_props: ["equivalence.class": "{class}"{}]>
+        equivalence ({input}) => (b, a) {{
+            b = onnx.pass.before (x)
+            a = onnx.pass.after (x)
+        }}
+        <domain: "onnx.pass", opset_import: ["": 20, "com.example": 1]> before (x) => (y) {{ {before} }}
+        <domain: "onnx.pass", opset_import: ["": 20]> after (x) => (y) {{ {after} }}"#,
+        assume.concat()
+    )
+}
+
+#[track_caller]
+fn check(claim: &str, verdict: &str) {
+    let eq = Equivalence::parse(claim).unwrap();
+    let found = prove(&eq, &ProofLimits::default()).to_string();
+    assert_eq!(found.lines().collect::<Vec<_>>().join(" | "), verdict);
+    let again = Equivalence::parse(&eq.text().unwrap()).unwrap();
+    assert_eq!((again.hash().unwrap(), again.assumptions()), (eq.hash().unwrap(), eq.assumptions()));
+    assert_eq!(again.text().unwrap(), eq.text().unwrap());
+}
+
+#[test]
+fn equal_sides_are_proved() {
+    check(&claim("exact", &[], "float[N] x", "y = Exp (x)", "y = Exp (x)"), "proved by congruence");
+}
+
+#[test]
+fn runs_in_which_the_old_side_fails_do_not_count() {
+    let old = "c = Constant <value = int64[2] {1, -5}> () y = Reshape (x, c)";
+    check(
+        &claim("exact", &[], "float[N] x", old, "y = Identity (x)"),
+        "untested: the old side completes in no run: -5 is not a size",
+    );
+}
+
+#[test]
+fn relations_restrict_the_sizes() {
+    let old = "t = Transpose (x) y = Shape (t)";
+    let new = "y = Shape (x)";
+    check(
+        &claim("exact", &[], "float[N,M] x", old, new),
+        "refuted: | x = float[2,3] {0.375, -4.0, -2.25, 4.0, -1.875, 2.875} | output 0[0] is 3 before and 2 after",
+    );
+    check(&claim("exact", &["equal: N ; M"], "float[N,M] x", old, new), "tested in 24 runs (24 attempts)");
+}
+
+#[test]
+fn a_fault_at_size_zero_only_is_found() {
+    let old = "y = Size (x)";
+    let new = "s = Size (x) one = Constant <value_int = 1> () y = Max (s, one)";
+    check(
+        &claim("exact", &[], "float[N] x", old, new),
+        "refuted: | x = float[0] {} | output 0 is 0 before and 1 after",
+    );
+    check(&claim("exact", &["at-most: 1 ; N"], "float[N] x", old, new), "tested in 24 runs (24 attempts)");
+}
+
+#[test]
+fn a_reassociated_sum_is_equal_up_to_rounding_only() {
+    let old = "a = Add (x, x) b = Exp (x) c = Add (a, b) y = Add (c, b)";
+    let new = "b = Exp (x) a = Add (b, x) c = Add (a, b) y = Add (c, x)";
+    check(&claim("rounding", &[], "float[N] x", old, new), "tested in 24 runs (24 attempts)");
+    check(
+        &claim("exact", &[], "float[N] x", old, new),
+        "refuted: | x = float[2] {0.375, -4.0} | output 0[0] is 3.659982681274414 before and 3.659982919692993 after",
+    );
+}
+
+#[test]
+fn a_missing_kernel_is_no_verdict() {
+    check(
+        &claim("exact", &[], "float[N] x", "y = com.example.Magic (x)", "y = Identity (x)"),
+        "untested: `Magic` has no kernel",
+    );
+}
+
+#[test]
+fn the_claim_does_not_depend_on_names() {
+    let hash = |text: &str, names: [&str; 2]| {
+        let mut model = parse(text);
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        let [x, y] = names.map(|name| value(cx.model(), name));
+        let mut patch = cx.patch("any", Exactness::Exact);
+        patch.tap(x);
+        patch.replace(y, x);
+        patch.equivalence().unwrap().hash().unwrap()
+    };
+    let first = hash(
+        r#"<ir_version: 10, opset_import: ["": 20]> g (float[N,"2*N"] x) => (z) { y = Neg (x) z = Abs (y) }"#,
+        ["x", "y"],
+    );
+    let second = hash(
+        r#"<ir_version: 10, opset_import: ["": 20]> h (float[B,"2*B"] q) => (t) { r = Neg (q) t = Abs (r) }"#,
+        ["q", "r"],
+    );
+    let third = hash(
+        r#"<ir_version: 10, opset_import: ["": 20]> h (float[B,"3*B"] q) => (t) { r = Neg (q) t = Abs (r) }"#,
+        ["q", "r"],
+    );
+    assert_eq!(first, second);
+    assert_ne!(first, third);
+}
+
+#[test]
+fn a_reproducer_is_a_model_that_returns_both_results() {
+    let eq = Equivalence::parse(&claim("exact", &[], "float[N] x", "y = Exp (x)", "y = Sin (x)")).unwrap();
+    let onnx_pass::Verdict::Refuted(counterexample) = prove(&eq, &ProofLimits::default()) else {
+        panic!("the sides differ")
+    };
+    let model = parse(&counterexample.reproducer);
+    let evaluator = onnx_eval::Evaluator::new(&model, &onnx_eval::Options::default()).unwrap();
+    let outputs = evaluator.run(&[]).unwrap();
+    assert!(outputs[0] != outputs[1]);
+}
+
+#[test]
+fn texts_of_other_forms_are_errors() {
+    let error = |text: &str| Equivalence::parse(text).unwrap_err().to_string();
+    assert_eq!(
+        error(r#"<ir_version: 10, opset_import: ["": 20]> g (float x) => (float y) { y = Neg (x) }"#),
+        "not an equivalence: the main graph does not call both functions"
+    );
+    let text = claim("exact", &["nonsense"], "float[N] x", "y = Exp (x)", "y = Exp (x)");
+    assert_eq!(error(&text), "not an assumption: `nonsense`");
+    let text = claim("fuzzy", &[], "float[N] x", "y = Exp (x)", "y = Exp (x)");
+    assert_eq!(error(&text), "not an equivalence: the metadata does not name an exactness class");
+}
