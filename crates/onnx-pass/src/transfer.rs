@@ -332,7 +332,9 @@ impl<'a> Transfer<'a> {
         }
         let target = self.to.function(copy).body();
         self.to.function_mut(copy).attributes = attributes;
-        self.to.function_mut(copy).defaults = defaults;
+        for default in defaults {
+            self.to.push_function_default(copy, default).map_err(|error| error.to_string())?;
+        }
         self.to.function_mut(copy).opset_imports = imports;
         let body = record.body();
         self.open_inputs(body, target);

@@ -1,4 +1,11 @@
 //! Five edits with their proofs, each in a correct form and in forms that drop a precondition.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail"
+)]
 
 mod batch_normalization;
 mod common_subexpression;
