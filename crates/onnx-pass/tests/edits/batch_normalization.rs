@@ -1,3 +1,5 @@
+//! Batch normalization folded into the weights of a convolution.
+
 use onnx_ir::Position;
 use onnx_pass::passes::fold_batch_normalization;
 use onnx_pass::{Exactness, Level, Patch};

@@ -1,3 +1,5 @@
+//! Common subexpressions far apart.
+
 use onnx_pass::passes::merge_subexpressions;
 use onnx_pass::{Exactness, Level};
 

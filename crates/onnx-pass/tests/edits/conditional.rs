@@ -1,3 +1,5 @@
+//! Conditionals whose condition is known.
+
 use onnx_ir::{CopyMap, Position};
 use onnx_pass::passes::splice_conditionals;
 use onnx_pass::{Exactness, Level, Patch};

@@ -1,3 +1,5 @@
+//! Reshapes that change nothing.
+
 use onnx_pass::passes::remove_reshapes;
 use onnx_pass::{Exactness, Level};
 

@@ -1,3 +1,5 @@
+//! A step between versions of `Squeeze`.
+
 use onnx_ir::Position;
 use onnx_pass::passes::squeeze_to_13;
 use onnx_pass::{Exactness, Level};

@@ -1,0 +1,166 @@
+//! The end of a patch: its proof, and its application to the model.
+
+use onnx_ir::{MetadataEntry, Model, Position, ValueId};
+use onnx_schema::op;
+
+use crate::cx::Entry;
+use crate::equivalence::Equivalence;
+use crate::extract::Recorded;
+use crate::levels::{self, Types};
+use crate::patch::{Draft, Level, Patch, Proof, Refusal};
+use crate::prove::{Verdict, prove};
+use crate::structure::{self, Plan};
+
+impl Patch<'_, '_> {
+    /// Proves the patch, and applies it if no level of the proof fails: uses of the old values become uses of the new ones,
+    /// and nodes that nothing needs any more are erased.
+    ///
+    /// # Errors
+    ///
+    /// Returns a refusal if a level fails. The model is as it was before the patch then.
+    pub fn commit(mut self) -> Result<Proof, Box<Refusal>> {
+        let refuse = |draft: &Draft, level, reason: String, verdict| {
+            Box::new(Refusal { pass: draft.pass.clone(), level, reason, verdict })
+        };
+        if self.draft.class > self.cx.options.class {
+            let reason = format!("edits of class {} are not allowed", self.draft.class);
+            return Err(refuse(&self.draft, Level::Class, reason, None));
+        }
+        let plan = structure::check(self.cx.model(), &self.draft)
+            .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
+        let proof = if self.cx.options.prove {
+            self.prove().map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
+        } else {
+            Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
+        };
+        self.apply(&plan, &proof);
+        self.is_done = true;
+        Ok(proof)
+    }
+
+    /// The levels after structure.
+    fn prove(&mut self) -> Result<Proof, (Level, String, Option<Verdict>)> {
+        let mut eq = match self.extract(false) {
+            Ok(eq) => eq,
+            Err(reason) => {
+                return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
+            }
+        };
+        let error = levels::new_error(&eq);
+        let (verdict, is_cached) = self.verdict(&eq);
+        let proof = Proof { verdict, is_cached };
+        if let Some(error) = error {
+            return Err((Level::Rules, error, Some(proof.verdict)));
+        }
+        match levels::types(&mut eq) {
+            Types::Finer => {}
+            Types::Coarser(output, reason) => {
+                let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
+                    self.model().is_known_output(old) && self.model().ty(old).is_none()
+                });
+                if is_known {
+                    let label = eq.output_label(output);
+                    let reason = format!("the output `{label}` of the model is less precise: {reason}");
+                    return Err((Level::Types, reason, Some(proof.verdict)));
+                }
+            }
+            Types::Contradiction(output, reason) => {
+                let label = eq.output_label(output);
+                let reason = format!("the type of what replaces `{label}` contradicts it: {reason}");
+                return Err((Level::Types, reason, Some(proof.verdict)));
+            }
+        }
+        if let Verdict::Refuted(counterexample) = &proof.verdict {
+            let reason = format!("the results differ\n{counterexample}");
+            return Err((Level::Values, reason, Some(proof.verdict)));
+        }
+        if let Verdict::Untested(reason) = &proof.verdict
+            && self.cx.options.require_tested
+        {
+            let reason = format!("the results could not be compared: {reason}");
+            return Err((Level::Values, reason, Some(proof.verdict)));
+        }
+        Ok(proof)
+    }
+
+    /// The verdict about values, and whether it is that of an earlier patch.
+    fn verdict(&mut self, eq: &Equivalence) -> (Verdict, bool) {
+        let hash = eq.hash().ok();
+        if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
+            return (known.clone(), true);
+        }
+        let mut verdict = prove(eq, &self.cx.options.limits);
+        if matches!(verdict, Verdict::Untested(_))
+            && let Ok(eq) = self.extract(true)
+        {
+            // Operands that are constants in the model may decide whether the old side completes.
+            verdict = prove(&eq, &self.cx.options.limits);
+            return (verdict, false);
+        }
+        if let Some(hash) = hash {
+            self.cx.verdicts.insert(hash, verdict.clone());
+        }
+        (verdict, false)
+    }
+
+    fn apply(&mut self, plan: &Plan, proof: &Proof) {
+        self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
+        let assumed: Vec<String> = self
+            .draft
+            .recorded
+            .iter()
+            .filter_map(|recorded| match recorded {
+                Recorded::Guard(guard) => Some(guard.clone()),
+                Recorded::Granted(condition) => Some(condition.name().to_owned()),
+                _ => None,
+            })
+            .collect();
+        let model = &mut *self.cx.model;
+        for &(old, new) in &self.draft.pairs {
+            if model.value(new).ty().is_none()
+                && let Some(ty) = model.value(old).shared_ty().cloned()
+            {
+                // Both have the same value in every run, so the declaration holds for the new one as well.
+                model.set_type(new, Some(ty));
+            }
+            replace_or_alias(model, old, new);
+            self.cx.inference.adopt(new, old);
+        }
+        for &node in &plan.dying {
+            if model.is_dead(node) {
+                // A node without uses can always be erased.
+                let _ = model.erase_node(node);
+            }
+        }
+        for &(domain, version) in &self.draft.versions {
+            let imports = &mut model.info_mut().opset_imports;
+            for import in imports.iter_mut().filter(|import| import.domain() == domain) {
+                import.set_version(version);
+            }
+        }
+        for text in assumed {
+            let count = model.info().metadata.len();
+            let key = model.intern(&format!("onnx.pass.assumed.{count}"));
+            let text = format!("{}: {text}", self.draft.pass);
+            model.info_mut().metadata.push(MetadataEntry::new(key, text));
+        }
+    }
+}
+
+/// Replaces all uses of a value; an output that cannot become the other value becomes an `Identity` of it.
+fn replace_or_alias(model: &mut Model, old: ValueId, new: ValueId) {
+    let mut replacement = new;
+    if !model.can_replace(old, new)
+        && let Some(producer) = model.value(old).producer()
+    {
+        let mut build = model.build_at(Position::After(producer));
+        if let Ok(alias) = build.op(op::IDENTITY, [new]).output() {
+            let ty = model.value(old).shared_ty().cloned();
+            model.set_type(alias, ty);
+            replacement = alias;
+            // Only outputs of graphs need the alias.
+            model.replace_uses_where(old, new, |_, at| matches!(at.user, onnx_ir::User::Node(_)));
+        }
+    }
+    model.replace_value(old, replacement);
+}
