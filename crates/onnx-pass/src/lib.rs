@@ -76,6 +76,7 @@ mod commit;
 mod compare;
 mod cx;
 mod determinism;
+mod disturb;
 mod equivalence;
 mod extract;
 mod levels;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use onnx_eval::{FailureKind, Options, Value, run_node};
+use onnx_eval::{FailureKind, KernelRegistry, Options, Value, run_node};
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Exactness;
 use crate::compare::{self, Difference};
+use crate::disturb::{disturb, kernels};
 use crate::equivalence::{Equivalence, Side};
 use crate::sample::{self, Case, NoCase, Rng, Sampler};
 use crate::widen::{precision, widen};
@@ -119,7 +120,8 @@ impl fmt::Display for Counterexample {
 ///
 /// Sides that are the same computation are proved by congruence. All others run on inputs that satisfy the assumptions: sizes
 /// 0, 1 and others, special floats, operands that are the same value. Only runs in which the old side completes count. Claims
-/// of the class *exact* compare bits. For those of the class *rounding*, both sides run with floats of 64 bits, and results
+/// of the class *exact* compare bits, also under an implementation that rounds operators differently whose order of
+/// accumulation or approximation the standard leaves open. For those of the class *rounding*, both sides run with floats of 64 bits, and results
 /// may differ as much as the old side changes if its operands are rounded differently. The same claim has the same verdict on
 /// all machines.
 #[must_use]
@@ -132,13 +134,25 @@ pub fn prove(eq: &Equivalence, limits: &ProofLimits) -> Verdict {
     if eq.class() == Exactness::Rounding
         && let Some(wide) = widen(eq)
     {
-        match (Runner { eq: &wide, original: eq, limits }).verdict() {
+        match (Runner { eq: &wide, original: eq, limits, kernels: None }).verdict() {
             // Operators that do not exist for `double` run as they are.
             Verdict::Untested(_) => {}
             verdict => return verdict,
         }
     }
-    Runner { eq, original: eq, limits }.verdict()
+    let verdict = Runner { eq, original: eq, limits, kernels: None }.verdict();
+    if eq.class() == Exactness::Exact
+        && matches!(verdict, Verdict::Tested { .. })
+        && let Some(disturbed) = disturb(eq)
+    {
+        let kernels = kernels();
+        let runner = Runner { eq: &disturbed, original: eq, limits, kernels: Some(&kernels) };
+        if let Verdict::Refuted(mut counterexample) = runner.verdict() {
+            counterexample.difference.push_str(", under an implementation that rounds differently");
+            return Verdict::Refuted(counterexample);
+        }
+    }
+    verdict
 }
 
 /// The result of one attempt.
@@ -154,6 +168,8 @@ struct Runner<'a> {
     eq: &'a Equivalence,
     original: &'a Equivalence,
     limits: &'a ProofLimits,
+    /// Kernels of operators that ONNX does not define.
+    kernels: Option<&'a KernelRegistry>,
 }
 
 impl Runner<'_> {
@@ -230,7 +246,8 @@ impl Runner<'_> {
             ..Limits::DEFAULT
         };
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let options = Options::default().within(limits);
+        let mut options = Options::default().within(limits);
+        options.kernels = self.kernels;
         let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
             .map_err(|failure| (failure.kind(), failure.diagnostic().message.clone()))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();
