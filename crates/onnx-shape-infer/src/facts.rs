@@ -308,7 +308,10 @@ impl Facts {
         }
         let (left, right) = (exprs.bounds_in(a, self), exprs.bounds_in(b, self));
         let apart = |low: Bounds, high: Bounds| low.hi.zip(high.lo).is_some_and(|(hi, lo)| hi < lo);
-        (apart(left, right) || apart(right, left)).then_some(false)
+        let has_expression = matches!((a, b), (Dim::Expr(_), _) | (_, Dim::Expr(_)));
+        let is_never =
+            apart(left, right) || apart(right, left) || (has_expression && exprs.never_equal(a, b));
+        is_never.then_some(false)
     }
 
     /// Whether the first is at most the second by algebra and intervals alone.

@@ -19,7 +19,7 @@ pub(crate) fn pairs(cx: &mut Cx<'_, '_>, of: impl Fn(&mut Cx<'_, '_>, Elem, Elem
 const MAX_OPERAND: u32 = 24;
 
 /// Whether an expression may stand in a truth value.
-fn is_small(cx: &Cx<'_, '_>, dim: Dim) -> bool {
+pub(crate) fn is_small(cx: &Cx<'_, '_>, dim: Dim) -> bool {
     !dim.is_unknown() && cx.state.exprs.is_smaller_than(dim, MAX_OPERAND)
 }
 

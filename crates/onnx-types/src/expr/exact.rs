@@ -174,6 +174,23 @@ impl ExprTable {
         self.divides_unsigned(k.unsigned_abs(), dim)
     }
 
+    /// Returns `true` if no integers as symbols make both dimensions the same, as the coefficients of their difference show:
+    /// `4*N` is never `1`, and `N + 1` never `N`. `false` means that this is not known.
+    #[must_use]
+    pub fn never_equal(&self, a: Dim, b: Dim) -> bool {
+        let difference = || {
+            let mut difference = self.poly(a)?;
+            difference.add_scaled(&self.poly(b)?, -1)?;
+            Some(difference)
+        };
+        let Some(difference) = difference() else { return false };
+        // The sum of the other terms is a multiple of their content: it is the opposite of the constant or not.
+        match difference.constant.unsigned_abs().checked_rem(difference.content()) {
+            Some(rest) => rest != 0,
+            None => difference.constant != 0,
+        }
+    }
+
     #[cfg_attr(
         not(test),
         expect(

@@ -3,17 +3,31 @@
 //!
 //! A `k` that is computed from sizes is followed; the reference follows only constants. That there are so many elements is
 //! proved by the node's being valid. A number larger than the axis is a fault at version 1, too.
+//!
+//! The elements of a short vector are sorted as far as their order is known: numbers and sizes whose difference has a sign. Two
+//! others are the larger and the smaller one, whose indices are unknown. Of equal elements, the one with the lower index comes
+//! first. Without `sorted`, the order is undefined, and so are the elements here.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
 
+use crate::content::Elem;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::facts::Relation;
+use crate::family::comparison::{at_most, equal, is_small};
 use crate::fault::{BAD_ATTRIBUTE, BAD_VALUE, WRONG_RANK};
 use crate::registry::{OpRules, infer, since};
 
 pub(super) const RULES: OpRules =
-    infer(op::TOP_K, &[since(1, |cx| top_k(cx, by_attribute)), since(10, |cx| top_k(cx, by_input))]);
+    infer(op::TOP_K, &[since(1, |cx| top_k(cx, by_attribute)), since(10, |cx| top_k(cx, by_input))]).values(
+        &[
+            since(1, |cx| values(cx, Order::LargestFirst)),
+            since(11, |cx| {
+                let order = Order::of(cx)?;
+                values(cx, order)
+            }),
+        ],
+    );
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
     match cx.int(attr::K)? {
@@ -69,4 +83,88 @@ fn top_k(cx: &mut Cx<'_, '_>, read: fn(&mut Cx<'_, '_>) -> Outcome<Dim>) -> Outc
         cx.set_shape(output, dims.iter().copied());
     }
     Ok(())
+}
+
+/// The order of the results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    LargestFirst,
+    SmallestFirst,
+}
+
+impl Order {
+    fn of(cx: &mut Cx<'_, '_>) -> Outcome<Self> {
+        if cx.int_or(attr::SORTED, 1)? == 0 {
+            return Err(Stop::Unknown);
+        }
+        Ok(if cx.int_or(attr::LARGEST, 1)? == 0 { Self::SmallestFirst } else { Self::LargestFirst })
+    }
+
+    /// Whether the first may stand before the second, which has the higher index if they are equal.
+    fn is_kept(self, cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Option<bool> {
+        match self {
+            Self::LargestFirst => at_most(cx, b, a),
+            Self::SmallestFirst => at_most(cx, a, b),
+        }
+    }
+}
+
+/// An element and its index, if that is known.
+type Place = (Elem, Elem);
+
+/// Vectors of more elements are not sorted: each pair of them is compared.
+const MAX_SORTED: usize = 6;
+
+fn values(cx: &mut Cx<'_, '_>, order: Order) -> Outcome {
+    if cx.rank(0)? != 1 {
+        return Err(Stop::Unknown);
+    }
+    let content = cx.content(0).filter(|content| content.len() <= MAX_SORTED).ok_or(Stop::Unknown)?;
+    // What is no number has no place in the order.
+    if content.iter().any(|elem| matches!(elem, Elem::Float(number) if number.is_nan())) {
+        return Err(Stop::Unknown);
+    }
+    let k = match cx.int(attr::K)? {
+        Some(k) => k,
+        None => cx.scalar(1)?.known().ok_or(Stop::Unknown)?,
+    };
+    let count = usize::try_from(k).ok().filter(|&count| count <= content.len()).ok_or(Stop::Unknown)?;
+    let places = (0_i64..).map(|index| Elem::Int(Dim::Known(index)));
+    let mut sorted: Vec<Place> = content.iter().copied().zip(places).collect();
+    // Neighbours are exchanged only where the second has to come first, so equal elements stay in their order.
+    for end in (1..sorted.len()).rev() {
+        for at in 0..end {
+            let (Some(&a), Some(&b)) = (sorted.get(at), sorted.get(at.saturating_add(1))) else { continue };
+            let pair = in_order(cx, order, a, b);
+            for (slot, place) in sorted.iter_mut().skip(at).zip(pair) {
+                *slot = place;
+            }
+        }
+    }
+    cx.set_content(0, sorted.iter().take(count).map(|&(elem, _)| elem));
+    cx.set_content(1, sorted.iter().take(count).map(|&(_, index)| index));
+    Ok(())
+}
+
+/// Two neighbours in their order.
+fn in_order(cx: &mut Cx<'_, '_>, order: Order, a: Place, b: Place) -> [Place; 2] {
+    match order.is_kept(cx, a.0, b.0) {
+        Some(true) => return [a, b],
+        Some(false) => return [b, a],
+        None if equal(cx, a.0, b.0) == Some(false) && order.is_kept(cx, b.0, a.0) == Some(true) => {
+            return [b, a];
+        }
+        None => {}
+    }
+    let unknown = (Elem::Unknown, Elem::Unknown);
+    let (a, b) = (a.0.dim(), b.0.dim());
+    if !is_small(cx, a) || !is_small(cx, b) {
+        return [unknown, unknown];
+    }
+    let larger = (Elem::int(cx.max(a, b)), Elem::Unknown);
+    let smaller = (Elem::int(cx.min(a, b)), Elem::Unknown);
+    match order {
+        Order::LargestFirst => [larger, smaller],
+        Order::SmallestFirst => [smaller, larger],
+    }
 }

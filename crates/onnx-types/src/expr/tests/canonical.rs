@@ -199,6 +199,22 @@ fn divisibility_is_seen() {
         assert_eq!(world.table.divides(k, dim), expected, "{k} and `{text}`");
     }
     for (a, b, expected) in [
+        ("4*N", "1", true),
+        ("4*N", "8", false),
+        ("N + 1", "N", true),
+        ("N", "N", false),
+        ("2*M + 1", "6*K", true),
+        ("2*M + 1", "3*K", false),
+        ("4*N*S", "2*M + 3", true),
+        ("2*(N//2)", "3", true),
+        ("N//2", "1", false),
+        ("3", "4", true),
+    ] {
+        let (left, right) = (world.dim(a), world.dim(b));
+        assert_eq!(world.table.never_equal(left, right), expected, "`{a}` and `{b}`");
+        assert_eq!(world.table.never_equal(right, left), expected, "`{b}` and `{a}`");
+    }
+    for (a, b, expected) in [
         ("64*N*S", "16*S", Some("4*N")),
         ("N*S + N", "S + 1", Some("N")),
         ("N*S + 1", "S", None),
