@@ -124,7 +124,6 @@ impl Patch<'_, '_> {
                 model.set_type(new, Some(ty));
             }
             replace_or_alias(model, old, new);
-            self.cx.inference.adopt(new, old);
         }
         for &node in &plan.dying {
             if model.is_dead(node) {
@@ -143,6 +142,11 @@ impl Patch<'_, '_> {
             let key = model.intern(&format!("onnx.pass.assumed.{count}"));
             let text = format!("{}: {text}", self.draft.pass);
             model.info_mut().metadata.push(MetadataEntry::new(key, text));
+        }
+        self.cx.refresh();
+        for &(old, new) in &self.draft.pairs {
+            // What is known about the old value remains true; its entry outlives it.
+            self.cx.inference.adopt(new, old);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Model, ValueId};
+use onnx_ir::{Model, Revision, ValueId};
 use onnx_shape_infer::{Inference, Options, Strength, infer};
 use onnx_types::tensor::{DataSource, NoData};
 
@@ -89,6 +89,8 @@ impl Entry {
 pub struct PassCx<'m> {
     pub(crate) model: &'m mut Model,
     pub(crate) inference: Inference,
+    /// The state of the model that `inference` belongs to.
+    revision: Revision,
     pub(crate) options: PassOptions<'m>,
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
@@ -108,7 +110,8 @@ impl<'m> PassCx<'m> {
         let inference = infer(model, &Options::default().with_data(options.data));
         let has_guards = inference.facts().guards().next().is_some();
         let (journal, verdicts) = (Vec::new(), HashMap::default());
-        Self { model, inference, options, journal, verdicts, has_guards }
+        let revision = model.revision();
+        Self { model, inference, revision, options, journal, verdicts, has_guards }
     }
 
     /// The model.
@@ -133,6 +136,15 @@ impl<'m> PassCx<'m> {
     #[must_use]
     pub fn journal(&self) -> &[Entry] {
         &self.journal
+    }
+
+    /// Infers what the edits since the last inference concern.
+    pub(crate) fn refresh(&mut self) {
+        let changes = self.model.changes_since(&self.revision);
+        let options = Options::default().with_data(self.options.data);
+        self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
+        self.revision = self.model.revision();
+        self.has_guards = self.inference.facts().guards().next().is_some();
     }
 
     /// Begins an edit.

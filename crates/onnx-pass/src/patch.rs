@@ -174,6 +174,7 @@ impl<'p, 'm> Patch<'p, 'm> {
 
     /// The elements of a constant.
     pub fn constant(&mut self, value: ValueId) -> Option<Tensor> {
+        self.model().get_value(value)?;
         let tensor = self.model().constant_tensor(value)?.clone();
         self.record(Recorded::Constant(value));
         Some(tensor)

@@ -404,10 +404,12 @@ impl Elements<'_, '_> {
             };
         }
         const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];
-        const EXTREMES: [i64; 6] = [i64::MAX, i64::MIN, 127, -128, 255, i32::MAX as i64];
+        let bits = self.elem.bits().unwrap_or(64).clamp(2, 64);
+        let highest = (u64::MAX >> 1 >> (64 - bits)).cast_signed();
+        let extremes = [highest, !highest, highest / 2 + 1, highest - 1];
         match self.rng.below(8) {
             0 => self.rng.pick(self.sizes).map_or(index as i64, |(_, size)| size),
-            1 if self.attempt % 4 == 3 => self.rng.pick(&EXTREMES).unwrap_or(0),
+            1..=4 if self.attempt % 4 == 3 => self.rng.pick(&extremes).unwrap_or(0),
             _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
         }
     }

@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail"
 )]
 
+mod attack;
 mod batch_normalization;
 mod common_subexpression;
 mod conditional;

@@ -5,7 +5,7 @@ use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, ProofLimits, prove}
 use crate::{parse, value};
 
 /// An equivalence with one input and one output on each side.
-fn claim(class: &str, assume: &[&str], input: &str, before: &str, after: &str) -> String {
+pub(crate) fn claim(class: &str, assume: &[&str], input: &str, before: &str, after: &str) -> String {
     let assume: Vec<String> = assume
         .iter()
         .enumerate()
