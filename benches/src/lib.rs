@@ -58,7 +58,11 @@ pub fn decode_messages(bytes: Bytes) -> onnx_proto::messages::ModelProto {
 }
 
 /// Ends a benchmark whose premise does not hold.
+///
+/// # Panics
+///
+/// Always, with the error.
 #[expect(clippy::panic, reason = "a benchmark that cannot do its work has nothing to report")]
-pub(crate) fn stop(error: &dyn std::fmt::Display) -> ! {
+pub fn stop(error: &dyn std::fmt::Display) -> ! {
     panic!("{error}")
 }
