@@ -40,7 +40,9 @@ fn views(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("ops");
     group.throughput(Throughput::Elements(NODES as u64));
     group.bench_function("node.int", |bencher| {
-        bencher.iter(|| nodes.iter().filter_map(|&node| black_box(&model).node(node).int(attr::GROUP)).sum::<i64>());
+        bencher.iter(|| {
+            nodes.iter().filter_map(|&node| black_box(&model).node(node).int(attr::GROUP)).sum::<i64>()
+        });
     });
     group.bench_function("view and first attribute", |bencher| {
         bencher.iter(|| {

@@ -57,6 +57,8 @@ pub(crate) struct Failure {
     pub(crate) faults: Option<Box<Faults>>,
     /// Whether the diagnostics of the input are the reason. They are reported; the message adds what follows from them.
     is_consequence: bool,
+    /// Set if standard output is connected to a file of the input: nothing is written to it, not even the report.
+    pub(crate) closes_output: bool,
 }
 
 /// Everything that is wrong with a text.
@@ -77,6 +79,7 @@ impl Failure {
             limit: None,
             faults: None,
             is_consequence: false,
+            closes_output: false,
         }
     }
 
@@ -118,6 +121,11 @@ impl Failure {
     /// The same with advice.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same, and nothing is written to standard output any more.
+    pub(crate) fn and_closes_output(self) -> Self {
+        Self { closes_output: true, ..self }
     }
 
     fn with(self, rule: &'static Rule, limit: Option<&'static str>) -> Self {

@@ -19,6 +19,7 @@ use crate::exit::Failure;
 use crate::format::{self, Format};
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
+use crate::store;
 
 /// A model that was read, and where it came from.
 pub(crate) struct Loaded {
@@ -89,9 +90,16 @@ impl Loaded {
     }
 
     /// The same with its external data where the user specified.
-    fn with_data_in(mut self, args: &InputArgs) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If standard output, which takes a model or a report, is connected to a file of the model.
+    fn with_data_in(mut self, args: &InputArgs) -> Result<Self, Failure> {
         self.place.directory.clone_from(&args.data_dir);
-        self
+        if store::standard_output_file().is_some() {
+            store::check_standard_output(&self.files()?)?;
+        }
+        Ok(self)
     }
 
     /// Reports what was found when the model was read, on standard error, and in the report if the command writes one.
@@ -138,14 +146,13 @@ pub(crate) fn load(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
 
 /// Reads a model that will be written elsewhere as a whole.
 pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Failure> {
-    let loaded = load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))?;
-    Ok(loaded.with_data_in(args))
+    load_part(path, format_of(path, args), args.mode_of_copy(), Part::Model, &reading(args))?
+        .with_data_in(args)
 }
 
 /// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
-    let loaded = load_part(path, format_of(path, args), args.mode(), part, &reading(args))?;
-    Ok(loaded.with_data_in(args))
+    load_part(path, format_of(path, args), args.mode(), part, &reading(args))?.with_data_in(args)
 }
 
 /// How to read, whatever the format.

@@ -89,6 +89,9 @@ impl Out {
 
     /// Writes text for people to standard output.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if self.closed {
+            return Ok(());
+        }
         let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
         let result = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
         self.heed(result)
@@ -96,6 +99,9 @@ impl Out {
 
     /// Writes bytes to standard output as they are.
     pub(crate) fn bytes<'a>(&mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), Failure> {
+        if self.closed {
+            return Ok(());
+        }
         let mut stream = io::stdout().lock();
         let result = pieces.into_iter().try_for_each(|piece| stream.write_all(piece));
         let result = result.and_then(|()| stream.flush());
@@ -115,6 +121,11 @@ impl Out {
     /// Whether writing to standard output is useless by now.
     pub(crate) const fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// Ends writing to standard output.
+    pub(crate) const fn close_if(&mut self, is_refused: bool) {
+        self.closed |= is_refused;
     }
 
     fn heed(&mut self, result: io::Result<()>) -> Result<(), Failure> {

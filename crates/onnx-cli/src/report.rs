@@ -168,6 +168,7 @@ impl Out {
     /// Reports on standard error, and in the report, that an input could not be processed.
     pub(crate) fn refused(&mut self, input: Option<&str>, failure: &Failure) -> Result<(), Failure> {
         self.failure(failure);
+        self.close_if(failure.closes_output);
         if let Some(faults) = &failure.faults {
             let bytes = u64::try_from(faults.source.len()).ok();
             self.input_of(&faults.name, Some("onnxtxt"), bytes, faults.findings.clone(), Vec::new())?;

@@ -150,19 +150,26 @@ pub(crate) fn stream_with(
 
 /// Refuses to write to standard output if it is connected to a file that an input is or reads.
 pub(crate) fn check_standard_output(inputs: &InputFiles) -> Result<(), Failure> {
+    match standard_output_file() {
+        Some(file) => inputs
+            .check_stream(&file)
+            .map_err(|refusal| Failure::new(format_args!("cannot write to standard output: {refusal}")))
+            .map_err(Failure::and_closes_output),
+        None => Ok(()),
+    }
+}
+
+/// The regular file that standard output is connected to.
+pub(crate) fn standard_output_file() -> Option<std::fs::Metadata> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd as _;
         let stdout = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
         // A closed descriptor fails when it is written to.
-        if let Ok(metadata) = stdout.and_then(|stdout| stdout.metadata()) {
-            let refused = |refusal| Failure::new(format_args!("cannot write to standard output: {refusal}"));
-            inputs.check_stream(&metadata).map_err(refused)?;
-        }
+        stdout.and_then(|stdout| stdout.metadata()).ok().filter(std::fs::Metadata::is_file)
     }
     #[cfg(not(unix))]
-    let _ = inputs;
-    Ok(())
+    None
 }
 
 /// A model in some format.

@@ -236,6 +236,11 @@ fn streams_into_files_of_the_input_are_refused() {
             "print b.onnx",
             "print b.onnx --at main()",
             "print b.onnx -o /dev/fd/1",
+            "info b.onnx --json",
+            "check b.onnx --format json",
+            "verify b.onnx",
+            "infer b.onnx --report",
+            "infer b.onnx --guards=json",
         ] {
             let command = command.replace('(', "\\(").replace(')', "\\)");
             // Neither in the middle of the file nor at its end.

@@ -178,3 +178,15 @@ fn documents_are_checked() {
     );
     onnx(&folder, "ops check good.textproto").exits(2).says("the signatures are those of version 1 of `d`");
 }
+
+#[test]
+fn a_document_does_not_take_the_place_of_a_model() {
+    let folder = Folder::with("library.onnxtxt", LIBRARY);
+    onnx(&folder, "convert library.onnxtxt m.onnx").exits(0);
+    let model = folder.get("m.onnx");
+    onnx(&folder, "ops export --functions-of m.onnx --domain com.acme -o m.onnx").exits(2);
+    assert!(folder.get("m.onnx") == model);
+    for _ in 0..2 {
+        onnx(&folder, "ops export --functions-of m.onnx --domain com.acme -o acme.onnxops").exits(0);
+    }
+}

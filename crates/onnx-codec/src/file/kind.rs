@@ -15,7 +15,7 @@ use super::target::Target;
 pub enum Kind {
     /// A model, in its binary form, as JSON, protobuf text or ONNX text.
     Model,
-    /// Any other message of protobuf, such as a graph or an operator set, in its binary form or as protobuf text.
+    /// A message of protobuf other than a model, such as a graph or an operator set, in its binary form or as protobuf text.
     Message,
     /// A JSON object.
     Json,
@@ -94,7 +94,11 @@ impl Kind {
         let text = beginning(&head);
         Ok(match self {
             Self::Model => is_model_text(text) || is_message(&mut file, entry.len, true)?,
-            Self::Message => starts_with_field(text) || is_message(&mut file, entry.len, false)?,
+            // A model is a message, but no message takes its place: it has weights and a graph.
+            Self::Message => {
+                let is_model = is_model_text(text) || is_message(&mut file, entry.len, true)?;
+                !is_model && (starts_with_field(text) || is_message(&mut file, entry.len, false)?)
+            }
             Self::Json => text.starts_with(b"{"),
         })
     }

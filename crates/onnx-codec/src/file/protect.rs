@@ -256,10 +256,12 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
         }
         is_input |= is_this || input.file.as_ref().is_some_and(|(_, file)| file.id == entry.id);
     }
-    match is_input || options.force || outputs.kind.matches(outputs.main, entry)? {
-        true => Ok(()),
-        false => Err(Refusal::OtherKind { kind: outputs.kind }.into()),
+    if options.force || outputs.kind.matches(outputs.main, entry)? {
+        return Ok(());
     }
+    // In place, the name is the user's choice; but what is made of a model need not be one.
+    let is_kept = outputs.kind != Kind::Model && Kind::Model.matches(outputs.main, entry)?;
+    if is_input && !is_kept { Ok(()) } else { Err(Refusal::OtherKind { kind: outputs.kind }.into()) }
 }
 
 /// What is never replaced as a data file.
