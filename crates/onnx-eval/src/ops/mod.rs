@@ -9,6 +9,7 @@ mod math;
 mod nn;
 mod quant;
 mod reduction;
+mod rnn;
 mod sequence;
 mod tensor;
 
@@ -35,6 +36,7 @@ pub(crate) const GROUPS: &[&[OpKernels]] = &[
     quant::KERNELS,
     reduction::arg::KERNELS,
     reduction::reduce::KERNELS,
+    rnn::KERNELS,
     sequence::KERNELS,
     tensor::KERNELS,
 ];

@@ -129,6 +129,28 @@ pub(in crate::ops) fn round_to(
     }
 }
 
+/// Sets an output to real numbers: floats are rounded to nearest, integers too, with ties to even, and then saturated; NaN is
+/// the integer 0.
+pub(in crate::ops) fn put_real(
+    cx: &mut Cx<'_, '_>,
+    index: usize,
+    elem: ElemType,
+    dims: &[usize],
+    values: &[f64],
+) -> Outcome {
+    if elem.is_float() {
+        let payload = round_to(elem, values, true, Default::default());
+        let tensor = cx.tensor_of(elem, dims, payload)?;
+        return cx.put_value(index, tensor);
+    }
+    let (low, high) = integer_range(elem)?;
+    let whole = values.iter().map(|&value| (libm::rint(value) as i128).clamp(low, high));
+    if elem == ElemType::Uint64 {
+        return cx.put::<u64>(index, elem, dims, whole.map(|value| value as u64).collect());
+    }
+    cx.put::<i64>(index, elem, dims, whole.map(|value| value as i64).collect())
+}
+
 /// An integer as a float that is rounded to odd: rounding it again to a narrower float gives what rounding the integer once
 /// does.
 fn odd_f64(value: i128) -> f64 {

@@ -1,17 +1,24 @@
 //! Layers of neural networks.
 
+mod attention;
 mod batch_normalization;
 mod conv;
 mod conv_transpose;
 mod global_pool;
 mod layer_normalization;
 mod loss;
+mod max_roi_pool;
+mod max_unpool;
+mod non_max_suppression;
 mod normalization;
 mod pool;
+mod roi_align;
+mod rotary_embedding;
 
 use crate::registry::OpKernels;
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
+    attention::KERNELS,
     batch_normalization::KERNELS,
     conv::CONV,
     conv::CONV_INTEGER,
@@ -23,6 +30,9 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     layer_normalization::KERNELS,
     loss::NEGATIVE_LOG_LIKELIHOOD_LOSS,
     loss::SOFTMAX_CROSS_ENTROPY_LOSS,
+    max_roi_pool::KERNELS,
+    max_unpool::KERNELS,
+    non_max_suppression::KERNELS,
     normalization::GROUP_NORMALIZATION,
     normalization::INSTANCE_NORMALIZATION,
     normalization::LP_NORMALIZATION,
@@ -32,4 +42,6 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     pool::AVERAGE_POOL,
     pool::LP_POOL,
     pool::MAX_POOL,
+    roi_align::KERNELS,
+    rotary_embedding::KERNELS,
 ];

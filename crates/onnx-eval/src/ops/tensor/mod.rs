@@ -1,6 +1,8 @@
 //! Operators that move, join and cut tensors.
 
+mod affine_grid;
 mod center_crop_pad;
+mod col2im;
 mod compress;
 pub(super) mod concat;
 mod depth_space;
@@ -10,11 +12,13 @@ mod flatten;
 pub(super) mod gather;
 mod gather_elements;
 mod gather_nd;
+mod grid_sample;
 mod identity;
 mod non_zero;
 mod one_hot;
 mod pad;
 mod reshape;
+mod resize;
 mod reverse_sequence;
 mod scatter;
 mod scatter_nd;
@@ -30,11 +34,14 @@ mod transpose;
 mod trilu;
 mod unique;
 mod unsqueeze;
+mod upsample;
 
 use crate::registry::OpKernels;
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
+    affine_grid::KERNELS,
     center_crop_pad::KERNELS,
+    col2im::KERNELS,
     compress::KERNELS,
     concat::KERNELS,
     depth_space::DEPTH_TO_SPACE,
@@ -45,11 +52,13 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     gather::KERNELS,
     gather_elements::KERNELS,
     gather_nd::KERNELS,
+    grid_sample::KERNELS,
     identity::KERNELS,
     non_zero::KERNELS,
     one_hot::KERNELS,
     pad::KERNELS,
     reshape::KERNELS,
+    resize::KERNELS,
     reverse_sequence::KERNELS,
     scatter::ELEMENTS,
     scatter::SCATTER,
@@ -66,4 +75,5 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     trilu::KERNELS,
     unique::KERNELS,
     unsqueeze::KERNELS,
+    upsample::KERNELS,
 ];
