@@ -6,12 +6,15 @@ mod generator;
 mod linear;
 mod logical;
 mod math;
+mod ml;
 mod nn;
 mod quant;
 mod reduction;
 mod rnn;
 mod sequence;
+mod signal;
 mod tensor;
+mod training;
 
 use crate::registry::OpKernels;
 
@@ -19,6 +22,7 @@ use crate::registry::OpKernels;
 pub(crate) const GROUPS: &[&[OpKernels]] = &[
     control::KERNELS,
     generator::KERNELS,
+    generator::random::KERNELS,
     generator::window::KERNELS,
     linear::KERNELS,
     linear::matmul::KERNELS,
@@ -32,11 +36,14 @@ pub(crate) const GROUPS: &[&[OpKernels]] = &[
     math::softmax::KERNELS,
     math::unary::KERNELS,
     math::variadic::KERNELS,
+    ml::KERNELS,
     nn::KERNELS,
     quant::KERNELS,
     reduction::arg::KERNELS,
     reduction::reduce::KERNELS,
     rnn::KERNELS,
     sequence::KERNELS,
+    signal::KERNELS,
     tensor::KERNELS,
+    training::KERNELS,
 ];

@@ -57,23 +57,31 @@ fn cast(cx: &mut Cx<'_, '_>, to: ElemType) -> Outcome {
     if x.elem == to {
         return cx.put_value(0, x.tensor);
     }
-    let source = source(cx, &x)?;
+    let payload = payload(cx, &x, to)?;
+    let tensor = cx.tensor_of(to, &x.dims, payload)?;
+    cx.put_value(0, tensor)
+}
+
+/// The elements of an operand in another type.
+pub(in crate::ops) fn payload(cx: &mut Cx<'_, '_>, x: &Operand, to: ElemType) -> Outcome<Payload> {
+    if x.elem == to {
+        return Ok(x.tensor.payload().clone());
+    }
+    let source = source(cx, x)?;
     cx.budget.allocate(x.count, 8)?;
-    let payload = if to == ElemType::String {
-        Payload::strings(texts(&source, x.elem))
-    } else if to.is_float() {
+    if to == ElemType::String {
+        return Ok(Payload::strings(texts(&source, x.elem)));
+    }
+    if to.is_float() {
         let rounding = match cx.text(attr::ROUND_MODE)? {
             "down" => PowerRounding::Down,
             "nearest" => PowerRounding::Nearest,
             _ => PowerRounding::Up,
         };
         let saturate = cx.int_or(attr::SATURATE, 1)? != 0;
-        floats(to, source, saturate, rounding)?
-    } else {
-        integers(to, source)?
-    };
-    let tensor = cx.tensor_of(to, &x.dims, payload)?;
-    cx.put_value(0, tensor)
+        return floats(to, source, saturate, rounding);
+    }
+    integers(to, source)
 }
 
 fn source(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<Source> {

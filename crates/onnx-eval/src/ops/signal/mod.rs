@@ -1,0 +1,22 @@
+//! Texts, and counts of them.
+
+mod regex_full_match;
+mod string_concat;
+mod string_normalizer;
+mod string_split;
+mod tf_idf_vectorizer;
+
+use crate::registry::OpKernels;
+
+pub(in crate::ops) const KERNELS: &[OpKernels] = &[
+    regex_full_match::KERNELS,
+    string_concat::KERNELS,
+    string_normalizer::KERNELS,
+    string_split::KERNELS,
+    tf_idf_vectorizer::KERNELS,
+];
+
+/// A text of an operand.
+fn utf8(text: &[u8]) -> crate::cx::Outcome<&str> {
+    std::str::from_utf8(text).map_err(|_| crate::cx::Stop::failed("a text is not UTF-8"))
+}
