@@ -40,7 +40,7 @@
 //!
 //! # Limits
 //!
-//! [`Limits`](onnx_types::Limits) bound the elements of a tensor, the bytes of all values, the work, and the nesting of active
+//! [`Limits`] bound the elements of a tensor, the bytes of all values, the work, and the nesting of active
 //! graphs. A value is dropped after its last use; weights are used in place.
 //!
 //! # Own operators
