@@ -29,9 +29,9 @@ cargo xtask conformance [--suite NAME] [--corpus PATH] [--backend PATH] [--model
   --reference PATH the official models and the reference's answers, beside what is covered otherwise
   --bundle       with --corpus and --models: choose anew the models in tests/models
 
-Without --corpus and --models the models in tests/models are covered, and failures are compared with the committed
-ones in tests/conformance/results; BLESS=1 writes them. With them, failures need a reason in
-tests/conformance/deviations. `cargo xtask conformance` takes two more:
+Without --corpus and --models the models in tests/models are covered. Failures need a reason in
+tests/conformance/deviations; the others of the bundled models are compared with the committed ones in
+tests/conformance/results, which BLESS=1 writes. `cargo xtask conformance` takes two more:
 
   --offline      do not ask the reference: compare with what is committed alone
   --cli          build the program `onnx` and ask it, too
