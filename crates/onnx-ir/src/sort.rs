@@ -94,12 +94,15 @@ impl Model {
     /// When the graph is not of this model or was removed.
     #[must_use]
     pub fn is_sorted(&self, graph: GraphId) -> bool {
-        self.nodes(graph).all(|node| {
-            let order = self.nodes[node].order;
-            let mut sorted = true;
-            self.for_each_predecessor(node, |producer| sorted &= self.nodes[producer].order < order);
-            sorted
-        })
+        self.nodes(graph).all(|node| self.is_after_predecessors(node))
+    }
+
+    /// Whether a node stands after all nodes whose outputs it needs, itself or in its nested graphs.
+    pub(crate) fn is_after_predecessors(&self, node: NodeId) -> bool {
+        let order = self.nodes[node].order;
+        let mut is_after = true;
+        self.for_each_predecessor(node, |producer| is_after &= self.nodes[producer].order < order);
+        is_after
     }
 
     /// Sorts the nodes of a graph topologically.

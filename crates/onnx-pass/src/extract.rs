@@ -288,10 +288,10 @@ impl Assembly<'_> {
         let [domain, name, empty] = [DOMAIN, name, ""].map(|text| self.transfer.to.intern(text));
         let function = self.transfer.to.add_function(domain, name, empty);
         let body = self.transfer.to.function(function).body();
-        self.transfer.values.clear();
+        self.transfer.begin();
         for (index, &input) in self.inputs.iter().enumerate() {
             let inner = self.transfer.to.add_graph_input(body, &format!("x{index}"), None);
-            self.transfer.values.insert(input, inner);
+            self.transfer.map(input, inner);
         }
         let imports = self.imports(nodes, is_after);
         self.transfer.to.function_mut(function).opset_imports = imports;
@@ -324,7 +324,7 @@ impl Assembly<'_> {
         });
         for (old, new) in replaced {
             let value = self.transfer.mapped(new)?;
-            self.transfer.values.insert(old, value);
+            self.transfer.map(old, value);
         }
         Ok(())
     }

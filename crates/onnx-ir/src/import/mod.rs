@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_types::Symbol;
 use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{FieldMask, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
@@ -54,6 +54,37 @@ pub struct Importer<'a> {
     attributes: Option<Vec<Attribute>>,
     /// The values that the import under way has made.
     made: Vec<ValueId>,
+    /// Number of values and graphs that an anonymous import has made; `None` if names are imported.
+    anonymous: Option<usize>,
+}
+
+/// What is imported.
+#[derive(Clone, Copy)]
+enum Source {
+    /// A graph.
+    Graph(GraphId),
+    /// The nodes and initializers of a graph.
+    Contents(GraphId),
+    /// A node.
+    Node(NodeId),
+}
+
+impl Source {
+    fn nodes(self, from: &Model) -> impl Iterator<Item = NodeId> + '_ {
+        let (graph, node) = match self {
+            Self::Graph(graph) | Self::Contents(graph) => (Some(graph), None),
+            Self::Node(node) => (None, Some(node)),
+        };
+        graph.into_iter().flat_map(|graph| from.nodes(graph)).chain(node)
+    }
+
+    /// The graph whose initializers and annotations are imported.
+    const fn contents(self) -> Option<GraphId> {
+        match self {
+            Self::Graph(graph) | Self::Contents(graph) => Some(graph),
+            Self::Node(_) => None,
+        }
+    }
 }
 
 impl<'a> Importer<'a> {
@@ -67,7 +98,19 @@ impl<'a> Importer<'a> {
             symbols: HashMap::default(),
             attributes: None,
             made: Vec::new(),
+            anonymous: None,
         }
+    }
+
+    /// Like [`new`](Self::new), for a copy that does not depend on the names in the other model. It contains what the other
+    /// model computes, and nothing else.
+    ///
+    /// Values are named `v0`, `v1` and so on, nested graphs `g0`, `g1`. Operators, attributes and functions keep their names.
+    /// Declared types are imported for the inputs of graphs only, with those sizes that are numbers. Names of nodes,
+    /// documentation, metadata, `value_info`, annotations, device configurations and unknown fields are omitted.
+    #[must_use]
+    pub fn anonymous(from: &'a Model) -> Self {
+        Self { anonymous: Some(0), ..Self::new(from) }
     }
 
     /// Lets operands `from` become `to`, or be omitted.
@@ -94,9 +137,10 @@ impl<'a> Importer<'a> {
     ///
     /// When the graph uses a value from outside that is not mapped, or a mapped value is gone.
     pub fn graph(&mut self, into: &mut Model, graph: GraphId) -> Result<GraphId, EditError> {
-        let name = self.symbol(into, self.from.get_graph(graph).ok_or(EditError::Gone)?.name());
+        let name = self.from.get_graph(graph).ok_or(EditError::Gone)?.name();
+        let name = self.graph_name(into, name);
         let copy = into.new_graph(name);
-        self.fill_or_drop(into, graph, copy, true)?;
+        self.fill_or_drop(into, Source::Graph(graph), copy)?;
         Ok(copy)
     }
 
@@ -113,11 +157,27 @@ impl<'a> Importer<'a> {
         graph: GraphId,
         at: Position,
     ) -> Result<Vec<NodeId>, EditError> {
-        into.check_position(at)?;
         self.from.get_graph(graph).ok_or(EditError::Gone)?;
+        self.place(into, Source::Contents(graph), at)
+    }
+
+    /// Imports a node, with everything nested in it, to a place. Returns the new node; [`get`](Self::get) tells where its
+    /// outputs went.
+    ///
+    /// # Errors
+    ///
+    /// As for [`nodes`](Self::nodes).
+    pub fn node(&mut self, into: &mut Model, node: NodeId, at: Position) -> Result<NodeId, EditError> {
+        self.from.get_node(node).ok_or(EditError::Gone)?;
+        let nodes = self.place(into, Source::Node(node), at)?;
+        nodes.first().copied().ok_or(EditError::Gone)
+    }
+
+    fn place(&mut self, into: &mut Model, source: Source, at: Position) -> Result<Vec<NodeId>, EditError> {
+        into.check_position(at)?;
         let (target, ..) = into.neighbours(at);
         let shell = into.new_graph_in(target, Symbol::EMPTY);
-        self.fill_or_drop(into, graph, shell, false)?;
+        self.fill_or_drop(into, source, shell)?;
         let nodes = into.nodes(shell).collect();
         into.splice(shell, at)?;
         into.drop_graphs(vec![shell]);
@@ -140,8 +200,10 @@ impl<'a> Importer<'a> {
             [record.written_domain(), record.name(), record.overload()].map(|name| self.symbol(into, name));
         let existing = into.find_function(domain, name, overload);
         let copy = into.add_function(domain, name, overload);
-        let made = self.fill_function(into, function, copy);
-        let result = match (made, existing) {
+        let start = self.made.len();
+        let filled = self.fill_function(into, function, copy);
+        let made = self.made.split_off(start);
+        let result = match (filled, existing) {
             (Ok(()), None) => Ok(copy),
             (Ok(()), Some(known)) if same_function(into, known, copy) => Ok(known),
             (Ok(()), Some(_)) => Err(EditError::FunctionExists),
@@ -149,6 +211,7 @@ impl<'a> Importer<'a> {
         };
         if result != Ok(copy) {
             into.remove_function(copy)?;
+            erase_unresolved(into, made)?;
         }
         let kept = result?;
         self.functions.insert(function, kept);
@@ -165,7 +228,7 @@ impl<'a> Importer<'a> {
         // References in a body that is imported stay references.
         let outer = self.attributes.take();
         let body = into.function(copy).body();
-        let filled = self.fill(into, record.body(), body, true);
+        let filled = self.fill(into, Source::Graph(record.body()), body);
         self.attributes = outer;
         filled?;
         for default in &record.defaults {
@@ -179,61 +242,46 @@ impl<'a> Importer<'a> {
         let imports = imports
             .map(|import| OpsetImport::new(self.symbol(into, import.written_domain()), import.version()))
             .collect();
-        let (doc, metadata) = (self.symbol(into, record.doc), self.metadata(into, &record.metadata));
+        let (doc, metadata) = (self.note(into, record.doc), self.metadata(into, &record.metadata));
         let mut info = into.function_mut(copy);
         (info.attributes, info.opset_imports, info.doc, info.metadata) = (attributes, imports, doc, metadata);
         Ok(())
     }
 
-    /// Imports the contents of a graph; removes the copy if that fails.
-    fn fill_or_drop(
-        &mut self,
-        into: &mut Model,
-        graph: GraphId,
-        copy: GraphId,
-        has_interface: bool,
-    ) -> Result<(), EditError> {
+    /// Imports into a graph that was made for it; removes the graph if that fails.
+    fn fill_or_drop(&mut self, into: &mut Model, source: Source, copy: GraphId) -> Result<(), EditError> {
         let start = self.made.len();
-        let filled = self.fill(into, graph, copy, has_interface);
+        let filled = self.fill(into, source, copy);
         let made = self.made.split_off(start);
         if filled.is_err() {
             into.drop_graphs(vec![copy]);
-            for value in made {
-                // Outputs of nodes that were not made yet.
-                if into.get_value(value).is_some_and(|value| matches!(value.def(), Def::Unresolved(_))) {
-                    into.erase_value(value)?;
-                }
-            }
+            erase_unresolved(into, made)?;
         }
         filled
     }
 
-    /// Imports the contents of a graph, and of all graphs nested in it, without recursion.
-    fn fill(
-        &mut self,
-        into: &mut Model,
-        graph: GraphId,
-        copy: GraphId,
-        has_interface: bool,
-    ) -> Result<(), EditError> {
-        let mut pairs = vec![(graph, copy)];
+    /// Imports into a graph, with all nested graphs, without recursion. If that fails, the graph and the outputs of nodes that
+    /// were not made are left to the caller.
+    fn fill(&mut self, into: &mut Model, source: Source, copy: GraphId) -> Result<(), EditError> {
+        let from = self.from;
+        let mut pairs = vec![(source, copy)];
         let mut copies = SecondaryMap::new();
         let mut position = 0;
-        while let Some(&(graph, copy)) = pairs.get(position) {
-            self.define(into, graph, copy, has_interface || position > 0)?;
-            for node in self.from.nodes(graph) {
-                for nested in self.from.node(node).nested_graphs() {
-                    let name = self.symbol(into, self.from.graph(nested).name());
+        while let Some(&(source, copy)) = pairs.get(position) {
+            self.define(into, source, copy)?;
+            for node in source.nodes(from) {
+                for nested in from.node(node).nested_graphs() {
+                    let name = self.graph_name(into, from.graph(nested).name());
                     let nested_copy = into.new_graph_in(copy, name);
-                    pairs.push((nested, nested_copy));
+                    pairs.push((Source::Graph(nested), nested_copy));
                     copies.insert(nested, nested_copy);
                 }
             }
             position += 1;
         }
         // Inner graphs are filled before the nodes that own them are made.
-        for (index, &(graph, copy)) in pairs.iter().enumerate().rev() {
-            let made = self.contents(into, graph, copy, &copies, has_interface || index > 0);
+        for &(source, copy) in pairs.iter().rev() {
+            let made = self.contents(into, source, copy, &copies);
             if made.is_err() {
                 // Those that are owned by now go with their owners.
                 let detached = copies
@@ -248,52 +296,64 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Makes the values that a graph defines.
-    fn define(
-        &mut self,
-        into: &mut Model,
-        graph: GraphId,
-        copy: GraphId,
-        has_interface: bool,
-    ) -> Result<(), EditError> {
+    /// Makes the values that a graph or node defines.
+    fn define(&mut self, into: &mut Model, source: Source, copy: GraphId) -> Result<(), EditError> {
         let from = self.from;
-        if has_interface {
+        if let Source::Graph(graph) = source {
             for &input in from.graph(graph).inputs() {
-                let new = self.value(into, input, copy);
+                let new = self.value(into, input, copy, true);
                 into.push_graph_input(copy, new)?;
                 into.set_initializer(copy, new, from.value(input).initializer().cloned());
             }
         }
-        for value in from.initializers(graph) {
+        for value in source.contents().into_iter().flat_map(|graph| from.initializers(graph)) {
             if matches!(from.value(value).def(), Def::Initializer(_)) {
-                let new = self.value(into, value, copy);
+                let new = self.value(into, value, copy, false);
                 into.set_initializer(copy, new, from.value(value).initializer().cloned());
             }
         }
-        for node in from.nodes(graph) {
+        for node in source.nodes(from) {
             for &output in from.node(node).outputs().iter().flatten() {
-                self.value(into, output, copy);
+                self.value(into, output, copy, false);
             }
         }
         Ok(())
     }
 
     /// Makes an unresolved value like one of the other model.
-    fn value(&mut self, into: &mut Model, value: ValueId, graph: GraphId) -> ValueId {
+    fn value(&mut self, into: &mut Model, value: ValueId, graph: GraphId, is_input: bool) -> ValueId {
         let record = self.from.value(value);
-        let name = self.symbol(into, record.name());
+        let name = match self.next_number() {
+            Some(number) => into.intern(&format!("v{number}")),
+            None => self.symbol(into, record.name()),
+        };
         let new = into.new_value_in(graph, name);
-        let ty = self.shared_ty(into, record.shared_ty());
-        if ty.is_some() {
-            into.set_type(new, ty);
+        let ty = record.shared_ty().filter(|_| is_input || self.anonymous.is_none());
+        if let Some(ty) = self.shared_ty(into, ty) {
+            into.set_type(new, Some(ty));
         }
-        if let Some(extras) = record.extras() {
+        if let Some(extras) = record.extras().filter(|_| self.anonymous.is_none()) {
             let extras = self.extras(into, extras);
             *into.value_extras_mut(new) = extras;
         }
         self.values.insert(value, Some(new));
         self.made.push(new);
         new
+    }
+
+    /// The number of the next name of an anonymous import.
+    fn next_number(&mut self) -> Option<usize> {
+        let next = self.anonymous.as_mut()?;
+        let number = *next;
+        *next += 1;
+        Some(number)
+    }
+
+    fn graph_name(&mut self, into: &mut Model, name: Symbol) -> Symbol {
+        match self.next_number() {
+            Some(number) => into.intern(&format!("g{number}")),
+            None => self.symbol(into, name),
+        }
     }
 
     fn operand(&self, value: ValueId) -> Result<Option<ValueId>, EditError> {
@@ -303,38 +363,38 @@ impl<'a> Importer<'a> {
     fn contents(
         &mut self,
         into: &mut Model,
-        graph: GraphId,
+        source: Source,
         copy: GraphId,
         copies: &SecondaryMap<GraphId, GraphId>,
-        has_interface: bool,
     ) -> Result<(), EditError> {
         let from = self.from;
-        for node in from.nodes(graph) {
-            self.node(into, node, copy, copies)?;
+        for node in source.nodes(from) {
+            self.make_node(into, node, copy, copies)?;
         }
-        let record = from.graph(graph);
-        if has_interface {
-            for output in record.outputs() {
+        if let Source::Graph(graph) = source {
+            for output in from.graph(graph).outputs() {
                 let value =
                     self.operand(output.value())?.ok_or(EditError::NotMapped { value: output.value() })?;
                 into.get_value(value).ok_or(EditError::Gone)?;
                 into.push_graph_output(copy, value);
             }
         }
+        let Some(graph) = source.contents().filter(|_| self.anonymous.is_none()) else { return Ok(()) };
         for entry in from.value_info(graph) {
             if let Some(value) = self.get(entry.value()) {
                 let own = entry.own().map(|own| Box::new(self.own_info(into, own)));
                 into.push_value_info(copy, value, own);
             }
         }
+        let record = from.graph(graph);
         let quantization = record.quantization.iter().map(|entry| self.annotation(into, entry)).collect();
-        let (doc, metadata) = (self.symbol(into, record.doc), self.metadata(into, &record.metadata));
+        let (doc, metadata) = (self.note(into, record.doc), self.metadata(into, &record.metadata));
         let mut info = into.graph_mut(copy);
         (info.quantization, info.doc, info.metadata) = (quantization, doc, metadata);
         Ok(())
     }
 
-    fn node(
+    fn make_node(
         &mut self,
         into: &mut Model,
         node: NodeId,
@@ -353,12 +413,13 @@ impl<'a> Importer<'a> {
             op: self.symbol(into, record.op()),
             domain: self.symbol(into, record.written_domain()),
             overload: self.symbol(into, record.overload()),
-            name: self.symbol(into, record.name()),
+            name: self.note(into, record.name()),
             inputs,
             outputs,
             attributes,
-            mask: record.mask(),
-            extras: record.extras().map(|extras| Box::new(self.extras(into, extras))),
+            mask: if self.anonymous.is_some() { FieldMask::default() } else { record.mask() },
+            extras: (record.extras().filter(|_| self.anonymous.is_none()))
+                .map(|extras| Box::new(self.extras(into, extras))),
         };
         into.add_node(Position::End(copy), new)?;
         Ok(())
@@ -397,6 +458,9 @@ impl<'a> Importer<'a> {
             AttrValue::Types(types) => AttrValue::Types(types.iter().map(|ty| self.ty(into, ty)).collect()),
             other => other.clone(),
         };
+        if self.anonymous.is_some() {
+            return Ok(Some(Attribute::new(name, value)));
+        }
         let doc = self.symbol(into, attribute.doc());
         let extra = (!doc.is_empty() || !attribute.unknown().is_empty())
             .then(|| Box::new(AttrExtra { doc, unknown: attribute.unknown().to_vec() }));
@@ -417,6 +481,14 @@ impl<'a> Importer<'a> {
             unknown: annotation.unknown.clone(),
         }
     }
+}
+
+/// Erases the values that nothing defines: outputs of nodes that were not made.
+fn erase_unresolved(into: &mut Model, values: Vec<ValueId>) -> Result<(), EditError> {
+    let is_unresolved =
+        |value: ValueId| into.get_value(value).is_some_and(|value| matches!(value.def(), Def::Unresolved(_)));
+    let unresolved: Vec<ValueId> = values.into_iter().filter(|&value| is_unresolved(value)).collect();
+    unresolved.into_iter().try_for_each(|value| into.erase_value(value))
 }
 
 /// Whether two functions of a model declare and compute the same.

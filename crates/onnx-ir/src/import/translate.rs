@@ -17,10 +17,16 @@ impl Importer<'_> {
         *self.symbols.entry(symbol).or_insert_with(|| into.intern(self.from.str(symbol)))
     }
 
-    /// A dimension of the other model, with its symbols by name.
+    /// The symbol of `into` for a name that has no influence on what is computed; empty in an anonymous import.
+    pub(super) fn note(&mut self, into: &mut Model, symbol: Symbol) -> Symbol {
+        if self.anonymous.is_some() { Symbol::EMPTY } else { self.symbol(into, symbol) }
+    }
+
+    /// A dimension of the other model, with its symbols by name. In an anonymous import, only numbers are known.
     pub fn dim(&mut self, into: &mut Model, dim: Dim) -> Dim {
         match dim {
             Dim::Known(_) | Dim::Unknown => dim,
+            Dim::Var(_) | Dim::Expr(_) if self.anonymous.is_some() => Dim::Unknown,
             Dim::Var(symbol) => Dim::Var(self.symbol(into, symbol)),
             Dim::Expr(_) => {
                 let from = self.from;
@@ -45,7 +51,8 @@ impl Importer<'_> {
                 TypeKind::Opaque { domain: self.symbol(into, *domain), name: self.symbol(into, *name) }
             }
         };
-        let denotation = ty.denotation.map(|denotation| self.symbol(into, denotation));
+        let denotation = ty.denotation.filter(|_| self.anonymous.is_none());
+        let denotation = denotation.map(|denotation| self.symbol(into, denotation));
         Type { denotation, ..Type::new(kind) }
     }
 
@@ -61,6 +68,9 @@ impl Importer<'_> {
 
     fn shape(&mut self, into: &mut Model, shape: &Shape) -> Shape {
         let mut copy: Shape = shape.dims().iter().map(|&dim| self.dim(into, dim)).collect();
+        if self.anonymous.is_some() {
+            return copy;
+        }
         for axis in 0..shape.rank() {
             if let Some(denotation) = shape.denotation(axis) {
                 copy.set_denotation(axis, Some(self.symbol(into, denotation)));
@@ -74,6 +84,7 @@ impl Importer<'_> {
     }
 
     pub(super) fn metadata(&mut self, into: &mut Model, metadata: &[MetadataEntry]) -> Metadata {
+        let metadata = if self.anonymous.is_some() { &[] } else { metadata };
         let entry =
             |entry: &MetadataEntry| MetadataEntry::new(self.symbol(into, entry.key()), entry.value().clone());
         metadata.iter().map(entry).collect()

@@ -102,6 +102,78 @@ fn what_is_not_mapped_is_an_error_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_function_that_cannot_be_imported_leaves_nothing_behind() {
+    let (mut from, function) = with_function(1.0);
+    let body = from.function(function).body();
+    // Nested in the body, so that values of the body are made before the import fails.
+    let outside = from.add_graph_input(from.main_graph(), "outside", None);
+    let branch = from.new_graph_in(body, Symbol::EMPTY);
+    let y = append(&mut from, branch, NewNode::new(op::RELU).inputs([outside]));
+    from.push_graph_output(branch, y);
+    let node = NewNode::new(op::IF).attribute(Attribute::new(attr::THEN_BRANCH, branch));
+    append(&mut from, body, node);
+    let (mut into, ..) = receiving();
+    let before = (into.node_count(), into.value_count(), into.graph_count(), into.functions().len());
+    let result = Importer::new(&from).function(&mut into, function);
+    assert_eq!(result, Err(EditError::NotMapped { value: outside }));
+    check(&into);
+    let after = (into.node_count(), into.value_count(), into.graph_count(), into.functions().len());
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_node_is_imported_alone() {
+    let (from, [c, x, y]) = conditional();
+    let (mut into, a, b) = receiving();
+    let graph = into.main_graph();
+    let mut importer = Importer::new(&from);
+    importer.map(c, Some(a));
+    importer.map(x, Some(b));
+    let node = from.value(y).producer().unwrap();
+    // The weight is not part of the node.
+    let w = from.initializers(from.main_graph()).next().unwrap();
+    let result = importer.node(&mut into, node, Position::End(graph));
+    assert_eq!(result, Err(EditError::NotMapped { value: w }));
+    check(&into);
+    importer.map(w, Some(b));
+    let copy = importer.node(&mut into, node, Position::End(graph)).unwrap();
+    check(&into);
+    assert_eq!(importer.get(y), into.node(copy).output(0));
+    let branch = into.node(copy).nested_graphs().next().unwrap();
+    let add = into.node(into.graph(branch).first().unwrap());
+    assert_eq!(add.inputs().collect::<Vec<_>>(), [Some(b), Some(b)]);
+}
+
+#[test]
+fn anonymous_copies_have_no_names_but_those_of_operators() {
+    let (mut from, [_, x, y]) = conditional();
+    let node = from.value(y).producer().unwrap();
+    let (name, doc) = (from.intern("the conditional"), from.intern("documented"));
+    from.set_node_name(node, name);
+    from.node_extras_mut(node).doc = doc;
+    from.graph_mut(from.main_graph()).doc = doc;
+    let mut into = Model::new();
+    let mut importer = Importer::anonymous(&from);
+    let copy = importer.graph(&mut into, from.main_graph()).unwrap();
+    check(&into);
+    let str = |symbol| into.str(symbol);
+    assert_eq!(str(into.graph(copy).name()), "g0");
+    assert_eq!(str(into.value(importer.get(x).unwrap()).name()), "v2");
+    assert!(
+        into.ty(importer.get(x).unwrap()).unwrap().shape().unwrap().dims().iter().all(|dim| dim.is_unknown())
+    );
+    let nodes: Vec<_> = into.nodes(copy).map(|node| into.node(node)).collect();
+    assert_eq!(nodes.len(), 1);
+    assert_eq!((str(nodes[0].op()), str(nodes[0].name()), nodes[0].extras().is_none()), ("If", "", true));
+    assert!(into.graph(copy).doc.is_empty());
+    assert!(
+        ["the conditional", "documented", "x", "w", "c", "N"]
+            .iter()
+            .all(|name| into.names().get(name).is_none())
+    );
+}
+
+#[test]
 fn operands_can_be_omitted() {
     let mut from = Model::new();
     let graph = from.main_graph();

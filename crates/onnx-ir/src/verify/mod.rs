@@ -169,11 +169,9 @@ impl Model {
         let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
         for graph in self.graphs.keys() {
             for node in self.nodes(graph) {
-                let order = self.nodes[node].order;
-                let mut is_sorted = true;
-                self.for_each_predecessor(node, |producer| is_sorted &= self.nodes[producer].order < order);
                 let message = "the node stands before a node whose outputs it needs";
-                verifier.require(is_sorted, FaultKind::Order, Subject::Node(node), message);
+                let holds = self.is_after_predecessors(node);
+                verifier.require(holds, FaultKind::Order, Subject::Node(node), message);
             }
         }
         if verifier.faults.is_empty() { Ok(()) } else { Err(verifier.faults) }
