@@ -268,7 +268,8 @@ pub(crate) struct InfoArgs {
 }
 
 const CONVERT_EXAMPLES: &str = "\
-Extensions say what the formats are: .onnx and .pb (binary), .textproto and .pbtxt, .json.
+Extensions say what the formats are: .onnx and .pb (binary), .onnxtxt and .onnxtext (ONNX text),
+.textproto, .pbtxt and .prototxt (protobuf text), .json.
 The output is written whole or not at all. Findings of reading go to standard error.
 
 Examples:

@@ -38,7 +38,7 @@ mod verify;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
 
 use args::{Cli, Color, Command};
 use exit::Outcome;
@@ -81,6 +81,23 @@ fn not_utf8(arguments: &[std::ffi::OsString]) -> String {
     format!("not UTF-8: {}; only the names of files may be so\n", odd.join(", "))
 }
 
+/// The subcommand and the format of the report, as far as arguments that are not valid tell them.
+fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat) {
+    let mut format = report::ReportFormat::Text;
+    let mut arguments = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let command = arguments.clone().find(|argument| Cli::command().find_subcommand(argument).is_some());
+    while let Some(argument) = arguments.next() {
+        let name = match argument.split_once('=') {
+            Some(("--format", name)) => name,
+            _ if argument == "--json" => "json",
+            _ if argument == "--format" => arguments.next().unwrap_or_default(),
+            _ => continue,
+        };
+        format = report::ReportFormat::from_str(name, false).unwrap_or(format);
+    }
+    (command.unwrap_or_default().to_owned(), format)
+}
+
 /// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
 /// contain characters that act on a terminal.
 fn usage(error: &clap::Error) -> ExitCode {
@@ -103,8 +120,18 @@ fn usage(error: &clap::Error) -> ExitCode {
         text.push_str(&not_utf8(&arguments));
     }
     if error.use_stderr() {
-        out.aside(&text);
-        return Outcome::CouldNotRun.into();
+        let (command, format) = requested(&arguments);
+        if format == report::ReportFormat::Text {
+            out.aside(&text);
+            return Outcome::CouldNotRun.into();
+        }
+        let mut out = Out::new(choice, &command, format);
+        // The lines after the first are the usage, and tips for people.
+        let plain = output::clean_lines(&error.render().to_string());
+        let first = plain.lines().next().unwrap_or_default();
+        let failure = exit::Failure::new(first.trim_start_matches("error: "));
+        let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
+        return out.finish(outcome).into();
     }
     // A closed pipe is not an error; a full device is.
     match out.text(&text) {

@@ -230,6 +230,13 @@ pub const DEVIATIONS: &[Deviation] = &[
         accepts: |node| node.op() == "Split" && node.dims(1).is_none() && node.int("num_outputs").is_none(),
     },
     Deviation {
+        name: "Resize of nothing",
+        reason: "The number of scales is not checked where the input has no elements. The specification asks for one scale for \
+                 each axis.",
+        explains: |_| false,
+        accepts: |node| matches!(node.op(), "Resize" | "Upsample") && node.is_empty(0),
+    },
+    Deviation {
         name: "Tile or Expand of nothing",
         reason: "Operands that do not fit are accepted where there are no elements.",
         explains: |_| false,

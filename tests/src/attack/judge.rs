@@ -8,6 +8,7 @@ use onnx_types::{Dim, Symbol, Type, TypeKind};
 use serde_json::Value as Json;
 
 use super::deviations::{Deviation, Mismatch};
+use super::generate::random::Random;
 use super::generate::world::{BINDINGS, Sizes, main_values};
 use super::observation::{Observation, Seen};
 
@@ -311,6 +312,15 @@ pub fn operands(model: &Model, node: NodeId) -> Vec<ValueId> {
     model.node(node).inputs().flatten().chain(nested).collect()
 }
 
+/// The node of the main graph that is `node` or has it in a nested graph; `None` for nodes of functions.
+fn in_main_graph(model: &Model, node: NodeId) -> Option<NodeId> {
+    let mut node = node;
+    while model.node(node).graph() != model.main_graph() {
+        node = model.owner_node(model.node(node).graph())?;
+    }
+    Some(node)
+}
+
 /// Compares a model, which is the one that ran, with its runs.
 pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
     let mut verdict = Verdict::default();
@@ -348,8 +358,47 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
         };
         compare(look, binding, seen, &mut verdict, &mut open, &mut incomplete);
     }
-    unknown(&model, seen, &open, &incomplete, &mut verdict);
+    let unranked: Vec<ValueId> =
+        open.iter().copied().filter(|&value| inference.shape(value).is_none()).collect();
+    let varying = if unranked.is_empty() { HashSet::new() } else { varying_ranks(&mut model, sizes, &unranked) };
+    unknown(&model, seen, &open, &incomplete, &varying, &mut verdict);
     verdict
+}
+
+/// Those of some values that have different ranks for different sizes, as inference with the sizes set says: no shape
+/// states what they have in common. Four bindings that run show this only where each branch of an `If` runs.
+fn varying_ranks(model: &mut Model, sizes: &Sizes, values: &[ValueId]) -> HashSet<ValueId> {
+    const TRIED: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 16];
+    let registry = contrib::registry();
+    let is_variable = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric());
+    let mut rng = Random::new(1);
+    let mut ranks: HashMap<ValueId, usize> = HashMap::new();
+    let mut varying = HashSet::new();
+    for round in 0..40 {
+        let mut bound: Vec<(Symbol, i64)> = Vec::new();
+        for (name, _) in sizes.iter().filter(|(name, _)| is_variable(name)) {
+            let size = TRIED.get(round).copied().unwrap_or_else(|| rng.of(&TRIED));
+            bound.push((model.intern(name), size));
+        }
+        // A dimension such as `2*N` is a name of its own in a model whose names are no expressions.
+        for (name, _) in sizes.iter().filter(|(name, _)| !is_variable(name)) {
+            let (exprs, names) = model.exprs_mut();
+            let dim = exprs.parse(names, name);
+            let size = |symbol| bound.iter().find(|(known, _)| *known == symbol).map(|&(_, size)| size);
+            if let Some(size) = model.exprs().eval(dim, &size) {
+                bound.push((model.intern(name), size));
+            }
+        }
+        let options = Options::default().with_registry(&registry).with_sizes(&bound);
+        let inference = infer(model, &options);
+        for &value in values {
+            let Some(rank) = inference.shape(value).map(<[Dim]>::len) else { continue };
+            if *ranks.entry(value).or_insert(rank) != rank {
+                varying.insert(value);
+            }
+        }
+    }
+    varying
 }
 
 /// Compares one inference with the runs of one binding.
@@ -371,18 +420,19 @@ fn compare(
                 look.observe(value, observed);
             }
         }
-        // What inference reports and proves is the same for all runs, but for what its symbols stand for.
-        if index == 0 && look.inference.findings().has_errors() {
-            contradiction(&look, run, verdict);
-        }
         if let Some(fact) = look.violated_fact() {
             violation(&look, fact, run, verdict);
         }
-        compare_run(&look, run, &values, verdict, open, incomplete);
+        let spoilt = compare_run(&look, run, &values, verdict, open, incomplete);
+        // What inference reports is the same for all runs, but for what its symbols stand for.
+        if index == 0 && look.inference.findings().has_errors() {
+            contradiction(&look, run, &spoilt, verdict);
+        }
     }
 }
 
-/// Compares one inference with one run.
+/// Compares one inference with one run; the result has the values with a mismatch and what depends on them, which is not
+/// compared.
 fn compare_run(
     look: &Look<'_>,
     run: &BTreeMap<String, Seen>,
@@ -390,8 +440,7 @@ fn compare_run(
     verdict: &mut Verdict,
     open: &mut HashSet<ValueId>,
     incomplete: &mut HashSet<ValueId>,
-) {
-    // What depends on a wrong value is not compared.
+) -> HashSet<ValueId> {
     let mut spoilt: HashSet<ValueId> = HashSet::new();
     for &value in values {
         let name = look.model.str(look.model.value(value).name());
@@ -428,6 +477,7 @@ fn compare_run(
         };
         report(look, value, &detail, &mismatch, verdict);
     }
+    spoilt
 }
 
 /// Puts a proved fact that does not hold where it belongs.
@@ -464,7 +514,12 @@ fn report(look: &Look<'_>, value: ValueId, detail: &str, mismatch: &Mismatch<'_>
 }
 
 /// Puts contradictions that are reported for a model which runs where they belong.
-fn contradiction(look: &Look<'_>, run: &BTreeMap<String, Seen>, verdict: &mut Verdict) {
+fn contradiction(
+    look: &Look<'_>,
+    run: &BTreeMap<String, Seen>,
+    spoilt: &HashSet<ValueId>,
+    verdict: &mut Verdict,
+) {
     let errors = look.inference.findings().diagnostics().iter();
     for found in errors.filter(|found| found.severity == onnx_diag::Severity::Error) {
         let locus = format!("{:?}", found.locus);
@@ -473,6 +528,11 @@ fn contradiction(look: &Look<'_>, run: &BTreeMap<String, Seen>, verdict: &mut Ve
             !name.is_empty() && locus.contains(&format!("\"{name}\""))
         });
         let op = node.map_or("?", |node| look.model.str(look.model.node(node).op())).to_owned();
+        let outer = node.and_then(|node| in_main_graph(look.model, node));
+        if outer.is_some_and(|node| operands(look.model, node).iter().any(|value| spoilt.contains(value))) {
+            verdict.count("contradictions behind a mismatch", 1);
+            continue;
+        }
         if let Some(deviation) = Deviation::accepting(look.model, node, run) {
             *verdict.deviations.entry(deviation.name).or_default() += 1;
             continue;
@@ -498,6 +558,7 @@ fn unknown(
     seen: &Observation,
     open: &HashSet<ValueId>,
     incomplete: &HashSet<ValueId>,
+    varying: &HashSet<ValueId>,
     verdict: &mut Verdict,
 ) {
     let mut origins: HashMap<ValueId, String> = HashMap::new();
@@ -515,13 +576,14 @@ fn unknown(
         }
         let before = operands(model, node).into_iter().find_map(|operand| origins.get(&operand).cloned());
         let what = if is_open { "" } else { " (elements)" };
-        let rank = if is_open && determined.rank_varies { " (rank)" } else { "" };
+        let rank_varies = determined.rank_varies || varying.contains(&value);
+        let rank = if is_open && rank_varies { " (rank)" } else { "" };
         let op = format!("{}{what}{rank}", model.str(model.node(node).op()));
         let origin = before.unwrap_or(op);
         verdict.origins.entry(origin.clone()).or_insert_with(|| name.to_owned());
         if is_open {
             verdict.count("values that sizes determine, unknown", 1);
-            if determined.rank_varies {
+            if rank_varies {
                 verdict.count("values that sizes determine, unknown, of a rank that varies", 1);
             }
             *verdict.unknown.entry(origin.clone()).or_default() += 1;

@@ -411,8 +411,18 @@ impl Summary {
         let get = |name: &str| self.counts.get(name).copied().unwrap_or(0);
         let (unknown, all) =
             (get("values that sizes determine, unknown"), get("values that sizes determine"));
-        let share = 100.0 * unknown as f64 / (all as f64).max(1.0);
-        text.push_str(&format!("{:<70} {share:>9.2}%\n", "share of determined values that is unknown"));
+        let varying = get("values that sizes determine, unknown, of a rank that varies");
+        let share = |count: u64| 100.0 * count as f64 / (all as f64).max(1.0);
+        text.push_str(&format!(
+            "{:<70} {:>9.2}%\n",
+            "share of determined values that is unknown",
+            share(unknown)
+        ));
+        text.push_str(&format!(
+            "{:<70} {:>9.2}%\n",
+            "share without those whose rank depends on sizes, which no shape states",
+            share(unknown.saturating_sub(varying))
+        ));
         let mut section = |title: &str, rows: Vec<(String, u64)>| {
             if rows.is_empty() {
                 return;

@@ -93,6 +93,27 @@ fn every_kind_of_result_has_a_schema() {
     assert_eq!(listed, &known);
 }
 
+/// A program that asks for JSON gets JSON, whatever is wrong with its arguments.
+#[test]
+fn wrong_arguments_are_reported_in_the_format_that_was_asked_for() {
+    let folder = folder();
+    for arguments in [
+        "check good.onnx --set-limit nope=1 --format json",
+        "check good.onnx --set-limit nodes=many --format=json",
+        "info --json",
+        "infer good.onnx --set N --format json",
+        "convert good.onnx --format json",
+        "frobnicate --json",
+    ] {
+        let run = onnx(&folder, arguments);
+        assert_eq!(run.code, 2, "{arguments}");
+        let report = envelope(&run.out, &run);
+        assert_eq!(report["exit"], 2, "{arguments}: {}", run.out);
+    }
+    let run = onnx(&folder, "check good.onnx --set-limit nope=1");
+    assert!(run.out.is_empty() && run.err.contains("no such limit"), "{}", run.err);
+}
+
 /// A folder with models of all kinds.
 fn folder() -> Folder {
     let folder = Folder::with("good.onnx", models::small());

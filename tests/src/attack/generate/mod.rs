@@ -9,7 +9,7 @@ mod control;
 mod layers;
 mod microsoft;
 mod operators;
-mod random;
+pub mod random;
 mod rearranging;
 mod sinks;
 mod sizes;

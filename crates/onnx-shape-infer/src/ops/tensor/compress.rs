@@ -2,7 +2,9 @@
 //! axis.
 //!
 //! How many there are is a new symbol, at most the length of the axis and that of the condition, unless the condition is
-//! known. The condition may be shorter than the axis. The reference infers nothing at version 9.
+//! known. The condition may be shorter than the axis. Without an axis a scalar counts as one element: the specification asks
+//! for a rank of at least 1, but the reference and runtimes flatten it like any other input. The reference infers nothing at
+//! version 9.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -21,10 +23,10 @@ fn compress(cx: &mut Cx<'_, '_>) -> Outcome {
         cx.set_shape(0, [Dim::Unknown]);
     }
     let mut dims = cx.shape(0)?;
-    if dims.is_empty() {
-        return Err(cx.fail(&WRONG_RANK, "a scalar has no axis to take slices along"));
-    }
     match axis {
+        Some(_) if dims.is_empty() => {
+            return Err(cx.fail(&WRONG_RANK, "a scalar has no axis to take slices along"));
+        }
         Some(axis) => {
             let axis = cx.axis(axis, dims.len())?;
             if let Some(slot) = dims.get(axis).copied() {
