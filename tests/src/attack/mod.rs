@@ -10,3 +10,4 @@ pub mod generate;
 pub mod judge;
 pub mod observation;
 pub mod runner;
+mod unknown;
