@@ -3,19 +3,21 @@
 //! `docs/write-a-pass.md` explains the pass step by step.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
+use std::borrow::Cow;
 use std::error::Error;
 
 use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, ReadMode, decode, encode, file};
 use onnx_ir::{Attribute, Cursor, EditError, Model, NodeId, Owner, Position};
+use onnx_ops::{Operator as _, ops};
 use onnx_schema::{attr, op};
 use onnx_types::tensor::{DataSource, Tensor};
 
 /// The weight that a node transposes, if that is all it does: `Transpose` of a constant matrix.
 fn transposed_weight(model: &Model, node: NodeId) -> Option<&Tensor> {
-    let record = model.node(node);
-    let weight = model.constant_tensor(record.input(0)?)?;
-    let swaps = record.attribute(attr::PERM).is_none_or(|perm| perm.as_ints() == Some(&[1, 0]));
-    (record.is(op::TRANSPOSE) && weight.rank() == 2 && swaps).then_some(weight)
+    let transpose = ops::Transpose::of(model, node)?;
+    let weight = model.constant_tensor(transpose.data()?)?;
+    let perm = transpose.perm().or(Cow::Borrowed(&[1, 0]))?;
+    (weight.rank() == 2 && *perm == [1, 0]).then_some(weight)
 }
 
 /// The matrix with rows and columns exchanged; `None` for elements that are no whole bytes and for data that cannot be had.
@@ -52,17 +54,16 @@ fn fold_transpose(model: &mut Model, data: &dyn DataSource) -> Result<usize, Edi
         }
         // `Gemm` can transpose for nothing: flip its switch. Input 2 is added, not multiplied, and has none.
         for (user, index) in model.node_uses(output) {
-            let switch = match index {
-                0 => attr::TRANS_A,
-                1 => attr::TRANS_B,
+            let Some(gemm) = ops::Gemm::of(model, user) else { continue };
+            let (switch, state) = match index {
+                0 => (attr::TRANS_A, gemm.trans_a()),
+                1 => (attr::TRANS_B, gemm.trans_b()),
                 _ => continue,
             };
             // Inside a function the switch may be a reference to the function's attribute, which cannot be flipped.
-            let known = model.node(user).attribute(switch).is_none_or(|switch| switch.as_int().is_some());
-            if model.node(user).is(op::GEMM) && known {
-                let flipped = 1 - model.node(user).int(switch).unwrap_or(0).clamp(0, 1);
+            if let Some(state) = state.known() {
                 model.set_input(user, index, Some(weight));
-                model.set_attribute(user, Attribute::new(switch, flipped))?;
+                model.set_attribute(user, Attribute::new(switch, i64::from(state == 0)))?;
             }
         }
         if model.value(output).is_used() {

@@ -137,11 +137,6 @@
 //! knows, so that a model that is read and written again stays what it was.
 #![forbid(unsafe_code)]
 
-/// The code in the guide for authors of passes is compiled and run with the other doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/write-a-pass.md")]
-struct WriteAPass;
-
 mod as_read;
 mod attr;
 mod builder;
