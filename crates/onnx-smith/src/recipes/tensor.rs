@@ -132,11 +132,7 @@ fn split(draft: &mut Draft<'_, '_>) -> Option<()> {
     let size = size.filter(|&size| size >= outputs)?;
     let mut sizes = vec![1; parts];
     *sizes.last_mut()? = size - (outputs - 1);
-    if draft.schema.attribute(attr::SPLIT).is_some() {
-        draft.set(attr::SPLIT, sizes);
-        return Some(());
-    }
-    draft.vector(&sizes)
+    draft.ints(attr::SPLIT, &sizes)
 }
 
 fn concat(draft: &mut Draft<'_, '_>) -> Option<()> {
