@@ -60,11 +60,6 @@ fn decode_prost() {
 }
 
 #[test]
-fn two_threads() {
-    holds("two_threads");
-}
-
-#[test]
 fn text_parse() {
     holds("text_parse");
 }

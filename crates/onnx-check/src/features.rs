@@ -160,11 +160,6 @@ impl Features {
         }
     }
 
-    /// Whether nothing was used too early.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.seen.iter().all(Option::is_none)
-    }
-
     /// What was used too early.
     pub(crate) fn too_early(&self) -> Vec<(Feature, Seen)> {
         Feature::ALL.into_iter().zip(self.seen).filter_map(|(feature, seen)| Some((feature, seen?))).collect()

@@ -58,13 +58,6 @@ impl Names {
             }
         }
     }
-
-    /// Whether a name means something in this table and in another one of the same model.
-    pub(crate) fn meet(&self, other: &Self) -> bool {
-        let is_bound = |slot: &Option<(ValueId, u32)>, root| slot.is_some_and(|slot| slot.1 == root);
-        let slots = self.table.iter().zip(&other.table);
-        slots.into_iter().any(|(own, theirs)| is_bound(own, self.root) && is_bound(theirs, other.root))
-    }
 }
 
 /// What to return to when a graph ends.

@@ -42,9 +42,6 @@ pub struct CheckOptions {
     /// Whether to report, as notes, what a model should say of itself and does not: who made it, what it belongs to, whose
     /// names it uses. Most models leave such things out, so this is off unless asked for.
     pub recommendations: bool,
-    /// From how many nodes on two threads share the main graph, which gives the same findings. Default: never.
-    /// [`LARGE`](Self::LARGE) is for programs that check one model at a time: it then takes three quarters of the time.
-    pub two_threads_from: usize,
 }
 
 impl Default for CheckOptions {
@@ -60,15 +57,11 @@ impl Default for CheckOptions {
             skip_opset_compatibility: false,
             profile: Profile::default(),
             recommendations: false,
-            two_threads_from: usize::MAX,
         }
     }
 }
 
 impl CheckOptions {
-    /// From how many nodes on two threads are worth it: starting one takes as long as checking some hundred nodes.
-    pub const LARGE: usize = 8192;
-
     /// The usual options within other limits: [`Limits::findings`] and [`Limits::findings_per_rule`]. What else a model may
     /// cost was decided when it was read: the checker takes time and memory in proportion to it.
     #[must_use]

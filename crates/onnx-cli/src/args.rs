@@ -105,9 +105,6 @@ pub(crate) struct InputArgs {
     /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
     #[arg(long, display_order = 91)]
     pub(crate) no_map: bool,
-    /// Work with one thread; otherwise a large model is read and checked by two.
-    #[arg(long, display_order = 91)]
-    pub(crate) one_thread: bool,
     /// The directory of the external data; without this, that of the model. A model from a stream has none.
     #[arg(long, value_name = "DIR", display_order = 91, value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
@@ -124,11 +121,6 @@ pub(crate) struct OutputArgs {
 }
 
 impl InputArgs {
-    /// From which size on to use two threads, where a model of size `large` is worth it.
-    pub(crate) const fn two_threads_from(&self, large: usize) -> usize {
-        if self.one_thread { usize::MAX } else { large }
-    }
-
     /// How to read files.
     pub(crate) const fn mode(&self) -> ReadMode {
         if self.no_map { ReadMode::Memory } else { ReadMode::Map }

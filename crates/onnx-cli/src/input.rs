@@ -157,9 +157,7 @@ pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loade
 
 /// How to read, whatever the format.
 fn reading(args: &InputArgs) -> ParseOptions<'static> {
-    let two_threads_from = args.two_threads_from(ParseOptions::LARGE);
-    let limits = args.bounds.limits();
-    ParseOptions { limits, two_threads_from, keep_elided: true, ..ParseOptions::default() }
+    ParseOptions { limits: args.bounds.limits(), keep_elided: true, ..ParseOptions::default() }
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {
@@ -224,9 +222,7 @@ fn decode_as(
             .help("leave `--as` away, or convert the file to binary first"));
     }
     let encoded = encoded(bytes, format, &options.limits)?;
-    let is_alone = options.two_threads_from == usize::MAX;
-    let two_threads_from = if is_alone { usize::MAX } else { DecodeOptions::LARGE };
-    let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text(), two_threads_from };
+    let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text() };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let is_file = part == Part::Model && !format.is_text() && error.limit().is_none();
         let rejected = is_file.then(|| format::rejected(bytes, format, format::FOR_ANY)).flatten();

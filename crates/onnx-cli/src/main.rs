@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let color = if cli.no_color { Color::Never } else { cli.color };
     let mut out = Out::new(color, name, format).quiet(cli.quiet);
     let result = match cli.command {
-        Command::Check(args) => check::run(args, &mut out),
+        Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
         Command::Infer(args) => infer::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),

@@ -22,15 +22,13 @@ pub(crate) fn load_with(
 ) -> Result<Loaded, Failure> {
     let options = ParseOptions { limits, ..ParseOptions::default() };
     let Some(original) = original else {
-        let options = ParseOptions { keep_elided: true, two_threads_from: ParseOptions::LARGE, ..options };
-        return load_text(path, part, &options);
+        return load_text(path, part, &ParseOptions { keep_elided: true, ..options });
     };
     let format = Format::of(original).unwrap_or(Format::Onnx);
     let original = load_part(original, format, ReadMode::Map, part, &options)?;
     let originals = Originals::new(&original.model, Some(&digest));
     let options = ParseOptions { originals: Some(&originals), ..options };
-    let two_threads_from = ParseOptions::LARGE;
-    let loaded = load_text(path, part, &ParseOptions { two_threads_from, ..options })?;
+    let loaded = load_text(path, part, &options)?;
     if is_unedited(&loaded, &original, part, &options) {
         drop(originals);
         return Ok(Loaded { model: original.model, piece: original.piece, place: original.place, ..loaded });

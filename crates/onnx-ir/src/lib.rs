@@ -194,7 +194,7 @@ pub use graph::{
 };
 pub use import::Importer;
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
-pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph, Scout};
+pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph};
 pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};

@@ -113,7 +113,7 @@ pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConst
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};
 
-use onnx_types::{Interner, NameHasher};
+use onnx_types::Interner;
 
 /// An interner that starts with the names ONNX knows, so that the constants of [`op`], [`attr`] and [`domain`] are its
 /// symbols.
@@ -126,12 +126,6 @@ use onnx_types::{Interner, NameHasher};
 #[must_use]
 pub fn interner() -> Interner {
     Interner::with_names(&generated::names::NAMES)
-}
-
-/// Like [`interner`], hashing names in the way of another table.
-#[must_use]
-pub fn interner_with_hasher(hasher: NameHasher) -> Interner {
-    Interner::with_names_and_hasher(&generated::names::NAMES, hasher)
 }
 
 /// Like [`interner`], with room for `more` further names of so many `bytes` together, so that reading a file of known size

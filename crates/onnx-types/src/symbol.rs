@@ -140,23 +140,8 @@ impl Interner {
     ///
     /// As for [`with_names`](Self::with_names).
     #[must_use]
-    pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
-        Self::with_all(names, more, bytes, NameHasher::default())
-    }
-
-    /// Like [`with_names`](Self::with_names), hashing names in the way of another table, so that a name's hash in one is
-    /// that in the other.
-    ///
-    /// # Panics
-    ///
-    /// As for [`with_names`](Self::with_names).
-    #[must_use]
-    pub fn with_names_and_hasher(names: &[&'static str], hasher: NameHasher) -> Self {
-        Self::with_all(names, 0, 0, hasher)
-    }
-
     #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
-    fn with_all(names: &[&'static str], more: usize, bytes: usize, hasher: NameHasher) -> Self {
+    pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
         let capacity = names.len().saturating_add(more);
         // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
         // unused is never touched, so it takes no memory.
@@ -164,7 +149,7 @@ impl Interner {
         let mut table = Self {
             texts: StringBackend::with_capacity(texts),
             index: Index::with_capacity(capacity),
-            hasher,
+            hasher: NameHasher::default(),
             fresh: 0,
             raw_bytes: false,
         };

@@ -19,9 +19,6 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let found = onnx_check::check(&model, &usual);
     let again = onnx_check::check(&model, &usual);
     equal(&findings(&found)?, &findings(&again)?, "checking twice finds different things")?;
-    let shared = CheckOptions { two_threads_from: 1, ..CheckOptions::default() };
-    let again = onnx_check::check(&model, &shared);
-    equal(&findings(&found)?, &findings(&again)?, "two threads find different things")?;
     let more = CheckOptions { data: true, recommendations: true, ..CheckOptions::default() };
     at_most(&found, &onnx_check::check(&model, &more), "looking at data finds less")?;
     let fewer = CheckOptions { profile: Profile::Reference, ..CheckOptions::default() };

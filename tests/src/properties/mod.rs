@@ -5,7 +5,6 @@
 //! | [`decode`] | reading files: `decode`, `decode_encode`, `decode_prost` |
 //! | [`text`] | the text syntax: `text_parse`, `text_roundtrip` |
 //! | [`forms`] | protobuf's text and JSON: `forms` |
-//! | [`threads`] | both, by one thread and by two: `two_threads` |
 //! | [`check`] | the checker: `check` |
 //! | [`infer`] | inference: `infer` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
@@ -26,7 +25,6 @@ pub mod regressions;
 pub mod seeds;
 pub mod smith;
 pub mod text;
-pub mod threads;
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, EncodeError, EncodeOptions};
@@ -49,7 +47,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 12] = [
+pub const ALL: [Property; 11] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -59,12 +57,6 @@ pub const ALL: [Property; 12] = [
         check: text::text_roundtrip,
         seeds: seeds::texts_and_models,
         smoke: 300,
-    },
-    Property {
-        name: "two_threads",
-        check: threads::two_threads,
-        seeds: seeds::models_and_texts,
-        smoke: 1000,
     },
     Property { name: "check", check: check::check, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },

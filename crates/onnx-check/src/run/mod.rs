@@ -7,7 +7,6 @@
 mod alone;
 mod beside;
 mod node;
-mod split;
 
 use onnx_diag::Sink;
 use onnx_ir::{CallGraph, Constant, FunctionId, GraphId, Model, NodeId, OpsetScope, OwnInfo, Owner};
@@ -62,8 +61,6 @@ struct Run<'a> {
     features: Features,
     devices: Devices<'a>,
     tasks: Vec<Task>,
-    /// Where another thread goes on.
-    until: Option<NodeId>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,7 +84,6 @@ impl<'a> Run<'a> {
             features: Features::new(model.info().ir_version),
             devices: declared::devices(&model.info().configurations),
             tasks: Vec::new(),
-            until: None,
         }
     }
 
@@ -102,7 +98,7 @@ impl<'a> Run<'a> {
         self.beside_graphs();
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         // Training algorithms see the names of the main graph, so they are walked before it ends.
-        self.main_graph(&imports);
+        self.graph(model.main_graph(), &imports, model.algorithms());
         self.cx.is_unchecked = true;
         for initialization in info.training.iter().filter_map(|step| step.initialization) {
             if model.get_graph(initialization).is_some() {

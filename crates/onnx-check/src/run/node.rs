@@ -17,7 +17,7 @@ impl<'a> Run<'a> {
     /// Walks nodes from `at` on, as far as the next one that has nested graphs.
     pub(super) fn nodes(&mut self, mut at: Option<NodeId>, imports: &Imports) {
         let model = self.cx.model;
-        while let Some(id) = at.filter(|_| at != self.until) {
+        while let Some(id) = at {
             let was_unchecked = self.cx.is_unchecked;
             if self.node(id, imports) {
                 self.tasks.push(Task::After { node: id, was_unchecked });

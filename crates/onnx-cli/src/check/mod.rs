@@ -30,7 +30,7 @@ use report::Totals;
 /// How many findings a person reads.
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
-pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let mut policy = rules::policy(&args.deny, &args.allow)?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
@@ -45,9 +45,6 @@ pub(crate) fn run(mut args: CheckArgs, out: &mut Out) -> Result<Outcome, Failure
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let extension = if args.part == Part::Model { "onnx" } else { "pb" };
     let files = expand(&args.files, &[extension]);
-    // Several files are looked at by a thread each.
-    args.input.one_thread |= files.len() > 1;
-    let args = &args;
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::default();
     let look = |path: &Path| {
@@ -165,7 +162,6 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         recommendations: args.recommendations,
         external: external(loaded, args)?,
         registry: OpsetRegistry::standard(),
-        two_threads_from: args.input.two_threads_from(CheckOptions::LARGE),
     })
 }
 

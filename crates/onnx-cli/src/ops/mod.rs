@@ -37,13 +37,7 @@ fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<
     let mut inputs = InputFiles::default();
     let (document, signatures) = match &args.functions_of {
         Some(model) => {
-            let input = InputArgs {
-                from: None,
-                no_map: true,
-                one_thread: true,
-                data_dir: None,
-                bounds: LimitArgs::default(),
-            };
+            let input = InputArgs { from: None, no_map: true, data_dir: None, bounds: LimitArgs::default() };
             let loaded = load(model, &input)?;
             inputs = loaded.files()?;
             let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))

@@ -405,7 +405,7 @@ mod ended {
         links.any(|link| link.starts_with(&path) && !link.is_dir())
     }
 
-    const SAVE: &str = "convert - out.onnx --external-data w.data --threshold 1 --align 4096 --one-thread";
+    const SAVE: &str = "convert - out.onnx --external-data w.data --threshold 1 --align 4096";
 
     /// Kills a save at every system call, and gives how many runs that were.
     fn kill_everywhere(args: &str, old: Option<&[u8]>, new: &[u8]) -> usize {
@@ -460,7 +460,7 @@ mod ended {
         let (old, new) = (models::filled(1.0), models::filled(2.0));
         assert!(kill_everywhere(SAVE, Some(&old), &new) > 40);
         assert!(kill_everywhere(SAVE, None, &new) > 20);
-        assert!(kill_everywhere("convert - out.onnx --inline --one-thread", Some(&old), &new) > 10);
+        assert!(kill_everywhere("convert - out.onnx --inline", Some(&old), &new) > 10);
     }
 
     /// Starts a conversion that writes much, and waits until it writes.

@@ -3,9 +3,6 @@
 //! Nodes are looked at some at a time: first their fields are found and their names hashed, then the names are looked up.
 //! A name that a node defines is new, so its place in the table of names is one that nothing has touched; looking at many
 //! such places at once is waiting for memory once.
-//!
-//! It needs nothing of the model but the table of names, so another thread can do it; see [`lent`](super::lent). What it
-//! leaves is kept small, as it may go from one processor to another.
 
 #![cfg_attr(
     not(test),
@@ -115,7 +112,6 @@ impl<'a> Ahead<'a> {
 }
 
 /// Finds the nodes of a graph, one group after the other.
-#[derive(Clone)]
 pub(super) struct Search<'a> {
     /// What follows the piece that is being looked at.
     pieces: <Pieces<'a> as IntoIterator>::IntoIter,
@@ -134,28 +130,6 @@ impl<'a> Search<'a> {
     pub(super) fn new(pieces: Pieces<'a>, number: u32, count: usize, limits: &'a Limits) -> Self {
         let mut pieces = pieces.into_iter();
         Self { fields: pieces.next(), pieces, number, left: count, limits, group: Group::default() }
-    }
-
-    /// The same search, which counts what is not canonical for another input of the same bytes.
-    pub(super) fn counted_by(self, input: &'a Input) -> Self {
-        let counted = |reader: Reader<'a>| reader.counted_by(input);
-        let pieces: Pieces<'a> = self.pieces.map(counted).collect();
-        Self { pieces: pieces.into_iter(), fields: self.fields.map(counted), ..self }
-    }
-
-    /// Passes over so many nodes.
-    pub(super) fn skip(&mut self, count: usize) -> Result<()> {
-        let end = self.left.saturating_sub(count);
-        while self.left > end
-            && let Some(fields) = &mut self.fields
-        {
-            match next_field(fields)? {
-                Some((number, Value::Len(_))) => self.left -= usize::from(number == self.number),
-                Some(_) => {}
-                None => self.fields = self.pieces.next(),
-            }
-        }
-        Ok(())
     }
 
     /// Uses the memory of a search that has ended.

@@ -258,7 +258,6 @@ impl<'a> Cx<'a> {
             None => self.finish_value(whole, &mut parts)?,
         };
         if parts.several {
-            self.fetch_names();
             let name = self.model.str(parts.name).to_owned();
             self.report(&rules::ATTRIBUTE_WITH_SEVERAL_VALUES, whole.offset(), || {
                 format!("attribute {} holds more than one value", onnx_diag::Quoted(&name))
@@ -307,7 +306,6 @@ impl<'a> Cx<'a> {
     /// Reports a value beside a reference. The reference refuses it in nested graphs only.
     #[cold]
     fn reference_with_value(&mut self, name: Symbol, offset: usize) {
-        self.fetch_names();
         let name = self.model.str(name).to_owned();
         let nested = self.loader.depth() > 1;
         self.report_as(&rules::REFERENCE_WITH_VALUE, offset, !nested, || {

@@ -10,7 +10,6 @@ mod attr;
 mod device;
 mod graph;
 mod info;
-mod lent;
 mod model;
 mod node;
 mod operator_set;
@@ -36,7 +35,6 @@ use crate::rules;
 
 use ahead::{Ahead, Group};
 use graph::Head;
-use lent::Lent;
 use usual::Usual;
 
 pub use alone::{
@@ -46,27 +44,12 @@ pub use alone::{
 pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 
 /// How to read a model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DecodeOptions {
     /// Bounds on what reading may cost.
     pub limits: Limits,
     /// Leave out the byte offsets of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_offsets: bool,
-    /// From how many nodes on a graph is read by two threads, which gives the same model. Default: never.
-    /// [`LARGE`](Self::LARGE) is for programs that read one model at a time on a machine with processors to spare: it then
-    /// takes about two thirds of the time. Where these are busy, the two wait for each other.
-    pub two_threads_from: usize,
-}
-
-impl DecodeOptions {
-    /// From how many nodes on two threads are worth it: starting one takes as long as reading some hundred nodes.
-    pub const LARGE: usize = 4096;
-}
-
-impl Default for DecodeOptions {
-    fn default() -> Self {
-        Self { limits: Limits::default(), no_offsets: false, two_threads_from: usize::MAX }
-    }
 }
 
 /// A model that was read, and what the file said that the graph cannot hold exactly.
@@ -99,11 +82,8 @@ pub struct Decoded {
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.limits);
-    let scout_input = Input::new(bytes.clone(), limits)?;
     let input = Input::new(bytes, limits)?;
-    let mut cx = Cx::with_head(&input, options, graph::head(&input));
-    cx.scout_input = Some(&scout_input);
-    Ok(model::model(cx)?)
+    Ok(model::model(Cx::with_head(&input, options, graph::head(&input)))?)
 }
 
 /// The limits that concern bytes whatever they mean.
@@ -129,10 +109,6 @@ enum Step {
 
 struct Cx<'a> {
     input: &'a Input,
-    /// The same bytes for a second thread, if there may be one.
-    scout_input: Option<&'a Input>,
-    /// What there is while that thread looks ahead.
-    lent: Option<Lent<'a>>,
     options: &'a DecodeOptions,
     model: Model,
     findings: Sink,
@@ -162,8 +138,6 @@ impl<'a> Cx<'a> {
         let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest.saturating_sub(head.start)));
         Self {
             input,
-            scout_input: None,
-            lent: None,
             options,
             loader: Loader::default(),
             model: Model::with_names(onnx_schema::interner_with_capacity(names, bytes)),
@@ -204,7 +178,7 @@ impl<'a> Cx<'a> {
         let names = self.model.names();
         // Where names stand for bytes that are not UTF-8, the same text in the file is another name.
         match names.find(&payload, hash) {
-            Some(symbol) if !names.holds_raw_bytes() => Ok(self.meaning(symbol)),
+            Some(symbol) if !names.holds_raw_bytes() => Ok(symbol),
             _ => self.new_name(reader, payload, hash),
         }
     }
@@ -225,13 +199,8 @@ impl<'a> Cx<'a> {
     /// The symbol of a name that was not met before.
     #[inline(never)]
     fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
-        self.fetch_names();
         match reader.string(payload) {
-            Ok(text) if !holds_raw_bytes(text) => {
-                let symbol = self.model.names_mut().intern_plain(text, hash);
-                self.note_name(text, hash, symbol);
-                Ok(symbol)
-            }
+            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_plain(text, hash)),
             Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
             Err(error) => {
                 let text = self.raw_text(payload, error)?;
@@ -268,7 +237,6 @@ impl<'a> Cx<'a> {
         beyond: bool,
         message: impl FnOnce() -> String,
     ) {
-        self.fetch_names();
         let Self { findings, model, steps, .. } = self;
         findings.report_with(rule, || {
             let mut locus = Locus::model();

@@ -54,15 +54,7 @@ impl<'a> Cx<'a> {
         let Some(reader) = pieces.first().cloned() else { return Ok(()) };
         let mut search = Search::new(pieces, number, count, &self.options.limits);
         let mut run = Run { reader, graph, index: 0 };
-        let is_large = (self.options.two_threads_from..usize::MAX).contains(&count)
-            && !self.model.names().holds_raw_bytes();
-        if let Some(input) = self.scout_input.filter(|_| is_large && self.lent.is_none()) {
-            self.lent_nodes(search.clone(), input, &mut run)?;
-        }
-        if run.index < count {
-            search.skip(run.index)?;
-            self.searched_nodes(&mut search, &mut run)?;
-        }
+        self.searched_nodes(&mut search, &mut run)?;
         self.check("values", self.model.value_count(), self.options.limits.values, 0)
     }
 
@@ -70,7 +62,6 @@ impl<'a> Cx<'a> {
     fn searched_nodes(&mut self, search: &mut Search<'a>, run: &mut Run<'a>) -> Result<()> {
         let (mut ahead, group) = self.ahead.pop().unwrap_or_default();
         search.use_memory_of(group);
-        self.fetch_names();
         while search.next(&mut ahead, self.model.names_mut(), &mut self.usual) {
             self.found_nodes(&mut ahead, run)?;
             ahead.clear();

@@ -111,7 +111,6 @@ impl<'a> Cx<'a> {
         }
         let mut parts = TensorParts::default();
         self.tensor_into(reader, payload, &mut parts)?;
-        self.fetch_names();
         let name = self.model.intern(&std::mem::take(&mut parts.name));
         Ok((self.finish_tensor(parts)?, name))
     }
@@ -125,7 +124,6 @@ impl<'a> Cx<'a> {
         let mut parts = SparseParts::default();
         self.sparse_into(reader, payload, &mut parts)?;
         let name = parts.values.as_mut().map(|values| std::mem::take(&mut values.name)).unwrap_or_default();
-        self.fetch_names();
         let name = self.model.intern(&name);
         Ok((self.finish_sparse(parts)?, name))
     }

@@ -5,7 +5,6 @@
 
 mod loader;
 mod scope;
-mod scout;
 
 use std::sync::Arc;
 
@@ -23,7 +22,6 @@ use crate::node::{Node, Operand};
 use crate::value::{Def, OwnInfo, Use, User, Value, ValueFlags};
 
 pub use loader::{LoadedInfo, Loader, OuterGraph};
-pub use scout::Scout;
 
 /// An output of a node that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -264,13 +264,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same reader for another input of the same bytes, which then counts what is not canonical, so that two threads
-    /// can look at a message without one counting what the other sees.
-    #[must_use]
-    pub fn counted_by(self, input: &'a Input) -> Self {
-        Self { input, ..self }
-    }
-
     /// A reader of the message in a field of this message.
     ///
     /// # Errors

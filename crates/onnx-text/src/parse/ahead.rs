@@ -7,9 +7,6 @@
 //!
 //! Most nodes are plain: names in their places, and nothing else. Who has found the names of such a node has parsed it, so
 //! it is built from them.
-//!
-//! Nothing of the model is needed but how its table hashes names, so where the text is long, a second thread looks ahead;
-//! see [`Scout`]. What it leaves is kept small, as it goes from one processor to another.
 
 #![cfg_attr(
     not(test),
@@ -19,7 +16,7 @@
     )
 )]
 
-use onnx_ir::{GraphId, LoadedNode, Scout};
+use onnx_ir::{GraphId, LoadedNode};
 use onnx_types::{NameHash, NameHasher, Symbol};
 use smallvec::SmallVec;
 
@@ -28,13 +25,6 @@ use crate::lexer::{Lexer, Mark};
 
 /// How many nodes to look at in one step.
 const NODES: usize = 16;
-
-/// How many nodes another thread looks at before it hands them over, at first and at most: at first so few that little is
-/// waited for, then so many that handing them over is nothing beside the work.
-const NODES_OF_SCOUT: std::ops::RangeInclusive<usize> = 64..=2048;
-
-/// How many groups of nodes another thread may be ahead.
-const GROUPS: usize = 4;
 
 /// The places of how many names are touched at once.
 const TOUCHED: usize = 64;
@@ -134,56 +124,32 @@ impl Ahead {
 }
 
 /// Finds nodes and their names.
-#[derive(Clone)]
 struct Search<'a> {
     lexer: Lexer<'a>,
     hasher: NameHasher,
 }
 
 impl Search<'_> {
-    /// Finds the next nodes, at most so many; says whether more may follow.
-    fn find(&mut self, most: usize, ahead: &mut Ahead) -> bool {
+    /// Finds the next nodes, at most [`NODES`].
+    fn find(&mut self, ahead: &mut Ahead) {
         let Ahead { names, nodes, passed, touched, nodes_passed, end } = ahead;
         names.clear();
         nodes.clear();
         (*passed, *touched, *nodes_passed) = (0, 0, 0);
         let mut names = Names { found: names, hasher: &self.hasher };
-        let found = (0..most).take_while(|_| {
-            let node = names_of_node(&mut self.lexer, &mut names);
-            nodes.extend(node.filter(|node| node.is_plain));
-            node.is_some()
-        });
-        let is_more = found.count() == most;
+        for _ in 0..NODES {
+            let Some(node) = names_of_node(&mut self.lexer, &mut names) else { break };
+            nodes.extend(Some(node).filter(|node| node.is_plain));
+        }
         *end = self.lexer.mark().at;
-        is_more
     }
 }
 
 impl Parser<'_> {
-    /// Takes the nodes of a graph, with the braces. Where the text is long, another thread looks ahead, once: it goes as far
-    /// as there are nodes.
+    /// Takes the nodes of a graph, with the braces.
     pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
         self.expect(b'{')?;
-        if self.lex.rest().len() < self.two_threads_from {
-            return self.nodes_inside(graph);
-        }
-        self.two_threads_from = usize::MAX;
-        std::thread::scope(|scope| {
-            let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
-            let mut most = *NODES_OF_SCOUT.start();
-            let find = move |ahead: &mut Ahead| {
-                let is_more = search.find(most, ahead);
-                most = most.saturating_mul(2).min(*NODES_OF_SCOUT.end());
-                is_more
-            };
-            self.scout = Scout::start(scope, find);
-            for scout in self.scout.iter() {
-                (0..GROUPS).for_each(|_| scout.give(Ahead::default()));
-            }
-            let result = self.nodes_inside(graph);
-            self.scout = None;
-            result
-        })
+        self.nodes_inside(graph)
     }
 
     /// Finds the names in the next nodes, unless that has been done.
@@ -200,20 +166,10 @@ impl Parser<'_> {
     #[inline(never)]
     fn look_at_nodes(&mut self) {
         let here = self.lex.mark().at;
-        while let Some(scout) = &self.scout
-            && self.ahead.end <= here
-        {
-            match scout.next() {
-                Some(ahead) => scout.give(std::mem::replace(&mut self.ahead, ahead)),
-                None => self.scout = None,
-            }
-        }
-        if self.ahead.end <= here {
-            let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
-            search.find(NODES, &mut self.ahead);
-            // At least this node was looked at, with or without success.
-            self.ahead.end = self.ahead.end.max(here + 1);
-        }
+        let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
+        search.find(&mut self.ahead);
+        // At least this node was looked at, with or without success.
+        self.ahead.end = self.ahead.end.max(here + 1);
     }
 
     /// Touches the places of the next names.

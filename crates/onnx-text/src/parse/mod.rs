@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
-use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin, Scout};
+use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{Limits, NameHash, Symbol, Type};
 
@@ -37,7 +37,7 @@ use ahead::Ahead;
 use position::{Positions, count};
 
 /// How to parse.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ParseOptions<'a> {
     /// Bounds on what parsing may cost.
     pub limits: Limits,
@@ -50,27 +50,6 @@ pub struct ParseOptions<'a> {
     ///
     /// [`Payload::Elided`]: onnx_types::tensor::Payload::Elided
     pub keep_elided: bool,
-    /// From how many bytes of text on, counted from its first node, a graph is parsed by two threads, which gives the same
-    /// model. Default: never. [`LARGE`](Self::LARGE) is for programs that parse one text at a time on a machine with
-    /// processors to spare: it then takes four fifths of the time. Where these are busy, the two wait for each other.
-    pub two_threads_from: usize,
-}
-
-impl ParseOptions<'_> {
-    /// From how many bytes on two threads are worth it, which is some thousand nodes.
-    pub const LARGE: usize = 256 << 10;
-}
-
-impl Default for ParseOptions<'_> {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            no_positions: false,
-            originals: None,
-            keep_elided: false,
-            two_threads_from: usize::MAX,
-        }
-    }
 }
 
 /// Parses a model.
@@ -152,8 +131,6 @@ fn parse<'a, T>(
         positions: Positions::default(),
         exhausted: false,
         ahead: Ahead::default(),
-        scout: None,
-        two_threads_from: options.two_threads_from,
         depth: 0,
     };
     let length = text.len() as u64;
@@ -217,10 +194,6 @@ struct Parser<'a> {
     /// Whether a search for a place to go on at has come to the end of the text.
     exhausted: bool,
     ahead: Ahead,
-    /// The thread that looks ahead, while a long graph is parsed.
-    scout: Option<Scout<Ahead>>,
-    /// From how many bytes of text on it is started.
-    two_threads_from: usize,
     /// How many graphs and types are open.
     depth: u32,
 }
