@@ -137,7 +137,6 @@
 //! knows, so that a model that is read and written again stays what it was.
 #![forbid(unsafe_code)]
 
-mod as_read;
 mod attr;
 mod builder;
 mod call_graph;

@@ -8,7 +8,6 @@ use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol};
 use slotmap::SlotMap;
 
-use crate::as_read::Nodes;
 use crate::changes::{Edit, Entity, Recorder};
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::graph::{Function, Graph, Owner};
@@ -26,7 +25,7 @@ use crate::value::Value;
 pub struct Model {
     pub(crate) names: Interner,
     pub(crate) exprs: ExprTable,
-    pub(crate) nodes: Nodes,
+    pub(crate) nodes: SlotMap<NodeId, Node>,
     pub(crate) values: SlotMap<ValueId, Value>,
     pub(crate) graphs: SlotMap<GraphId, Graph>,
     pub(crate) functions: SlotMap<FunctionId, Function>,
@@ -64,7 +63,7 @@ impl Model {
         Self {
             names,
             exprs: ExprTable::new(),
-            nodes: Nodes::default(),
+            nodes: SlotMap::default(),
             values: SlotMap::with_key(),
             graphs,
             functions: SlotMap::with_key(),

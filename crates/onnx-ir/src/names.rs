@@ -106,7 +106,6 @@ impl Model {
             if let (Some(name), Some(record)) = (names.get(*position as usize), self.values.get_mut(value)) {
                 record.name = self.names.intern(name);
                 record.flags.set(ValueFlags::NAME_AS_READ, false);
-                self.nodes.touch();
                 self.changes.record(value, Aspects::NAME);
             }
         }

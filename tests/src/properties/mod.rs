@@ -95,27 +95,6 @@ fn write(model: &Model) -> Result<Option<Bytes>, String> {
     }
 }
 
-/// A model whose nodes would be taken over as they were read is written as it is after an edit of a node.
-pub(crate) fn alike_anew(model: &Model) -> Result<(), String> {
-    if model.graph_as_read().is_none() {
-        return Ok(());
-    }
-    let mut edited = model.clone();
-    if edit_a_node(&mut edited) && edited.graph_as_read().is_some() {
-        return Err("an edited node would be written as it was read".to_owned());
-    }
-    equal(&write(&edited)?, &write(model)?, "nodes that nobody edited are written otherwise than edited ones")
-}
-
-/// Edits a node of the main graph without changing anything, so that nodes are not taken over as they were read; says
-/// whether there is one.
-pub fn edit_a_node(model: &mut Model) -> bool {
-    let Some(node) = model.nodes(model.main_graph()).next() else { return false };
-    let mask = model.node(node).mask();
-    model.set_node_mask(node, mask);
-    true
-}
-
 /// The model in a file, or in a text: seeds of both kinds lead to the same places.
 fn model_of(bytes: &[u8]) -> Option<Model> {
     let file = Bytes::copy_from_slice(bytes);

@@ -222,7 +222,6 @@ fn load(run: &mut Run) -> TaskResult {
             ("first decode / first upb parse", "first-decode", "first-parse", Bar::AtMost(3.0)),
             ("decode / upb parse", "decode", "parse", Bar::AtMost(3.0)),
             ("encode / upb serialize", "encode", "serialize", Bar::AtMost(3.0)),
-            ("encode, nodes not edited / upb serialize", "encode-as-read", "serialize", Bar::None),
             ("load file / onnx_ir.load", "load", "ir-load", Bar::AtMost(1.0 / 30.0)),
             ("clone / onnx_ir clone", "clone", "ir-clone", Bar::AtMost(1.0 / 50.0)),
         ];

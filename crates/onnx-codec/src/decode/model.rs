@@ -33,11 +33,6 @@ pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
         cx.function(&reader, function).map_err(|error| error.in_item("functions", index))?;
     }
     cx.model.mark_names_clean();
-    if let [graph] = later.graph.as_slice()
-        && let Some(bytes) = cx.input.slice(graph.offset()..graph.offset().saturating_add(graph.remaining()))
-    {
-        cx.model.set_graph_as_read(bytes);
-    }
     cx.model.names_mut().shrink_to_fit();
     Ok(Decoded { model: cx.model, findings: cx.findings })
 }

@@ -11,7 +11,7 @@ use onnx_ir::{
 use onnx_proto::wire::Writer;
 use onnx_types::{FieldMask, Symbol, Type, UnknownField};
 
-use super::{Cx, Result, Window, as_read, merged};
+use super::{Cx, Result, Window, merged};
 
 /// What a `ValueInfoProto` says besides the name.
 struct Info<'m> {
@@ -111,26 +111,12 @@ impl Cx<'_> {
         depth: u32,
         typed: &mut Vec<ValueId>,
     ) -> Result {
-        if let Some(nodes) = self.nodes_as_read(graph, depth) {
-            writer.raw(&nodes);
-            self.typed_values(graph, typed);
-            return Ok(());
-        }
         for node in self.model.nodes(graph) {
             let mark = writer.begin(number);
             self.node(writer, node, depth, typed)?;
             writer.end(mark);
         }
         Ok(())
-    }
-
-    /// The bytes of all nodes of a graph, where they need not be written again.
-    fn nodes_as_read(&self, graph: GraphId, depth: u32) -> Option<Bytes> {
-        // Node, attribute, tensor and an entry of its metadata.
-        let fits = depth.saturating_add(4) <= self.options.message_depth;
-        let read = self.model.graph_as_read().filter(|_| fits && self.plan.is_trivial())?;
-        let is_main = graph == self.model.main_graph();
-        is_main.then(|| as_read::nodes(read, self.model.graph(graph).node_count()))?
     }
 
     /// Notes the values of a graph that have a type and are in no list yet.

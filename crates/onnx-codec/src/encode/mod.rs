@@ -5,7 +5,6 @@
 //! model always gives the same bytes.
 
 mod alone;
-mod as_read;
 mod device;
 mod graph;
 mod model;

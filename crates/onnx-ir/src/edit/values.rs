@@ -137,7 +137,6 @@ impl Model {
         record.name = name;
         record.flags.set(ValueFlags::NAME_AS_READ, false);
         self.record(value, Aspects::NAME.when(differs));
-        self.nodes.touch();
         self.names_touched = true;
     }
 
