@@ -56,11 +56,7 @@ impl<'a> Places<'a> {
     pub(crate) fn nearest_value(&self, graph: GraphId, name: Symbol) -> Option<&'a str> {
         let model = self.model;
         let graphs = std::iter::successors(Some(graph), |&graph| model.parent(graph));
-        let values = graphs.flat_map(|graph| {
-            let inputs = model.graph(graph).inputs().iter().copied();
-            let outputs = model.nodes(graph).flat_map(|node| model.node(node).outputs().iter().copied());
-            inputs.chain(model.initializers(graph)).chain(outputs.flatten())
-        });
+        let values = graphs.flat_map(|graph| model.definitions(graph));
         self.nearest(name, values.map(|value| model.value(value).name()))
     }
 

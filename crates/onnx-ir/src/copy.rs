@@ -21,7 +21,7 @@ use crate::value::{Def, InfoEntry, Value};
 /// where a function's body is inlined. Afterwards it tells where every value went.
 #[derive(Clone, Debug, Default)]
 pub struct CopyMap {
-    values: SecondaryMap<ValueId, ValueId>,
+    values: SecondaryMap<ValueId, Option<ValueId>>,
     attributes: Option<Vec<Attribute>>,
 }
 
@@ -32,9 +32,10 @@ impl CopyMap {
         Self::default()
     }
 
-    /// Lets uses of `from` become uses of `to` in the copy.
-    pub fn map(&mut self, from: ValueId, to: ValueId) {
-        self.values.insert(from, to);
+    /// Lets uses of `from` become uses of `to` in the copy. `None` lets nodes omit the operand, such as an optional input of
+    /// a function that the call omits.
+    pub fn map(&mut self, from: ValueId, to: impl Into<Option<ValueId>>) {
+        self.values.insert(from, to.into());
     }
 
     /// Gives the attributes of a call: references to a function's attribute are replaced by the attribute of that name, and
@@ -43,10 +44,14 @@ impl CopyMap {
         self.attributes = Some(attributes);
     }
 
-    /// What stands for a value in the copy: the value itself where nothing else does.
+    /// What stands for a value in the copy: the value itself if nothing else does, also if operands omit it.
     #[must_use]
     pub fn get(&self, value: ValueId) -> ValueId {
-        self.values.get(value).copied().unwrap_or(value)
+        self.operand(value).unwrap_or(value)
+    }
+
+    fn operand(&self, value: ValueId) -> Option<ValueId> {
+        self.values.get(value).copied().unwrap_or(Some(value))
     }
 
     fn reference(&self, reference: ValueRef) -> ValueRef {
@@ -65,7 +70,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the graph, or a value that `map` puts in, is gone.
+    /// When the graph, or a value that `map` puts in, is gone, or an output of a graph is to be omitted.
     pub fn copy_graph(&mut self, graph: GraphId, map: &mut CopyMap) -> Result<GraphId, EditError> {
         self.graphs.get(graph).ok_or(EditError::Gone)?;
         let copy = self.new_graph_in(graph, Symbol::EMPTY);
@@ -73,7 +78,7 @@ impl Model {
         self.copy_shells(&mut pairs, 0, map);
         let made = self.copy_contents(&pairs, map);
         if made.is_err() {
-            self.drop_graphs(pairs.into_iter().map(|(_, copy)| copy).collect());
+            self.drop_copies(&pairs, map);
         }
         made.map(|()| copy)
     }
@@ -86,7 +91,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the graph, the place, or a value that `map` puts in, is gone.
+    /// When the graph, the place, or a value that `map` puts in, is gone, or an output of a graph is to be omitted.
     pub fn copy_nodes(
         &mut self,
         graph: GraphId,
@@ -102,7 +107,7 @@ impl Model {
         self.copy_level(graph, shell, &mut pairs, map);
         self.copy_shells(&mut pairs, 1, map);
         if let Err(error) = self.copy_contents(&pairs, map) {
-            self.drop_graphs(pairs.into_iter().map(|(_, copy)| copy).collect());
+            self.drop_copies(&pairs, map);
             return Err(error);
         }
         let nodes = self.nodes(shell).collect();
@@ -111,6 +116,21 @@ impl Model {
         self.graphs.remove(shell);
         self.record(shell, Aspects::ERASED);
         Ok(nodes)
+    }
+
+    /// Removes incomplete copies, with the outputs of nodes that were not made.
+    fn drop_copies(&mut self, pairs: &[(GraphId, GraphId)], map: &mut CopyMap) {
+        let nodes = pairs.iter().flat_map(|&(graph, _)| self.nodes(graph));
+        let outputs = nodes.flat_map(|node| self.nodes[node].outputs.iter().flatten());
+        let copies: Vec<ValueId> = outputs.filter_map(|&value| map.values.remove(value)?).collect();
+        self.drop_graphs(pairs.iter().map(|&(_, copy)| copy).collect());
+        for value in copies {
+            // Those of nodes that were made went with the graphs.
+            if matches!(self.values.get(value).map(Value::def), Some(Def::Unresolved(_))) {
+                self.values.remove(value);
+                self.record(value, Aspects::ERASED);
+            }
+        }
     }
 
     /// Makes inputs for the copies in `pairs` from position `from` on, then everything that [`Self::copy_level`] makes.
@@ -169,7 +189,7 @@ impl Model {
         new.flags = record.flags;
         new.flags.set(crate::value::ValueFlags::NAME_AS_READ, false);
         let new = self.values.insert(new);
-        map.values.insert(value, new);
+        map.values.insert(value, Some(new));
         self.record(new, Aspects::CREATED);
         self.names_touched = true;
         new
@@ -205,7 +225,7 @@ impl Model {
             domain: record.domain,
             overload: record.overload,
             name: record.name,
-            inputs: record.inputs().map(|value| value.map(|value| map.get(value))).collect(),
+            inputs: record.inputs().map(|value| map.operand(value?)).collect(),
             outputs: record.outputs.iter().map(|value| value.map(|value| map.get(value))).collect(),
             attributes: record.attributes.clone(),
             mask: record.mask,
@@ -251,11 +271,11 @@ impl Model {
     }
 
     fn copy_rest(&mut self, graph: GraphId, copy: GraphId, map: &CopyMap) -> Result<(), EditError> {
-        let outputs: Vec<_> = self.graphs[graph]
-            .outputs
-            .iter()
-            .map(|output| (map.get(output.value), output.own.clone()))
-            .collect();
+        let outputs = self.graphs[graph].outputs.iter().map(|output| {
+            let value = map.operand(output.value).ok_or(EditError::NotMapped { value: output.value });
+            value.map(|value| (value, output.own.clone()))
+        });
+        let outputs: Vec<_> = outputs.collect::<Result<_, _>>()?;
         for (index, (value, own)) in outputs.into_iter().enumerate() {
             self.values.get(value).ok_or(EditError::Gone)?;
             self.push_graph_output(copy, value);

@@ -66,7 +66,9 @@ impl Cursor {
         Self { waiting: model.nodes_in(graph).collect() }
     }
 
-    /// A walk over all nodes of the model: main graph, training graphs and functions, with everything nested in them.
+    /// A walk over all nodes of the model: main graph, training graphs and functions, with everything nested in them. It goes
+    /// graph by graph: the nodes of a nested graph come after all nodes of the graph around it, unlike with
+    /// [`nested`](Self::nested).
     #[must_use]
     pub fn all(model: &Model) -> Self {
         Self { waiting: model.all_graphs().flat_map(|graph| model.nodes(graph)).collect() }

@@ -37,6 +37,21 @@ impl Model {
         erased
     }
 
+    /// Erases what nothing needs in the whole model: dead nodes and unused initializers of all graphs, and then functions that
+    /// nothing calls. Returns how many nodes, initializers and functions were erased. It takes linear time.
+    ///
+    /// See [`erase_dead_nodes`](Self::erase_dead_nodes), [`erase_unused_initializers`](Self::erase_unused_initializers) and
+    /// [`erase_unused_functions`](Self::erase_unused_functions) for what stays.
+    pub fn erase_unused(&mut self) -> usize {
+        let roots: Vec<GraphId> = self.roots().chain(self.algorithms()).collect();
+        let nodes: usize = roots.into_iter().map(|root| self.erase_dead_nodes(root)).sum();
+        let functions = self.erase_unused_functions();
+        let referred = self.referred_values();
+        let graphs: Vec<GraphId> = self.all_graphs().collect();
+        let initializers = graphs.into_iter().map(|graph| self.erase_initializers(graph, &referred));
+        nodes + functions + initializers.sum::<usize>()
+    }
+
     /// Whether nothing needs a node: it has outputs, and none of them is used. A node that is gone is not dead.
     #[must_use]
     pub fn is_dead(&self, node: NodeId) -> bool {
@@ -54,7 +69,11 @@ impl Model {
     ///
     /// When the graph is not of this model or was removed.
     pub fn erase_unused_initializers(&mut self, graph: GraphId) -> usize {
-        let referred = self.referred_values();
+        self.erase_initializers(graph, &self.referred_values())
+    }
+
+    /// Removes the initializers of a graph that are neither used nor `referred` to.
+    fn erase_initializers(&mut self, graph: GraphId, referred: &SecondaryMap<ValueId, ()>) -> usize {
         let unused = |value: &ValueId| {
             let record = &self.values[*value];
             let plain = matches!(record.def, Def::Initializer(_));

@@ -15,6 +15,7 @@ use onnx_types::{Dim, Symbol, TensorType, Type, TypeKind};
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::Owner;
 use crate::model::Model;
+use crate::walk::Event;
 
 /// The most elements of a list that are shown.
 const MOST_ELEMENTS: usize = 12;
@@ -121,50 +122,32 @@ impl fmt::Debug for Model {
     }
 }
 
-/// What a listing has left to write.
-enum Task {
-    Open(GraphId),
-    Nodes(Option<NodeId>),
-    Close(GraphId),
-}
-
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let model = self.model;
         let mut left = self.most;
-        let mut level = 0_usize;
-        let mut tasks = vec![Task::Open(self.graph)];
-        while let Some(task) = tasks.pop() {
-            match task {
-                Task::Open(graph) => {
-                    indent(f, level)?;
+        let mut walk = model.walk(self.graph);
+        while let Some(event) = walk.next() {
+            match event {
+                Event::Enter(graph) => {
+                    indent(f, walk.depth() - 1)?;
                     write_head(f, model, graph)?;
-                    level += 1;
-                    tasks.push(Task::Close(graph));
-                    tasks.push(Task::Nodes(model.graphs.get(graph).and_then(|graph| graph.first)));
                 }
-                Task::Nodes(None) => {}
-                Task::Nodes(Some(_)) if left == 0 => {
-                    indent(f, level)?;
+                Event::Node(_) if left == 0 => {
+                    indent(f, walk.depth())?;
                     f.write_str("…\n")?;
+                    walk.skip_rest();
                 }
-                Task::Nodes(Some(node)) => {
+                Event::Node(node) => {
                     left -= 1;
-                    indent(f, level)?;
+                    indent(f, walk.depth())?;
                     write_node(f, model, node)?;
                     f.write_str("\n")?;
-                    let record = &model.nodes[node];
-                    tasks.push(Task::Nodes(record.next));
-                    let begin = tasks.len();
-                    tasks.extend(record.nested_graphs().map(Task::Open));
-                    if let Some(nested) = tasks.get_mut(begin..) {
-                        nested.reverse();
-                    }
                 }
-                Task::Close(graph) => {
-                    write_end(f, model, graph, level)?;
-                    level = level.saturating_sub(1);
-                    indent(f, level)?;
+                Event::After(_) => {}
+                Event::Leave(graph) => {
+                    write_end(f, model, graph, walk.depth() + 1)?;
+                    indent(f, walk.depth())?;
                     f.write_str("}\n")?;
                 }
             }

@@ -20,6 +20,7 @@ use crate::extras::ValueRef;
 use crate::graph::Owner;
 use crate::model::Model;
 use crate::value::{Def, ValueFlags};
+use crate::walk::Event;
 
 /// The longest part of an old name that a fresh name repeats, in bytes.
 const LONGEST_PREFIX: usize = 64;
@@ -92,7 +93,7 @@ impl Model {
         if !self.names_touched {
             return NamePlan::default();
         }
-        let mut walk = Walk::new(self);
+        let mut walk = Planner::new(self);
         for root in self.roots() {
             walk.root(root);
         }
@@ -128,16 +129,7 @@ struct Entry {
     tail: u32,
 }
 
-enum Task {
-    Enter(GraphId),
-    /// Leaves a graph: forgets what the log and the entries got from these positions on.
-    Leave {
-        log: usize,
-        entries: usize,
-    },
-}
-
-struct Walk<'a> {
+struct Planner<'a> {
     model: &'a Model,
     plan: NamePlan,
     /// By symbol: the definition that a name means here, as [`Entry::below`] has it.
@@ -148,10 +140,11 @@ struct Walk<'a> {
     /// Values that callers know by name.
     known: SecondaryMap<ValueId, ()>,
     counter: u64,
-    tasks: Vec<Task>,
+    /// The lengths of `log` and `entries` before each graph that is open.
+    marks: Vec<(usize, usize)>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Planner<'a> {
     fn new(model: &'a Model) -> Self {
         Self {
             model,
@@ -161,7 +154,7 @@ impl<'a> Walk<'a> {
             log: Vec::new(),
             known: SecondaryMap::new(),
             counter: 0,
-            tasks: Vec::new(),
+            marks: Vec::new(),
         }
     }
 
@@ -174,26 +167,36 @@ impl<'a> Walk<'a> {
                 self.known.insert(value, ());
             }
         }
-        self.tasks.push(Task::Enter(root));
-        while let Some(task) = self.tasks.pop() {
-            match task {
-                Task::Enter(graph) => self.enter(graph),
-                Task::Leave { log, entries } => {
-                    while self.log.len() > log {
-                        if let Some((name, meaning)) = self.log.pop() {
-                            self.meaning[name.index() as usize] = meaning;
-                        }
-                    }
-                    self.entries.truncate(entries);
+        for event in self.model.walk(root).with_algorithms() {
+            match event {
+                Event::Enter(graph) => self.enter(graph),
+                Event::Node(node) => {
+                    self.model.nodes[node]
+                        .inputs()
+                        .flatten()
+                        .for_each(|value| self.look_up(value, Some(node)));
                 }
+                Event::After(_) => {}
+                Event::Leave(_) => self.leave(),
             }
         }
+    }
+
+    /// Forgets what the innermost graph defines.
+    fn leave(&mut self) {
+        let Some((log, entries)) = self.marks.pop() else { return };
+        while self.log.len() > log {
+            if let Some((name, meaning)) = self.log.pop() {
+                self.meaning[name.index() as usize] = meaning;
+            }
+        }
+        self.entries.truncate(entries);
     }
 
     fn enter(&mut self, graph: GraphId) {
         let model = self.model;
         let base = self.entries.len();
-        self.tasks.push(Task::Leave { log: self.log.len(), entries: base });
+        self.marks.push((self.log.len(), base));
         let record = &model.graphs[graph];
         for &value in &record.inputs {
             self.define(value, base);
@@ -212,19 +215,6 @@ impl<'a> Walk<'a> {
             // An outer value is used where the node stands that this graph belongs to.
             let inner = model.graph_of(output.value) == graph;
             self.look_up(output.value, if inner { None } else { model.owner_node(graph) });
-        }
-        let children = self.tasks.len();
-        for node in model.nodes(graph) {
-            for value in model.nodes[node].inputs().flatten() {
-                self.look_up(value, Some(node));
-            }
-            self.tasks.extend(model.nodes[node].nested_graphs().map(Task::Enter));
-        }
-        if graph == model.main {
-            self.tasks.extend(model.algorithms().map(Task::Enter));
-        }
-        if let Some(children) = self.tasks.get_mut(children..) {
-            children.reverse();
         }
     }
 

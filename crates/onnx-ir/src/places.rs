@@ -199,12 +199,10 @@ impl<'a> Places<'a> {
     /// Counts the nodes of all graphs.
     fn count(&self) -> SecondaryMap<NodeId, usize> {
         let mut positions = SecondaryMap::with_capacity(self.model.node_count());
-        let mut graphs: Vec<GraphId> = self.model.roots().chain(self.model.algorithms()).collect();
-        while let Some(graph) = graphs.pop() {
-            for (index, node) in self.model.nodes(graph).enumerate() {
+        for graph in self.model.all_graphs() {
+            self.model.nodes(graph).enumerate().for_each(|(index, node)| {
                 positions.insert(node, index);
-                graphs.extend(self.model.node(node).nested_graphs());
-            }
+            });
         }
         positions
     }

@@ -108,6 +108,51 @@ impl Model {
         }
     }
 
+    /// The values that a graph defines: its inputs, the initializers that are not inputs, and the outputs of its nodes in
+    /// order.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the graph is not of this model or was removed.
+    pub fn definitions(&self, graph: GraphId) -> impl Iterator<Item = ValueId> + '_ {
+        let inputs = self.graphs[graph].inputs.iter().copied();
+        let is_input = |value: &ValueId| matches!(self.values[*value].def, Def::Input { .. });
+        let initializers = self.initializers(graph).filter(move |value| !is_input(value));
+        let outputs = self.nodes(graph).flat_map(|node| self.nodes[node].outputs.iter().flatten().copied());
+        inputs.chain(initializers).chain(outputs)
+    }
+
+    /// The value that a name means in a graph: a value that the graph defines, or else the nearest graph around it. If a
+    /// graph defines the name several times, which is not valid, the first of these [definitions](Self::definitions).
+    ///
+    /// The order of the nodes does not matter: a value is found in the graphs nested in a node before its producer, too. A
+    /// name that is used and not defined anywhere has no value in this sense. Names are data and not an index, so the time is
+    /// linear in the definitions of the graphs that are searched.
+    ///
+    /// ```
+    /// use onnx_ir::{Model, Position};
+    /// use onnx_schema::op;
+    ///
+    /// let mut model = Model::new();
+    /// let main = model.main_graph();
+    /// let x = model.add_graph_input(main, "x", None);
+    /// let y = model.build_at(Position::End(main)).op(op::RELU, [x]).output_named("y")?;
+    /// assert_eq!(model.find_value(main, "y"), Some(y));
+    /// assert_eq!(model.find_value(main, "z"), None);
+    /// # Ok::<(), onnx_ir::EditError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the graph is not of this model or was removed.
+    #[must_use]
+    pub fn find_value(&self, graph: GraphId, name: &str) -> Option<ValueId> {
+        let name = self.names.get(name).filter(|name| !name.is_empty())?;
+        let graphs = std::iter::successors(Some(graph), |&graph| self.parent(graph));
+        let mut definitions = graphs.flat_map(|graph| self.definitions(graph));
+        definitions.find(|&value| self.values[value].name == name)
+    }
+
     /// Whether a value is visible in a graph: defined in it or in one that encloses it.
     ///
     /// # Panics

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use slotmap::SecondaryMap;
-use smallvec::SmallVec;
 
 use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::value::Def;
+use crate::walk::Event;
 
 /// Nodes of a graph that need each other's outputs, in a circle: each needs an output of the next, the last one of the
 /// first.
@@ -58,14 +58,14 @@ impl Model {
     pub fn for_each_use_within(&self, node: NodeId, mut visit: impl FnMut(ValueId)) {
         let record = &self.nodes[node];
         record.inputs().flatten().for_each(&mut visit);
-        let mut graphs: SmallVec<[GraphId; 2]> = record.nested_graphs().collect();
-        while let Some(graph) = graphs.pop() {
-            for inner in self.nodes(graph) {
-                let inner = &self.nodes[inner];
-                inner.inputs().flatten().for_each(&mut visit);
-                graphs.extend(inner.nested_graphs());
+        for event in record.nested_graphs().flat_map(|graph| self.walk(graph)) {
+            match event {
+                Event::Node(inner) => self.nodes[inner].inputs().flatten().for_each(&mut visit),
+                Event::Leave(graph) => {
+                    self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
+                }
+                Event::Enter(_) | Event::After(_) => {}
             }
-            self.graphs[graph].outputs.iter().for_each(|output| visit(output.value));
         }
     }
 

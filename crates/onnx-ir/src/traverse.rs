@@ -1,4 +1,4 @@
-//! Walks over graphs, nodes and uses.
+//! Iterators over graphs, nodes and uses.
 
 use slotmap::SecondaryMap;
 
@@ -39,37 +39,6 @@ impl Iterator for Graphs<'_> {
     }
 }
 
-/// Walks the nodes of a graph and of everything nested in it; see [`Model::nodes_in`].
-struct NodesIn<'a> {
-    model: &'a Model,
-    /// The next node of each graph that is open.
-    stack: Vec<Option<NodeId>>,
-}
-
-impl Iterator for NodesIn<'_> {
-    type Item = NodeId;
-
-    fn next(&mut self) -> Option<NodeId> {
-        loop {
-            let Some(node) = self.stack.last()? else {
-                self.stack.pop();
-                continue;
-            };
-            let node = *node;
-            let record = &self.model.nodes[node];
-            if let Some(top) = self.stack.last_mut() {
-                *top = record.next;
-            }
-            let begin = self.stack.len();
-            self.stack.extend(record.nested_graphs().map(|graph| self.model.graphs[graph].first));
-            if let Some(children) = self.stack.get_mut(begin..) {
-                children.reverse();
-            }
-            return Some(node);
-        }
-    }
-}
-
 impl Model {
     /// A graph and all graphs nested in it, each before those nested in it. The training algorithms count as nested in the
     /// main graph, as they see its names.
@@ -91,13 +60,9 @@ impl Model {
     }
 
     /// The nodes of a graph in order, each followed by the nodes of its nested graphs. Unlike
-    /// [`graphs_in`](Self::graphs_in) it does not include training algorithms.
-    ///
-    /// # Panics
-    ///
-    /// When the graph is not of this model or was removed.
+    /// [`graphs_in`](Self::graphs_in) it does not include training algorithms. See [`walk`](Self::walk) for more.
     pub fn nodes_in(&self, graph: GraphId) -> impl Iterator<Item = NodeId> + '_ {
-        NodesIn { model: self, stack: vec![self.graphs[graph].first] }
+        self.walk(graph).nodes()
     }
 
     /// The outer values that a graph uses, itself or in graphs nested in it: what it captures. Each stands once, in the

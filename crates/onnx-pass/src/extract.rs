@@ -389,8 +389,7 @@ impl Assembly<'_> {
         let versions = scope.map(|graph| model.versions_in(graph));
         used.push((domain::ONNX, versions.and_then(|versions| versions.get(domain::ONNX))));
         for &node in nodes {
-            let nested = model.node(node).nested_graphs().flat_map(|graph| model.nodes_in(graph));
-            for inner in std::iter::once(node).chain(nested) {
+            for inner in model.walk_node(node).nodes() {
                 let record = model.node(inner);
                 if !used.iter().any(|(domain, _)| *domain == record.domain()) {
                     let version = model.versions_in(record.graph()).get(record.domain());

@@ -117,9 +117,7 @@ impl<'a> Transfer<'a> {
 
     /// Copies a node to the end of a graph, with its nested graphs. All values from outside must be mapped.
     pub(crate) fn node(&mut self, node: NodeId, target: GraphId) -> Result<NodeId, Unsupported> {
-        let from = self.from;
-        let nested = from.node(node).nested_graphs().flat_map(|graph| from.nodes_in(graph));
-        self.count(std::iter::once(node).chain(nested))?;
+        self.count(self.from.walk_node(node).nodes())?;
         let copy = self.importer.node(&mut self.to, node, Position::End(target));
         copy.map_err(|error| error.to_string())
     }

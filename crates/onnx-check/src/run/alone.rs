@@ -3,7 +3,7 @@
 
 use onnx_ir::{CallGraph, NodeId};
 
-use super::{Run, Task};
+use super::Run;
 use crate::cx::{GraphCx, TensorHolder};
 use crate::declared::{Holder, MetadataList};
 use crate::imports::Imports;
@@ -20,7 +20,7 @@ impl Run<'_> {
         let imports = Imports::new(&model.info().opset_imports, AROUND);
         match part {
             Part::Model => {}
-            Part::Graph => self.graph(model.main_graph(), &imports, std::iter::empty()),
+            Part::Graph => self.graph(model.main_graph(), &imports),
             Part::Function(function) => {
                 let calls = CallGraph::new(model, &self.cx.options.registry);
                 self.function(function, &calls, AROUND);
@@ -56,8 +56,7 @@ impl Run<'_> {
     /// The graphs nested in a node.
     fn nested(&mut self, id: NodeId, imports: &Imports) {
         for graph in self.cx.model.node(id).nested_graphs() {
-            self.tasks.push(Task::Enter(graph));
-            self.work(imports);
+            self.graph(graph, imports);
         }
     }
 

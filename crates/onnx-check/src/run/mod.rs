@@ -1,15 +1,14 @@
 //! The one traversal that serves all rules.
 //!
-//! Graphs are walked as the reference does: the inputs and initializers of a graph first, then its nodes in order, each
-//! with the graphs nested in it before its outputs. What there is to do stands on a stack, so nesting takes heap and no
-//! stack, and whatever a rule could need about a node is looked up once.
+//! Graphs are visited as the reference does: the inputs and initializers of a graph first, then its nodes in order, each
+//! with the graphs nested in it before its outputs. Whatever a rule could need about a node is looked up once.
 
 mod alone;
 mod beside;
 mod node;
 
 use onnx_diag::Sink;
-use onnx_ir::{CallGraph, Constant, FunctionId, GraphId, Model, NodeId, OpsetScope, OwnInfo, Owner};
+use onnx_ir::{CallGraph, Constant, Event, FunctionId, GraphId, Model, OpsetScope, OwnInfo, Owner};
 use onnx_types::Type;
 
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
@@ -60,19 +59,10 @@ struct Run<'a> {
     has_functions: bool,
     features: Features,
     devices: Devices<'a>,
-    tasks: Vec<Task>,
-}
-
-#[derive(Clone, Copy)]
-enum Task {
-    /// Begins a graph.
-    Enter(GraphId),
-    /// Goes on with this node and those after it.
-    Nodes(NodeId),
-    /// Goes on after the graphs nested in a node; restores whether the reference looks.
-    After { node: NodeId, was_unchecked: bool },
-    /// Ends a graph.
-    Leave(Mark),
+    /// For each graph that is open: the names before it.
+    marks: Vec<Mark>,
+    /// For each graph and node that is open: whether the reference looks around it.
+    unchecked: Vec<bool>,
 }
 
 impl<'a> Run<'a> {
@@ -83,7 +73,8 @@ impl<'a> Run<'a> {
             has_functions: !model.functions().is_empty(),
             features: Features::new(model.info().ir_version),
             devices: declared::devices(&model.info().configurations),
-            tasks: Vec::new(),
+            marks: Vec::new(),
+            unchecked: Vec::new(),
         }
     }
 
@@ -97,12 +88,11 @@ impl<'a> Run<'a> {
         self.opset(&info.opset_imports, None);
         self.beside_graphs();
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
-        // Training algorithms see the names of the main graph, so they are walked before it ends.
-        self.graph(model.main_graph(), &imports, model.algorithms());
+        self.graph(model.main_graph(), &imports);
         self.cx.is_unchecked = true;
         for initialization in info.training.iter().filter_map(|step| step.initialization) {
             if model.get_graph(initialization).is_some() {
-                self.graph(initialization, &imports, std::iter::empty());
+                self.graph(initialization, &imports);
             }
         }
         self.cx.is_unchecked = info.ir_version < FIRST_IR_WITH_FUNCTIONS;
@@ -127,53 +117,50 @@ impl<'a> Run<'a> {
         self.opset(&record.opset_imports, Some(id));
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
-        self.graph(record.body(), &imports, std::iter::empty());
+        self.graph(record.body(), &imports);
         // The reference does not look at the defaults of attributes.
         let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
         for default in &record.defaults {
             self.contents_of(TensorHolder::Default(id, default.name()), default);
             for &graph in default.value().graphs() {
-                self.graph(graph, &imports, std::iter::empty());
+                self.graph(graph, &imports);
             }
         }
         self.cx.is_unchecked = was_unchecked;
         self.cx.function = None;
     }
 
-    /// Walks an outermost graph with everything nested in it, then `inside`, to which its names are visible.
-    fn graph(&mut self, root: GraphId, imports: &Imports, inside: impl Iterator<Item = GraphId>) {
-        let mark = self.names.enter();
-        self.begin(root);
-        self.work(imports);
-        let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
-        for graph in inside {
-            self.tasks.push(Task::Enter(graph));
-            self.work(imports);
-        }
-        self.cx.is_unchecked = was_unchecked;
-        self.names.leave(mark);
-    }
-
-    fn work(&mut self, imports: &Imports) {
-        while let Some(task) = self.tasks.pop() {
-            match task {
-                Task::Enter(graph) => {
-                    let mark = self.names.enter();
-                    self.tasks.push(Task::Leave(mark));
+    /// Visits a graph with everything nested in it. Training algorithms see the names of the main graph, so they are visited
+    /// before it ends.
+    fn graph(&mut self, root: GraphId, imports: &Imports) {
+        for event in self.cx.model.walk(root).with_algorithms() {
+            match event {
+                Event::Enter(graph) => {
+                    self.marks.push(self.names.enter());
+                    self.unchecked.push(self.cx.is_unchecked);
+                    // The reference does not look at training algorithms.
+                    self.cx.is_unchecked |= self.cx.model.graph(graph).owner() == Owner::Algorithm;
                     self.begin(graph);
                 }
-                Task::Leave(mark) => self.names.leave(mark),
-                Task::After { node, was_unchecked } => {
-                    self.cx.is_unchecked = was_unchecked;
-                    self.outputs(node);
-                    self.nodes(self.cx.model.node(node).next(), imports);
+                Event::Node(node) => {
+                    self.unchecked.push(self.cx.is_unchecked);
+                    self.node(node, imports);
                 }
-                Task::Nodes(node) => self.nodes(Some(node), imports),
+                Event::After(node) => {
+                    self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
+                    self.outputs(node);
+                }
+                Event::Leave(_) => {
+                    self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
+                    if let Some(mark) = self.marks.pop() {
+                        self.names.leave(mark);
+                    }
+                }
             }
         }
     }
 
-    /// Everything about a graph but its nodes, which become a task.
+    /// Everything about a graph but its nodes.
     fn begin(&mut self, id: GraphId) {
         let model = self.cx.model;
         let record = model.graph(id);
@@ -201,7 +188,6 @@ impl<'a> Run<'a> {
             }
         }
         self.types(id);
-        self.tasks.extend(record.first().map(Task::Nodes));
     }
 
     /// The types that a graph declares for its inputs, its outputs and other values.

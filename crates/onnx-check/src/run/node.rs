@@ -4,7 +4,7 @@ use onnx_ir::{AttrValue, Attribute, Callee, Node, NodeId, SparseTensor, ValueId}
 use onnx_schema::SchemaRef;
 use onnx_types::tensor::Tensor;
 
-use super::{Run, Task};
+use super::Run;
 use crate::cx::{AttributeCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypePlace, ValueCx};
 use crate::declared::{Holder, MetadataList};
 use crate::external::Piece;
@@ -14,26 +14,6 @@ use crate::rules::{attribute, call, node, reference, sparse as sparse_rules, ten
 use crate::sparse::IndexFaults;
 
 impl<'a> Run<'a> {
-    /// Walks nodes from `at` on, as far as the next one that has nested graphs.
-    pub(super) fn nodes(&mut self, mut at: Option<NodeId>, imports: &Imports) {
-        let model = self.cx.model;
-        while let Some(id) = at {
-            let was_unchecked = self.cx.is_unchecked;
-            if self.node(id, imports) {
-                self.tasks.push(Task::After { node: id, was_unchecked });
-                let first = self.tasks.len();
-                self.tasks.extend(model.node(id).nested_graphs().map(Task::Enter));
-                if let Some(nested) = self.tasks.get_mut(first..) {
-                    nested.reverse();
-                }
-                return;
-            }
-            self.cx.is_unchecked = was_unchecked;
-            self.outputs(id);
-            at = model.node(id).next();
-        }
-    }
-
     /// Everything about a node but its outputs; says whether graphs are nested in it.
     pub(super) fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
         let record = self.cx.model.node(id);

@@ -4,7 +4,51 @@ use onnx_schema::{attr, op};
 use onnx_types::Symbol;
 
 use super::{append, check, small};
-use crate::{AttrKind, Attribute, CopyMap, NewNode, Position};
+use crate::{AttrKind, Attribute, CopyMap, EditError, Model, NewNode, Position};
+
+#[test]
+fn operands_can_be_omitted_in_copies() {
+    let mut model = Model::new();
+    let (graph, pattern) = (model.main_graph(), model.new_graph(Symbol::EMPTY));
+    let [x, low] = ["x", "low"].map(|name| model.add_graph_input(pattern, name, None));
+    append(&mut model, pattern, op::CLIP, &[x, low]);
+    let a = model.add_graph_input(graph, "a", None);
+    let mut map = CopyMap::new();
+    map.map(x, a);
+    map.map(low, None);
+    let nodes = model.copy_nodes(pattern, Position::End(graph), &mut map).unwrap();
+    check(&model);
+    assert_eq!(model.node(nodes[0]).inputs().collect::<Vec<_>>(), [Some(a), None]);
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let mut model = Model::new();
+    let main = model.main_graph();
+    let a = model.add_graph_input(main, "a", None);
+    let gone = model.new_value(Symbol::EMPTY);
+    model.erase_value(gone).unwrap();
+    let pattern = model.new_graph(Symbol::EMPTY);
+    let (_, first) = append(&mut model, pattern, op::RELU, &[a]);
+    let (_, second) = append(&mut model, pattern, op::ADD, &[first, a]);
+    append(&mut model, pattern, op::ABS, &[second]);
+    let counts = |model: &Model| (model.node_count(), model.value_count(), model.graph_count());
+    let before = counts(&model);
+    for (to, expected) in [(Some(gone), EditError::Gone), (None, EditError::NotMapped { value: a })] {
+        let mut map = CopyMap::new();
+        map.map(a, to);
+        model.push_graph_output(pattern, a);
+        assert_eq!(model.copy_graph(pattern, &mut map).unwrap_err(), expected);
+        assert_eq!(counts(&model), before);
+        model.remove_graph_output(pattern, 0);
+        if to.is_some() {
+            let copied = model.copy_nodes(pattern, Position::End(main), &mut map);
+            assert_eq!(copied.unwrap_err(), expected);
+            assert_eq!(counts(&model), before);
+        }
+        check(&model);
+    }
+}
 
 #[test]
 fn a_function_can_be_inlined() {

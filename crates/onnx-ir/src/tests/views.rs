@@ -1,12 +1,15 @@
 //! Walks, dead code, listings and the view for `petgraph`.
 
-use onnx_schema::{attr, op};
+use onnx_schema::{OpsetRegistry, attr, op};
 use onnx_types::Symbol;
 use petgraph::algo::{dominators, is_cyclic_directed, tarjan_scc, toposort};
 use petgraph::visit::{Dfs, IntoNeighborsDirected as _, NodeCount as _, Reversed};
 
 use super::{append, check, scalar, small};
-use crate::{Attribute, Cursor, Model, NewNode, NodeId, Position, TensorHolder, TensorPart, ValueId};
+use crate::{
+    Attribute, Cursor, Event, Model, NewNode, NodeId, OpsetImport, Owner, Position, TensorHolder, TensorPart,
+    TrainingInfo, ValueId,
+};
 
 /// `a = Relu(x); b = If(x) { Abs(a) }; c = Add(a, b); y = Neg(c)`
 fn diamond() -> (Model, [NodeId; 4], NodeId, ValueId) {
@@ -81,6 +84,159 @@ fn walks_include_nested_graphs() {
         seen += 1;
     }
     assert_eq!(seen, 5);
+}
+
+#[test]
+fn walks_omit_what_is_skipped() {
+    let (model, [a, b, c, d], inner, _) = diamond();
+    let graph = model.main_graph();
+    let owner = model.node(b);
+    assert_eq!(owner.nested_graphs().count(), 1);
+    let nested = owner.nested_graphs().next().unwrap();
+    let all: Vec<Event> = model.walk(graph).collect();
+    let node = |node| [Event::Node(node), Event::After(node)];
+    let mut expected = vec![Event::Enter(graph)];
+    expected.extend(node(a));
+    expected.extend([Event::Node(b), Event::Enter(nested)]);
+    expected.extend(node(inner));
+    expected.extend([Event::Leave(nested), Event::After(b)]);
+    expected.extend(node(c).into_iter().chain(node(d)).chain([Event::Leave(graph)]));
+    assert_eq!(all, expected);
+
+    let skipped = |at: Event, whole_graph: bool| {
+        let mut walk = model.walk(graph);
+        let mut events = Vec::new();
+        while let Some(event) = walk.next() {
+            events.push(event);
+            match (event == at, whole_graph) {
+                (true, true) => walk.skip_rest(),
+                (true, false) => walk.skip_contents(),
+                _ => {}
+            }
+        }
+        assert_eq!(walk.depth(), 0);
+        events
+    };
+    assert_eq!(skipped(Event::Enter(graph), false), [Event::Enter(graph), Event::Leave(graph)]);
+    assert_eq!(skipped(Event::Node(b), false), [&all[..4], &all[8..]].concat());
+    assert_eq!(skipped(Event::Enter(nested), false), [&all[..5], &all[7..]].concat());
+    assert_eq!(skipped(Event::Node(inner), true), [&all[..6], &all[7..]].concat());
+    assert_eq!(skipped(Event::Node(b), true), [&all[..4], &all[13..]].concat());
+    // Nothing is inside what ends.
+    assert_eq!(skipped(Event::After(b), false), all);
+    assert_eq!(skipped(Event::Leave(nested), false), all);
+    assert_eq!(model.walk_node(b).collect::<Vec<_>>(), all[3..9]);
+}
+
+#[test]
+fn walks_enter_each_function_once() {
+    let mut model = Model::new();
+    let [domain, f] = ["d", "f"].map(|name| model.intern(name));
+    model.info_mut().opset_imports.push(OpsetImport::new(domain, 1));
+    let function = model.add_function(domain, f, Symbol::EMPTY);
+    model.function_mut(function).opset_imports.push(OpsetImport::new(domain, 1));
+    let call = |model: &mut Model, graph| {
+        model.add_node(Position::End(graph), NewNode { domain, ..NewNode::new(f) }).unwrap()
+    };
+    let (main, body) = (model.main_graph(), model.function(function).body());
+    // It calls itself.
+    let inner = call(&mut model, body);
+    let [first, second] = [main, main].map(|graph| call(&mut model, graph));
+    let registry = OpsetRegistry::standard();
+    let nodes: Vec<_> = model.walk(main).with_functions(&registry).nodes().collect();
+    assert_eq!(nodes, [first, inner, second]);
+    assert_eq!(
+        model.walk_node(second).with_functions(&registry).nodes().collect::<Vec<_>>(),
+        [second, inner]
+    );
+    assert_eq!(model.walk(main).nodes().collect::<Vec<_>>(), [first, second]);
+}
+
+#[test]
+fn determinism_is_that_of_all_that_a_node_runs() {
+    let mut model = Model::new();
+    let registry = OpsetRegistry::standard();
+    let main = model.main_graph();
+    let [domain, f] = ["d", "f"].map(|name| model.intern(name));
+    let imports = vec![OpsetImport::new(Symbol::EMPTY, 18), OpsetImport::new(domain, 1)];
+    model.info_mut().opset_imports.clone_from(&imports);
+    let function = model.add_function(domain, f, Symbol::EMPTY);
+    model.function_mut(function).opset_imports = imports;
+    let body = model.function(function).body();
+    let branch = model.new_graph_in(main, Symbol::EMPTY);
+    append(&mut model, body, op::RELU, &[]);
+    let call = model.add_node(Position::End(branch), NewNode { domain, ..NewNode::new(f) }).unwrap();
+    let attribute = Attribute::new(attr::THEN_BRANCH, branch);
+    let outer = model.add_node(Position::End(main), NewNode::new(op::IF).attribute(attribute)).unwrap();
+    assert!(model.is_deterministic(outer, &registry));
+    let (random, _) = append(&mut model, body, op::RANDOM_NORMAL, &[]);
+    assert!(!model.is_deterministic(outer, &registry) && !model.is_deterministic(call, &registry));
+    model.erase_node(random).unwrap();
+    // The function calls itself, and something unknown.
+    model.add_node(Position::End(body), NewNode { domain, ..NewNode::new(f) }).unwrap();
+    assert!(model.is_deterministic(outer, &registry));
+    let unknown = model.intern("Unknown");
+    append(&mut model, body, unknown, &[]);
+    assert!(!model.is_deterministic(outer, &registry));
+}
+
+#[test]
+fn walks_include_training_on_request() {
+    let mut model = Model::new();
+    let (main, algorithm) = (model.main_graph(), model.new_training_graph(Owner::Algorithm));
+    let step = TrainingInfo { algorithm: Some(algorithm), ..TrainingInfo::default() };
+    model.info_mut().training.push(step);
+    let node = model.add_node(Position::End(main), NewNode::new(op::RELU)).unwrap();
+    let update = model.add_node(Position::End(algorithm), NewNode::new(op::ABS)).unwrap();
+    assert_eq!(model.walk(main).nodes().collect::<Vec<_>>(), [node]);
+    assert_eq!(model.walk(main).with_algorithms().nodes().collect::<Vec<_>>(), [node, update]);
+}
+
+#[test]
+fn names_mean_the_nearest_definition() {
+    let (mut model, [a, b, ..], inner, va) = diamond();
+    let main = model.main_graph();
+    let nested = model.node(b).nested_graphs().next().unwrap();
+    let [t, x] = ["t", "x"].map(|name| model.intern(name));
+    model.set_value_name(va, t);
+    assert_eq!(model.find_value(nested, "t"), Some(va));
+    let vi = model.node(inner).output(0).unwrap();
+    model.set_value_name(vi, t);
+    assert_eq!((model.find_value(nested, "t"), model.find_value(main, "t")), (Some(vi), Some(va)));
+    // Inputs precede what nodes define, and what nothing defines is not found.
+    let input = model.graph(main).inputs()[0];
+    model.set_value_name(va, x);
+    assert_eq!(model.find_value(nested, "x"), Some(input));
+    let loose = model.intern("loose");
+    let unresolved = model.new_value_in(main, loose);
+    model.set_input(a, 0, Some(unresolved));
+    assert_eq!((model.find_value(main, "loose"), model.find_value(main, "")), (None, None));
+    let outputs = model.nodes(main).map(|node| model.node(node).output(0).unwrap());
+    assert_eq!(
+        model.definitions(main).collect::<Vec<_>>(),
+        std::iter::once(input).chain(outputs).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn what_nothing_needs_goes_in_all_graphs() {
+    let (mut model, [_, b, ..], inner, va) = diamond();
+    let nested = model.node(b).nested_graphs().next().unwrap();
+    let (domain, name) = (model.intern("d"), model.intern("f"));
+    let function = model.add_function(domain, name, Symbol::EMPTY);
+    let body = model.function(function).body();
+    assert_eq!((model.erase_unused(), model.functions().len()), (1, 0));
+    assert!(model.get_graph(body).is_none());
+    // A call that nothing needs keeps no function, and its weight goes, too.
+    let function = model.add_function(domain, name, Symbol::EMPTY);
+    let w = model.add_initializer(nested, Symbol::EMPTY, onnx_types::tensor::Tensor::scalar(1.0_f32));
+    let call = NewNode { domain, ..NewNode::new(name) }.inputs([va, w]);
+    let output = model.new_value_in(nested, Symbol::EMPTY);
+    model.add_node(Position::Before(inner), call.outputs([output])).unwrap();
+    assert_eq!(model.erase_unused(), 3);
+    assert_eq!((model.functions().contains(&function), model.initializers(nested).count()), (false, 0));
+    assert_eq!(model.erase_unused(), 0);
+    check(&model);
 }
 
 #[test]

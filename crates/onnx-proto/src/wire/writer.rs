@@ -369,10 +369,17 @@ fn varint_len(value: u64) -> u64 {
 /// A written message, in pieces that follow each other.
 ///
 /// Iterate over it for a vectored write; the pieces are never empty.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Segments {
     segments: Vec<Bytes>,
     len: u64,
+}
+
+/// Numbers instead of the contents, which may be the weights of a model.
+impl std::fmt::Debug for Segments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Segments").field("segments", &self.segments.len()).field("len", &self.len).finish()
+    }
 }
 
 impl Segments {

@@ -1,0 +1,31 @@
+//! Whether a node returns the same outputs each time it runs on the same inputs.
+
+use onnx_schema::{Determinism, OpsetRegistry};
+
+use crate::entity::NodeId;
+use crate::model::Model;
+use crate::resolve::Callee;
+
+impl Model {
+    /// Returns `true` if a node, the nodes nested in it and the functions that it calls have only operators that are known to
+    /// be deterministic: such a node may be merged with an equal one, dropped or repeated. An unknown operator counts as not
+    /// deterministic. `registry` supplies the custom operators, as in [`Model::callee`].
+    ///
+    /// The time is linear in the nodes that are nested and called.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    #[must_use]
+    pub fn is_deterministic(&self, node: NodeId, registry: &OpsetRegistry) -> bool {
+        self.walk_node(node).with_functions(registry).nodes().all(|node| match self.callee(node, registry) {
+            // An operator with graphs is as deterministic as their nodes, and a function as those of its body.
+            Callee::Standard(schema) => {
+                schema.determinism() == Determinism::Deterministic
+                    || self.nodes[node].nested_graphs().next().is_some()
+            }
+            Callee::Function(_) => true,
+            _ => false,
+        })
+    }
+}
