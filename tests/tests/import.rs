@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use onnx_ir::{CallGraph, Importer, Model, ValueId};
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use onnx_types::tensor::NoData;
 
 /// The dimensions of a value as text.
@@ -20,7 +20,7 @@ fn generated_models_mean_the_same_after_import() {
         // Into a copy of the model itself, which has all functions, so that both graphs can be compared.
         let mut into = from.clone();
         let mut importer = Importer::new(&from);
-        for &function in CallGraph::new(&from, &OpsetRegistry::standard()).callees_first() {
+        for &function in CallGraph::new(&from, &Registry::standard()).callees_first() {
             let kept = importer.function(&mut into, function);
             assert_eq!(kept, Ok(function), "seed {seed}");
             functions += 1;

@@ -10,7 +10,7 @@
 use onnx_check::{CheckOptions, RULES, check, check_operator_set};
 use onnx_codec::{DecodeOptions, decode, decode_operator_set, operator_set};
 use onnx_ir::OperatorSetDocument;
-use onnx_schema::{OperatorSet, OpsetRegistry, domains, known_name, opset_versions};
+use onnx_schema::{OperatorSet, Registry, domains, known_name, opset_versions};
 
 fn document(text: &str) -> OperatorSetDocument {
     let bytes = onnx_formats::operator_set_from_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -113,7 +113,7 @@ const ACME: &str = r#"
 fn a_custom_domain_is_checked_from_its_document() {
     let acme = document(ACME);
     let set = operator_set::declared(&acme, None).unwrap();
-    let registry = OpsetRegistry::standard().with(&set).unwrap();
+    let registry = Registry::standard().with(&set).unwrap();
     let options = CheckOptions { registry, ..CheckOptions::default() };
     assert_eq!(findings(&acme, &options), []);
 

@@ -4,7 +4,7 @@
 
 use onnx_check::{CheckOptions, check};
 use onnx_ir::Callee;
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use onnx_shape_infer::{Options, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
@@ -70,7 +70,7 @@ fn checker_and_inference_decide_as_the_reference() {
         } else {
             model.nodes(model.main_graph()).next().unwrap()
         };
-        let registry = OpsetRegistry::standard();
+        let registry = Registry::standard();
         let callee = model.callee(node, &registry);
         let since = callee.standard().map(|schema| schema.since_version());
         let is_imported = !matches!(callee, Callee::NotImported);

@@ -2,7 +2,7 @@
 
 use onnx_diag::{Caps, Policy, Severity};
 use onnx_ir::{FunctionId, NodeId};
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use onnx_types::Limits;
 
 use crate::external::ExternalFiles;
@@ -31,7 +31,7 @@ pub struct CheckOptions {
     pub external: Option<ExternalFiles>,
     /// The operators that are known. Besides those of ONNX these can be custom ones; what is found wrong with calls of them
     /// is always beyond the reference. Where the model has a function of the same name, that counts.
-    pub registry: OpsetRegistry,
+    pub registry: Registry,
     /// What to make of operators of domains that neither ONNX nor the registry defines.
     pub custom_operators: CustomOperators,
     /// Whether functions may import other versions of an operator set than the model does. The reference has a flag of
@@ -52,7 +52,7 @@ impl Default for CheckOptions {
             data: false,
             file_bytes: None,
             external: None,
-            registry: OpsetRegistry::standard(),
+            registry: Registry::standard(),
             custom_operators: CustomOperators::default(),
             skip_opset_compatibility: false,
             profile: Profile::default(),

@@ -7,7 +7,7 @@ mod unknown;
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model};
-use onnx_shape_infer::{Inference, MergePolicy, Options, contrib, infer, name_sizes};
+use onnx_shape_infer::{Inference, MergePolicy, Options, infer, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{InferArgs, Merge, Runtime, Symbols};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.aside(|| loaded.report(out, args.keep_going))?;
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
-    let registry = contrib::registry().with_operator_sets(documents::registry(&args.ops)?);
+    let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.limits = loaded.limits;
     options.values = !args.no_values;

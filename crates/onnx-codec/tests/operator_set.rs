@@ -14,7 +14,7 @@ use onnx_codec::{DecodeOptions, EncodeOptions, decode_operator_set, encode_opera
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
 use onnx_schema::{
-    AttrKind, DeclaredDefault, DeclaredSchema, OperatorSet, OpsetRegistry, all, declare, domains, known_name,
+    AttrKind, DeclaredDefault, DeclaredSchema, OperatorSet, Registry, all, declare, domains, known_name,
     opset_versions,
 };
 
@@ -72,11 +72,11 @@ fn standard_sets_come_back_equal() {
 
 #[test]
 fn all_documents_together_are_the_standard_registry() {
-    let mut registry = OpsetRegistry::standard();
+    let mut registry = Registry::standard();
     for set in standard_sets() {
         let document = read(bytes_of(&document(&set).unwrap()));
         let signatures = signatures_from_json(&signatures_to_json(&set).unwrap()).unwrap();
-        registry = registry.with(&declared(&document, Some(&signatures)).unwrap()).unwrap();
+        registry = registry.with(declared(&document, Some(&signatures)).unwrap()).unwrap();
     }
     let mut bodies = 0;
     for schema in all() {

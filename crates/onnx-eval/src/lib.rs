@@ -45,7 +45,7 @@
 //!
 //! # Own operators
 //!
-//! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`KernelRegistry::with`] adds one for
+//! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`EvalPack::with_kernel`] adds one for
 //! an operator that ONNX does not define; the standard operators are written against the same interface.
 //! `docs/add-an-operator.md` explains one.
 //!
@@ -83,5 +83,5 @@ pub use fault::{Failure, FailureKind};
 pub use number::{Elems, Float, Number, Unit};
 pub use onnx_types::Limits;
 pub use options::Options;
-pub use registry::{CustomKernel, KernelFn, KernelRegistry, has_kernel, uncovered};
+pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, uncovered};
 pub use value::{MapKey, Value};

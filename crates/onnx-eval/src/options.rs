@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use onnx_types::Limits;
 use onnx_types::tensor::{DataSource, NoData};
 
-use crate::registry::KernelRegistry;
+static STANDARD: Registry = Registry::standard();
 
 /// How a model runs; [`Options::default`] serves most callers.
 #[derive(Clone, Copy)]
@@ -19,17 +19,15 @@ pub struct Options<'a> {
     pub data: &'a dyn DataSource,
     /// Ends the run with a failure soon after it becomes `true`.
     pub cancel: Option<&'a AtomicBool>,
-    /// Custom operator sets, which decide what a node calls.
-    pub opsets: Option<&'a OpsetRegistry>,
-    /// Kernels of operators that ONNX does not define.
-    pub kernels: Option<&'a KernelRegistry>,
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
     /// Seed of random operators without the attribute `seed`.
     pub seed: u64,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { limits: Limits::DEFAULT, data: &NoData, cancel: None, opsets: None, kernels: None, seed: 0 }
+        Self { limits: Limits::DEFAULT, data: &NoData, cancel: None, registry: &STANDARD, seed: 0 }
     }
 }
 
@@ -55,10 +53,10 @@ impl<'a> Options<'a> {
         self
     }
 
-    /// The same with these kernels.
+    /// The same with these operators.
     #[must_use]
-    pub const fn with_kernels(mut self, kernels: &'a KernelRegistry) -> Self {
-        self.kernels = Some(kernels);
+    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = registry;
         self
     }
 

@@ -1,10 +1,8 @@
 //! Which kernel computes which operator.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use onnx_schema::{SchemaId, domain, versions};
+use onnx_schema::{Extension, Pack, PerOperator, SchemaId, domain, versions};
 use onnx_types::Symbol;
 
 use crate::cx::{Cx, Outcome};
@@ -159,43 +157,56 @@ pub fn uncovered() -> impl Iterator<Item = SchemaId> {
 /// A kernel of an operator outside the standard sets.
 pub type CustomKernel = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 
-/// Kernels of operators that ONNX does not define.
+/// What the packs of a registry compute.
+#[derive(Clone, Default)]
+pub(crate) struct Kernels(PerOperator<CustomKernel>);
+
+impl Extension for Kernels {
+    fn merge(&mut self, later: &Self) {
+        self.0.merge(&later.0);
+    }
+}
+
+impl Kernels {
+    pub(crate) fn get(&self, domain: &str, op: &str) -> Option<CustomKernel> {
+        self.0.get(domain, op).cloned()
+    }
+}
+
+/// Kernels in a [`Pack`].
 ///
 /// ```
-/// use onnx_eval::KernelRegistry;
+/// use onnx_eval::EvalPack;
+/// use onnx_schema::{Pack, Registry};
 ///
-/// let kernels = KernelRegistry::new().with("com.example", "Twice", |cx| {
+/// let pack = Pack::new().with_kernel("com.example", "Twice", |cx| {
 ///     let x = cx.tensor(0)?;
 ///     let doubled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x + x).collect();
 ///     cx.put(0, x.elem, &x.dims, doubled)
 /// });
-/// # let _ = kernels;
+/// let registry = Registry::standard().with(pack)?;
+/// # let _ = registry;
+/// # Ok::<(), onnx_schema::DeclareError>(())
 /// ```
-#[derive(Clone, Default)]
-pub struct KernelRegistry {
-    kernels: HashMap<(String, String), CustomKernel, RandomState>,
+pub trait EvalPack: Sized {
+    /// Adds the kernel of an operator of a domain, at all its versions; it replaces an earlier one. A function of the model
+    /// and a kernel of an operator of ONNX precede one of the same name.
+    #[must_use]
+    fn with_kernel(
+        self,
+        domain: &str,
+        op: &str,
+        kernel: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self;
 }
 
-impl KernelRegistry {
-    /// A registry without kernels.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds the kernel of an operator of a domain, at all its versions; it replaces an earlier one.
-    #[must_use]
-    pub fn with(
-        mut self,
-        domain: impl Into<String>,
-        op: impl Into<String>,
+impl EvalPack for Pack {
+    fn with_kernel(
+        self,
+        domain: &str,
+        op: &str,
         kernel: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.kernels.insert((domain.into(), op.into()), Arc::new(kernel));
-        self
-    }
-
-    pub(crate) fn get(&self, domain: &str, op: &str) -> Option<CustomKernel> {
-        self.kernels.get(&(domain.to_owned(), op.to_owned())).cloned()
+        self.extended(|kernels: &mut Kernels| kernels.0.insert(domain, op, Arc::new(kernel)))
     }
 }

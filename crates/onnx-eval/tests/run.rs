@@ -4,8 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use onnx_eval::{Evaluator, Failure, FailureKind, KernelRegistry, Options, Value, run_node};
+use onnx_eval::{EvalPack, Evaluator, Failure, FailureKind, Options, Value, run_node};
 use onnx_ir::Model;
+use onnx_schema::{Pack, Registry};
 use onnx_types::Limits;
 use onnx_types::tensor::{NoData, Payload, Tensor};
 
@@ -228,12 +229,13 @@ fn missing_kernels_are_no_failures_of_operators() {
     let model = in_main("g (float[2] x) => (float[2] y) { y = my.Twice (x) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32, 2.0]))];
     fails(&model, &inputs, &Options::default(), FailureKind::Missing);
-    let kernels = KernelRegistry::new().with("my", "Twice", |cx| {
+    let pack = Pack::new().with_kernel("my", "Twice", |cx| {
         let x = cx.tensor(0)?;
         let doubled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x + x).collect();
         cx.put(0, x.elem, &x.dims, doubled)
     });
-    let outputs = run_with(&model, &inputs, &Options::default().with_kernels(&kernels)).unwrap();
+    let registry = Registry::standard().with(pack).unwrap();
+    let outputs = run_with(&model, &inputs, &Options::default().with_registry(&registry)).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<f32>(&NoData).unwrap(), [2.0, 4.0]);
 }
 

@@ -1,6 +1,6 @@
 //! The call graph: which functions of a model call which.
 
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use slotmap::SecondaryMap;
 
 use crate::entity::{FunctionId, NodeId};
@@ -51,7 +51,7 @@ struct Frame {
 impl CallGraph {
     /// The call graph of a model. `registry` supplies the custom operators, as in [`Model::callee`].
     #[must_use]
-    pub fn new(model: &Model, registry: &OpsetRegistry) -> Self {
+    pub fn new(model: &Model, registry: &Registry) -> Self {
         let mut graph = Self::default();
         for &function in model.functions() {
             graph.callees.insert(function, callees(model, function, registry));
@@ -143,7 +143,7 @@ impl CallGraph {
 }
 
 /// The functions that a function calls, each once.
-fn callees(model: &Model, function: FunctionId, registry: &OpsetRegistry) -> Vec<(FunctionId, NodeId)> {
+fn callees(model: &Model, function: FunctionId, registry: &Registry) -> Vec<(FunctionId, NodeId)> {
     let mut seen: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
     let nodes = model.nodes_in(model.function(function).body());
     let calls = nodes.filter_map(|node| {
@@ -156,7 +156,7 @@ fn callees(model: &Model, function: FunctionId, registry: &OpsetRegistry) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use onnx_schema::OpsetRegistry;
+    use onnx_schema::Registry;
     use onnx_types::Symbol;
 
     use super::*;
@@ -179,7 +179,7 @@ mod tests {
                 model.add_node(Position::End(body), node).unwrap();
             }
         }
-        let graph = CallGraph::new(&model, &OpsetRegistry::standard());
+        let graph = CallGraph::new(&model, &Registry::standard());
         let number = |id: FunctionId| model.functions().iter().position(|&other| other == id).unwrap();
         let found: Vec<_> = (model.functions().iter().enumerate())
             .filter_map(|(number, &function)| Some((number, graph.cycle(function)?.length)))
@@ -206,8 +206,8 @@ mod tests {
         let function = model.add_function(domain, name, Symbol::EMPTY);
         let body = model.function(function).body();
         model.add_node(Position::End(body), NewNode { domain, ..NewNode::new(name) }).unwrap();
-        assert!(!CallGraph::new(&model, &OpsetRegistry::standard()).is_recursive());
+        assert!(!CallGraph::new(&model, &Registry::standard()).is_recursive());
         model.function_mut(function).opset_imports.push(OpsetImport::new(domain, 1));
-        assert!(CallGraph::new(&model, &OpsetRegistry::standard()).is_recursive());
+        assert!(CallGraph::new(&model, &Registry::standard()).is_recursive());
     }
 }

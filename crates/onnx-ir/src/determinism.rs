@@ -1,6 +1,6 @@
 //! Whether a node returns the same outputs each time it runs on the same inputs.
 
-use onnx_schema::{Determinism, OpsetRegistry};
+use onnx_schema::{Determinism, Registry};
 
 use crate::entity::NodeId;
 use crate::model::Model;
@@ -17,7 +17,7 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     #[must_use]
-    pub fn is_deterministic(&self, node: NodeId, registry: &OpsetRegistry) -> bool {
+    pub fn is_deterministic(&self, node: NodeId, registry: &Registry) -> bool {
         self.walk_node(node).with_functions(registry).nodes().all(|node| match self.callee(node, registry) {
             // An operator with graphs is as deterministic as their nodes, and a function as those of its body.
             Callee::Standard(schema) => {

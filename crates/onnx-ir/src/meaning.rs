@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use onnx_schema::{AttrDefault, OpsetRegistry, Schema};
+use onnx_schema::{AttrDefault, Registry, Schema};
 use onnx_types::Type;
 use onnx_types::tensor::DataSource;
 use slotmap::SecondaryMap;
@@ -15,7 +15,7 @@ use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::resolve::Callee;
 
-static STANDARD: OpsetRegistry = OpsetRegistry::standard();
+static STANDARD: Registry = Registry::standard();
 
 impl Model {
     /// Whether two nodes are the same computation on the same values: they call the same operator or function, with the same

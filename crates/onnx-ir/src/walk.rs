@@ -1,6 +1,6 @@
 //! The traversal of graphs with everything nested in them.
 
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use slotmap::SecondaryMap;
 
 use crate::entity::{FunctionId, GraphId, NodeId};
@@ -71,7 +71,7 @@ pub struct Walk<'a> {
 /// The functions that a walk enters.
 #[derive(Clone, Debug)]
 struct Functions<'a> {
-    registry: &'a OpsetRegistry,
+    registry: &'a Registry,
     entered: SecondaryMap<FunctionId, ()>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
     /// between the graphs nested in the node and [`Event::After`]. `registry` supplies the custom operators, as in
     /// [`Model::callee`].
     #[must_use]
-    pub fn with_functions(mut self, registry: &'a OpsetRegistry) -> Self {
+    pub fn with_functions(mut self, registry: &'a Registry) -> Self {
         self.functions = Some(Functions { registry, entered: SecondaryMap::new() });
         self
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use onnx_ir::{Attribute, Callee, FunctionId, Model, Node, NodeId, ValueId};
-use onnx_schema::{OpsetRegistry, Schema, SchemaRef};
+use onnx_schema::{Registry, Schema, SchemaRef};
 use onnx_types::Symbol;
 
 use crate::param::{Kind, Param, read_attribute};
@@ -318,7 +318,7 @@ impl<O> fmt::Debug for View<'_, O> {
 
 /// The schema of the operator or function that a node calls, standard or custom, without a typed view.
 #[must_use]
-pub fn schema_of<'a>(model: &'a Model, node: NodeId, registry: &'a OpsetRegistry) -> Option<SchemaRef<'a>> {
+pub fn schema_of<'a>(model: &'a Model, node: NodeId, registry: &'a Registry) -> Option<SchemaRef<'a>> {
     match model.callee(node, registry) {
         Callee::Standard(schema) => Some(SchemaRef::Standard(schema)),
         Callee::Custom(schema) => Some(SchemaRef::Declared(schema)),

@@ -26,7 +26,7 @@ impl Patch<'_, '_> {
             let reason = format!("edits of class {} are not allowed", self.draft.class);
             return Err(refuse(&self.draft, Level::Class, reason, None));
         }
-        let plan = structure::check(self.cx.model(), &self.draft)
+        let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
         let proof = if self.cx.options.prove {
             self.prove().map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
@@ -46,13 +46,13 @@ impl Patch<'_, '_> {
                 return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
             }
         };
-        let error = levels::new_error(&eq);
+        let error = levels::new_error(&eq, self.cx.options.registry);
         let (verdict, is_cached) = self.verdict(&eq);
         let proof = Proof { verdict, is_cached };
         if let Some(error) = error {
             return Err((Level::Rules, error, Some(proof.verdict)));
         }
-        match levels::types(&mut eq) {
+        match levels::types(&mut eq, self.cx.options.registry) {
             Types::Finer => {}
             Types::Coarser(output, reason) => {
                 let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
@@ -89,12 +89,12 @@ impl Patch<'_, '_> {
         if let Some(known) = hash.and_then(|hash| self.cx.verdicts.get(&hash)) {
             return (known.clone(), true);
         }
-        let mut verdict = prove(eq, &self.cx.options.limits);
+        let mut verdict = prove(eq, &self.cx.options);
         if matches!(verdict, Verdict::Untested(_))
             && let Ok(eq) = self.extract(true)
         {
             // Operands that are constants in the model may decide whether the old side completes.
-            verdict = prove(&eq, &self.cx.options.limits);
+            verdict = prove(&eq, &self.cx.options);
             return (verdict, false);
         }
         if let Some(hash) = hash {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, Revision, ValueId};
+use onnx_schema::Registry;
 use onnx_shape_infer::{Inference, Options, Strength, infer};
 use onnx_types::tensor::{DataSource, NoData};
 
@@ -12,6 +13,8 @@ use crate::assumption::{Condition, Exactness};
 use crate::extract::{Known, Recorded};
 use crate::patch::{Draft, Patch, Proof};
 use crate::prove::{ProofLimits, Verdict};
+
+static STANDARD: Registry = Registry::standard();
 
 /// Options of a pass.
 #[derive(Clone, Copy)]
@@ -28,6 +31,8 @@ pub struct PassOptions<'a> {
     pub prove: bool,
     /// Whether edits whose values could not be compared are refused. Default: `false`.
     pub require_tested: bool,
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
     /// Source of external weights. Default: none.
     pub data: &'a dyn DataSource,
     /// Bounds on the cost of each proof.
@@ -42,6 +47,7 @@ impl Default for PassOptions<'_> {
             conditions: &[],
             prove: true,
             require_tested: false,
+            registry: &STANDARD,
             data: &NoData,
             limits: ProofLimits::default(),
         }
@@ -107,7 +113,7 @@ impl<'m> PassCx<'m> {
     /// See [`infer`].
     #[must_use]
     pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
-        let inference = infer(model, &Options::default().with_data(options.data));
+        let inference = infer(model, &inference_options(&options));
         let has_guards = inference.facts().guards().next().is_some();
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let revision = model.revision();
@@ -141,7 +147,7 @@ impl<'m> PassCx<'m> {
     /// Infers what the edits since the last inference concern.
     pub(crate) fn refresh(&mut self) {
         let changes = self.model.changes_since(&self.revision);
-        let options = Options::default().with_data(self.options.data);
+        let options = inference_options(&self.options);
         self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
         self.revision = self.model.revision();
         self.has_guards = self.inference.facts().guards().next().is_some();
@@ -169,6 +175,11 @@ impl<'m> PassCx<'m> {
             content: self.inference.content(value).cloned(),
         }
     }
+}
+
+/// How a pass infers.
+fn inference_options<'a>(options: &PassOptions<'a>) -> Options<'a> {
+    Options::default().with_data(options.data).with_registry(options.registry)
 }
 
 impl fmt::Debug for PassCx<'_> {

@@ -1,16 +1,15 @@
 //! Whether a node gives the same outputs each time it runs on the same inputs.
 
 use onnx_ir::{AttrValue, Model, NodeId};
-
-use crate::transfer::STANDARD;
+use onnx_schema::Registry;
 
 /// Maximum number of nested nodes that are examined; a node with more counts as not deterministic.
 const MAX_NODES: usize = 100_000;
 
 /// Returns `true` if a node is [deterministic](Model::is_deterministic) and contains few enough nodes to tell.
-pub(crate) fn is_deterministic(model: &Model, node: NodeId) -> bool {
-    let nodes = model.walk_node(node).with_functions(&STANDARD).nodes();
-    nodes.take(MAX_NODES).count() < MAX_NODES && model.is_deterministic(node, &STANDARD)
+pub(crate) fn is_deterministic(model: &Model, node: NodeId, registry: &Registry) -> bool {
+    let nodes = model.walk_node(node).with_functions(registry).nodes();
+    nodes.take(MAX_NODES).count() < MAX_NODES && model.is_deterministic(node, registry)
 }
 
 /// Returns `true` if a node, or a node nested in it, refers to an attribute of the function around it.

@@ -6,9 +6,9 @@
 
 use std::hash::Hasher;
 
-use onnx_eval::{Cx, KernelRegistry, Outcome};
+use onnx_eval::{Cx, EvalPack, Outcome};
 use onnx_ir::{AttrValue, Model, NewNode, NodeId, OpsetImport, Position, User, ValueId};
-use onnx_schema::{attr, op};
+use onnx_schema::{Pack, attr, op};
 use onnx_types::tensor::NoData;
 use onnx_types::{ElemClass, ElemType, Symbol};
 
@@ -115,8 +115,8 @@ fn key(model: &mut Model, node: NodeId) -> Option<i64> {
 }
 
 /// The kernel.
-pub(crate) fn kernels() -> KernelRegistry {
-    KernelRegistry::new().with(DOMAIN, DISTURB, run)
+pub(crate) fn pack() -> Pack {
+    Pack::new().with_kernel(DOMAIN, DISTURB, run)
 }
 
 fn run(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -1,7 +1,7 @@
 //! The equivalence of a patch: the computation between tapped and replaced values, before and after.
 
 use onnx_ir::{Constant, Def, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
-use onnx_schema::{domain, op};
+use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{Dim, ElemClass, Symbol, Type};
@@ -52,6 +52,7 @@ pub(crate) struct Region<'a> {
     /// Operator set versions of the side `after` that differ.
     pub(crate) versions: &'a [(Symbol, i64)],
     pub(crate) data: &'a dyn DataSource,
+    pub(crate) registry: &'a Registry,
     pub(crate) max_nodes: usize,
     /// Whether all constants stay constants.
     pub(crate) with_constants: bool,
@@ -81,7 +82,7 @@ pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
     let mut collector = Collector { region, decisions: SecondaryMap::new(), inputs: Vec::new(), count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
-    Assembly { region, inputs: &collector.inputs, transfer: Transfer::new(region.model) }
+    Assembly { region, inputs: &collector.inputs, transfer: Transfer::new(region.model, region.registry) }
         .equivalence([&before, &after])
 }
 
@@ -183,7 +184,7 @@ impl Collector<'_> {
         };
         if is_root {
             return match () {
-                () if !is_deterministic(model, node) => {
+                () if !is_deterministic(model, node, region.registry) => {
                     Err("the replaced value is the result of an operator that is not deterministic"
                         .to_owned())
                 }
@@ -197,7 +198,7 @@ impl Collector<'_> {
             || region.taps.contains(&value) && !region.uses_content(value)
             || deriving && (region.known)(value).content.is_none()
             || self.count >= region.max_nodes
-            || !is_deterministic(model, node)
+            || !is_deterministic(model, node, region.registry)
             || has_references(model, node);
         Ok(if is_cut { Decision::Input } else { Decision::Node(node) })
     }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use onnx_check::{CheckOptions, check};
 use onnx_diag::{Severity, Step};
+use onnx_schema::Registry;
 use onnx_shape_infer::{Inference, Options, Ty, infer};
 use onnx_types::{Dim, ElemType};
 
 use crate::equivalence::{Equivalence, SIDES, Side};
 
 /// An error of the checker that the new side has and the old one does not; `None` if there is none.
-pub(crate) fn new_error(eq: &Equivalence) -> Option<String> {
-    let options = CheckOptions { skip_opset_compatibility: true, ..CheckOptions::default() };
+pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String> {
+    let registry = registry.clone();
+    let options = CheckOptions { skip_opset_compatibility: true, registry, ..CheckOptions::default() };
     let sink = check(eq.model(), &options);
     let mut balance: BTreeMap<u16, i64> = BTreeMap::new();
     let errors = || sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
@@ -48,8 +50,8 @@ pub(crate) enum Types {
 }
 
 /// Infers both sides and compares the types of their outputs.
-pub(crate) fn types(eq: &mut Equivalence) -> Types {
-    let inference = infer(&mut eq.model, &Options::default());
+pub(crate) fn types(eq: &mut Equivalence, registry: &Registry) -> Types {
+    let inference = infer(&mut eq.model, &Options::default().with_registry(registry));
     let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
     let pairs = outputs(Side::Before).into_iter().zip(outputs(Side::After)).enumerate();
     let mut result = Types::Finer;

@@ -375,6 +375,7 @@ impl<'p, 'm> Patch<'p, 'm> {
             class: self.draft.class,
             versions: &self.draft.versions,
             data: cx.options.data,
+            registry: cx.options.registry,
             max_nodes: cx.options.limits.proof_nodes,
             with_constants,
         };

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-use onnx_eval::{FailureKind, KernelRegistry, Options, Value, run_node};
+use onnx_eval::{FailureKind, Options, Value, run_node};
+use onnx_schema::Registry;
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Exactness;
 use crate::compare::{self, Difference};
-use crate::disturb::{disturb, kernels};
+use crate::cx::PassOptions;
+use crate::disturb::{self, disturb};
 use crate::equivalence::{Equivalence, Side};
 use crate::sample::{self, Case, NoCase, Rng, Sampler};
 use crate::widen::{precision, widen};
@@ -125,7 +127,8 @@ impl fmt::Display for Counterexample {
 /// may differ as much as the old side changes if its operands are rounded differently. The same claim has the same verdict on
 /// all machines.
 #[must_use]
-pub fn prove(eq: &Equivalence, limits: &ProofLimits) -> Verdict {
+pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
+    let (limits, registry) = (&options.limits, options.registry);
     let [before, after] =
         [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
     if eq.model().same_graph_meaning(before, after, &NoData) {
@@ -134,19 +137,20 @@ pub fn prove(eq: &Equivalence, limits: &ProofLimits) -> Verdict {
     if eq.class() == Exactness::Rounding
         && let Some(wide) = widen(eq)
     {
-        match (Runner { eq: &wide, original: eq, limits, kernels: None }).verdict() {
+        match (Runner { eq: &wide, original: eq, limits, registry }).verdict() {
             // Operators that do not exist for `double` run as they are.
             Verdict::Untested(_) => {}
             verdict => return verdict,
         }
     }
-    let verdict = Runner { eq, original: eq, limits, kernels: None }.verdict();
+    let verdict = Runner { eq, original: eq, limits, registry }.verdict();
     if eq.class() == Exactness::Exact
         && matches!(verdict, Verdict::Tested { .. })
         && let Some(disturbed) = disturb(eq)
     {
-        let kernels = kernels();
-        let runner = Runner { eq: &disturbed, original: eq, limits, kernels: Some(&kernels) };
+        // A pack that declares nothing contradicts nothing.
+        let registry = registry.with(disturb::pack()).unwrap_or_default();
+        let runner = Runner { eq: &disturbed, original: eq, limits, registry: &registry };
         if let Verdict::Refuted(mut counterexample) = runner.verdict() {
             counterexample.difference.push_str(", under an implementation that rounds differently");
             return Verdict::Refuted(counterexample);
@@ -168,8 +172,7 @@ struct Runner<'a> {
     eq: &'a Equivalence,
     original: &'a Equivalence,
     limits: &'a ProofLimits,
-    /// Kernels of operators that ONNX does not define.
-    kernels: Option<&'a KernelRegistry>,
+    registry: &'a Registry,
 }
 
 impl Runner<'_> {
@@ -246,8 +249,7 @@ impl Runner<'_> {
             ..Limits::DEFAULT
         };
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let mut options = Options::default().within(limits);
-        options.kernels = self.kernels;
+        let options = Options::default().within(limits).with_registry(self.registry);
         let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
             .map_err(|failure| (failure.kind(), failure.diagnostic().message.clone()))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();

@@ -1,6 +1,7 @@
 //! The first level of a proof: the patch can be applied, and what remains is in order.
 
 use onnx_ir::{Def, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
+use onnx_schema::Registry;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -14,12 +15,12 @@ pub(crate) struct Plan {
 }
 
 /// Checks that a patch can be applied. The reason if it cannot, as a clause.
-pub(crate) fn check(model: &Model, draft: &Draft) -> Result<Plan, String> {
+pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result<Plan, String> {
     if draft.pairs.is_empty() {
         return Err("it replaces nothing".to_owned());
     }
     for &node in &draft.nodes {
-        if !is_deterministic(model, node) {
+        if !is_deterministic(model, node, registry) {
             return Err("it makes a node that is not known to be deterministic".to_owned());
         }
         operands_are_defined(model, node)?;
@@ -32,14 +33,14 @@ pub(crate) fn check(model: &Model, draft: &Draft) -> Result<Plan, String> {
         if draft.pairs.iter().any(|(other, _)| *other == new) {
             return Err(format!("{new}, which replaces a value, is replaced itself"));
         }
-        pair(model, old, new)?;
+        pair(model, registry, old, new)?;
     }
     let dying = dying(model, draft);
     for &(old, new) in &draft.pairs {
         order(model, old, new, &dying)?;
     }
     for &node in &dying {
-        if !is_deterministic(model, node) {
+        if !is_deterministic(model, node, registry) {
             return Err("it drops a node that is not known to be deterministic".to_owned());
         }
     }
@@ -48,14 +49,14 @@ pub(crate) fn check(model: &Model, draft: &Draft) -> Result<Plan, String> {
 }
 
 /// A value that is replaced is made by a deterministic node, and nothing but operands and outputs refers to it.
-fn pair(model: &Model, old: ValueId, new: ValueId) -> Result<(), String> {
+fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Result<(), String> {
     let (Some(record), Some(_)) = (model.get_value(old), model.get_value(new)) else {
         return Err("a value is gone".to_owned());
     };
     let Def::Output { node, .. } = record.def() else {
         return Err(format!("{old} is not made by a node"));
     };
-    if !is_deterministic(model, node) {
+    if !is_deterministic(model, node, registry) {
         return Err("it replaces the result of a node that is not known to be deterministic".to_owned());
     }
     if !model.is_visible(new, model.graph_of(old)) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Importer, Model, NodeId, Position, ValueId};
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
 
@@ -14,11 +14,10 @@ pub(crate) type Unsupported = String;
 /// Maximum number of nodes that are copied with nested graphs and functions.
 const MAX_NODES: usize = 10_000;
 
-pub(crate) static STANDARD: OpsetRegistry = OpsetRegistry::standard();
-
 /// A copy in progress. Dimension variables of the copy are numbered in the order in which they are first copied.
 pub(crate) struct Transfer<'a> {
     from: &'a Model,
+    registry: &'a Registry,
     pub(crate) to: Model,
     importer: Importer<'a>,
     variables: HashMap<Symbol, Symbol, RandomState>,
@@ -31,11 +30,12 @@ pub(crate) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    pub(crate) fn new(from: &'a Model) -> Self {
+    pub(crate) fn new(from: &'a Model, registry: &'a Registry) -> Self {
         let mut to = Model::new();
         to.info_mut().ir_version = from.info().ir_version.max(10);
         Self {
             from,
+            registry,
             to,
             importer: Importer::anonymous(from),
             variables: HashMap::default(),
@@ -131,7 +131,7 @@ impl<'a> Transfer<'a> {
                     "the region has more than {MAX_NODES} nodes with nested graphs and functions"
                 ));
             }
-            if let Some(function) = self.from.callee(node, &STANDARD).function()
+            if let Some(function) = self.from.callee(node, self.registry).function()
                 && self.called.insert(function, ()).is_none()
             {
                 self.waiting.push(function);

@@ -66,8 +66,8 @@
 //!
 //! Operators of other domains are **declared**, in code with [`declare`] or by operator set documents, which other crates
 //! read. A declared schema ([`DeclaredSchema`]) owns its texts and has no [`SchemaId`]. An [`OperatorSet`] is all of a
-//! domain at a version, and an [`OpsetRegistry`] is the standard sets with such sets laid over them. It is a value that is
-//! passed on; nothing is registered globally.
+//! domain at a version, a [`Pack`] has such sets and what other crates know about their operators, and a [`Registry`] is
+//! the standard sets with packs laid over them. It is a value that is passed on; nothing is registered globally.
 //!
 //! The tables are generated from facts that the `onnx` package ([`ONNX_VERSION`]) declares about itself; they are constant
 //! data, so the crate allocates nothing and does nothing when a program starts.
@@ -87,6 +87,7 @@ mod generated;
 mod lookup;
 pub mod onnxruntime;
 mod opset;
+mod pack;
 mod registry;
 mod signature;
 mod suggest;
@@ -108,7 +109,8 @@ pub use opset::{
     LATEST_IR_VERSION, LATEST_OPSET, ONNX_VERSION, Release, domains, ir_version_for, latest_opset,
     opset_for_ir_version, opset_versions, releases,
 };
-pub use registry::{Arity, OpsetRegistry, SchemaRef};
+pub use pack::{Extension, Pack, PerOperator};
+pub use registry::{Arity, Registry, SchemaRef};
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
 pub use suggest::{nearest, suggest_attribute, suggest_op};
 pub use typeset::{TypeForm, TypeId, TypeSet};

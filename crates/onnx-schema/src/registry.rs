@@ -1,4 +1,4 @@
-//! The operators that a program knows: the standard ones and, laid over them, those of declared operator sets.
+//! The operators that a program knows: the standard ones and, laid over them, those of packs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,19 +7,23 @@ use std::sync::Arc;
 
 use crate::declared::{DeclareError, DeclaredSchema, OperatorSet, normal_domain};
 use crate::facts::Schema;
+use crate::pack::{Extension, Extensions, Pack};
 use crate::signature::FormalOption;
 
-/// The operators that are known: the standard sets, which never change, and the declared sets that were laid over them.
+/// The operators that are known: the standard sets, which never change, and the [packs](Pack) that were laid over them.
 ///
-/// There is no global registry. Whoever needs custom operators makes a value of this type and passes it on; it is
-/// immutable, and cloning it copies one pointer. [`with`](Self::with) gives a new registry with one more set.
+/// There is no global registry. Whoever needs custom operators makes a value of this type and passes it to the checker,
+/// inference, the generator, the evaluator and passes; it is immutable, and cloning it copies two pointers.
+/// [`with`](Self::with) gives a new registry with one more pack.
 ///
 /// What ONNX defines cannot be redefined: a declared set may add to a domain of ONNX what is newer than this crate, and
 /// nothing else of such a set is looked at.
 #[derive(Clone, Default)]
-pub struct OpsetRegistry {
+pub struct Registry {
     /// `None` when there are only the standard sets.
     domains: Option<Arc<BTreeMap<String, Domain>>>,
+    /// `None` when no pack has any.
+    extensions: Option<Arc<Extensions>>,
 }
 
 /// What is declared of one domain.
@@ -33,49 +37,40 @@ struct Domain {
     is_open: bool,
 }
 
-impl OpsetRegistry {
+impl Registry {
     /// The registry of the standard sets alone.
     #[must_use]
     pub const fn standard() -> Self {
-        Self { domains: None }
+        Self { domains: None, extensions: None }
     }
 
-    /// This registry and one more operator set. Several versions of one domain add up: an operator has the schemas of all
-    /// of them.
+    /// This registry and one more pack; an operator set alone is a pack, too.
     ///
     /// # Errors
     ///
     /// When another set declares the same version of an operator in another way.
-    pub fn with(&self, set: &OperatorSet) -> Result<Self, DeclareError> {
-        self.lay(set, false)
-    }
-
-    /// Like [`with`](Self::with), for a set that is not all of its domain: other operators and versions of the domain are
-    /// as unknown as without the set.
-    ///
-    /// # Errors
-    ///
-    /// As for [`with`](Self::with).
-    pub fn with_open(&self, set: &OperatorSet) -> Result<Self, DeclareError> {
-        self.lay(set, true)
-    }
-
-    fn lay(&self, set: &OperatorSet, is_open: bool) -> Result<Self, DeclareError> {
-        let mut domains = self.domains.as_deref().cloned().unwrap_or_default();
-        let version = set.version();
-        let domain = domains.entry(set.domain().to_owned()).or_insert_with(|| Domain {
-            versions: version..=version,
-            operators: BTreeMap::new(),
-            is_open,
-        });
-        let (oldest, newest) = (*domain.versions.start(), *domain.versions.end());
-        domain.is_open &= is_open;
-        domain.versions = oldest.min(version)..=newest.max(version);
-        for schema in set.operators() {
-            let versions = domain.operators.entry(schema.name().to_owned()).or_default();
-            merge(versions, schema)?;
+    pub fn with(&self, pack: impl Into<Pack>) -> Result<Self, DeclareError> {
+        let pack = pack.into();
+        let mut registry = self.clone();
+        if !pack.sets.is_empty() {
+            let mut domains = self.domains.as_deref().cloned().unwrap_or_default();
+            for (set, is_open) in &pack.sets {
+                lay(&mut domains, set, *is_open)?;
+            }
+            registry.domains = Some(Arc::new(domains));
         }
-        Ok(Self { domains: Some(Arc::new(domains)) })
+        if !pack.extensions.is_empty() {
+            let mut extensions = self.extensions.as_deref().cloned().unwrap_or_default();
+            extensions.merge(&pack.extensions);
+            registry.extensions = Some(Arc::new(extensions));
+        }
+        Ok(registry)
+    }
+
+    /// What the packs have for the crate that defines this extension.
+    #[must_use]
+    pub fn extension<T: Extension>(&self) -> Option<&T> {
+        self.extensions.as_deref()?.get()
     }
 
     /// Whether there are declared sets besides the standard ones.
@@ -90,7 +85,7 @@ impl OpsetRegistry {
     }
 
     /// The oldest and the newest version of a domain that the declared sets have; `None` for a domain of which only
-    /// [open](Self::with_open) sets are declared.
+    /// [open](Pack::with_open_set) sets are declared.
     #[must_use]
     pub fn declared_versions(&self, domain: &str) -> Option<RangeInclusive<i64>> {
         self.domain(domain).filter(|domain| !domain.is_open).map(|domain| domain.versions.clone())
@@ -137,11 +132,28 @@ impl OpsetRegistry {
 }
 
 /// The number of operators of each declared domain: the schemas themselves would fill pages.
-impl fmt::Debug for OpsetRegistry {
+impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let domains = self.domains.iter().flat_map(|domains| domains.iter());
         f.debug_map().entries(domains.map(|(name, domain)| (name, domain.operators.len()))).finish()
     }
+}
+
+/// Adds a set to what is declared.
+fn lay(domains: &mut BTreeMap<String, Domain>, set: &OperatorSet, is_open: bool) -> Result<(), DeclareError> {
+    let version = set.version();
+    let domain = domains.entry(set.domain().to_owned()).or_insert_with(|| Domain {
+        versions: version..=version,
+        operators: BTreeMap::new(),
+        is_open,
+    });
+    let (oldest, newest) = (*domain.versions.start(), *domain.versions.end());
+    domain.is_open &= is_open;
+    domain.versions = oldest.min(version)..=newest.max(version);
+    for schema in set.operators() {
+        merge(domain.operators.entry(schema.name().to_owned()).or_default(), schema)?;
+    }
+    Ok(())
 }
 
 /// Adds a schema to those of its operator.

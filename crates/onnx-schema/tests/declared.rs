@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use onnx_schema::{
-    AttrKind, Declaration, DeclareError, DeclaredDefault, DeclaredSchema, OperatorSet, OpsetRegistry,
-    SchemaRef, all, changes, declare, domain, domains, known_name, lookup_by_name, opset_versions,
+    AttrKind, Declaration, DeclareError, DeclaredDefault, DeclaredSchema, OperatorSet, Registry, SchemaRef,
+    all, changes, declare, domain, domains, known_name, lookup_by_name, opset_versions,
 };
 
 #[test]
@@ -34,7 +34,7 @@ fn all_versions_of_a_domain_add_up_to_the_standard_registry() {
         let name = known_name(domain).unwrap();
         // Under another name, so that the standard sets do not answer.
         let copy = format!("copy.of.{name}");
-        let mut registry = OpsetRegistry::standard();
+        let mut registry = Registry::standard();
         for version in opset_versions(domain).unwrap() {
             let standard = OperatorSet::standard(name, version).unwrap();
             let mut set = OperatorSet::new(&copy, version);
@@ -62,7 +62,7 @@ fn what_onnx_defines_stays() {
     }
     let mut old = OperatorSet::new("", 14);
     old.add(declare("Relu", 14).output("Y", "")).unwrap();
-    let registry = OpsetRegistry::standard().with(&set).unwrap().with(&old).unwrap();
+    let registry = Registry::standard().with(&set).unwrap().with(&old).unwrap();
     let since = |op: &str, version| {
         let found = registry.lookup("", op, version)?;
         Some((found.since_version(), found.is_declared()))
@@ -118,9 +118,9 @@ fn contradicting_sets_do_not_add_up() {
             .unwrap();
         set
     };
-    let registry = OpsetRegistry::standard().with(&set(1, "a")).unwrap();
-    assert!(registry.with(&set(2, "a")).is_ok());
-    let conflict = registry.with(&set(2, "b")).unwrap_err();
+    let registry = Registry::standard().with(set(1, "a")).unwrap();
+    assert!(registry.with(set(2, "a")).is_ok());
+    let conflict = registry.with(set(2, "b")).unwrap_err();
     assert_eq!(conflict.to_string(), "two operator sets declare `d.Frob-1` in different ways");
     assert_eq!(registry.declared_versions("d"), Some(1..=1));
     assert_eq!(format!("{registry:?}"), r#"{"d": 1}"#);

@@ -68,7 +68,7 @@
 //! # Own operators
 //!
 //! A rule is a function of a [`Cx`]: it asks for the shapes of the inputs with `?`, and sets those of the outputs.
-//! [`InferRegistry::with`] adds one for an operator that ONNX does not define; the standard operators are written against
+//! [`InferPack::with_rule`] adds one for an operator that ONNX does not define; the standard operators are written against
 //! the same API. `docs/add-an-operator.md` walks through one.
 //!
 //! # What it is not
@@ -111,12 +111,8 @@ pub use identifiers::name_sizes;
 pub use onnx_types::Limits;
 pub use options::{Options, Runtime};
 pub use part::{infer_function, infer_node};
-pub use registry::{CustomRule, InferRegistry, RuleFn, follows_values, uncovered};
+pub use registry::{CustomRule, InferPack, RuleFn, follows_values, uncovered};
 pub use report::{Axes, Explanation, Missing, Report, Unknown};
 pub use result::{Inference, infer};
 pub use ty::{Dims, Ty};
 pub use why::{Gap, Why};
-
-#[doc = include_str!("../../../docs/add-an-operator.md")]
-#[cfg(doctest)]
-struct AddAnOperator;

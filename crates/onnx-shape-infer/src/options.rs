@@ -1,9 +1,8 @@
 //! What a caller can choose.
 
+use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Limits, Symbol};
-
-use crate::registry::InferRegistry;
 
 /// The implementation that inferred results must hold for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,6 +15,8 @@ pub enum Runtime {
     /// deviations are documented with the operators.
     Onnxruntime,
 }
+
+static STANDARD: Registry = Registry::standard();
 
 /// How inference runs; [`Options::default`] serves most callers.
 #[derive(Clone, Copy)]
@@ -34,8 +35,8 @@ pub struct Options<'a> {
     /// default; before version 4 of the format all initializers had to be inputs, and all count as constants. A guard records
     /// each one whose elements were read, or whose shape differs from the declared one.
     pub defaults_are_constant: bool,
-    /// Rules for operators that ONNX does not define, or other rules for those it does. None by default.
-    pub registry: Option<&'a InferRegistry>,
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
     /// Where external tensors are read from when a small value is needed. By default they are not.
     pub data: &'a dyn DataSource,
     /// Sizes of dimension variables of the main graph, by name: everything is inferred for these. They must not be
@@ -55,7 +56,7 @@ impl Default for Options<'_> {
             check_types: false,
             declared: true,
             defaults_are_constant: false,
-            registry: None,
+            registry: &STANDARD,
             data: &NoData,
             sizes: &[],
             runtime: Runtime::default(),
@@ -65,10 +66,10 @@ impl Default for Options<'_> {
 }
 
 impl<'a> Options<'a> {
-    /// The same with these rules.
+    /// The same with these operators.
     #[must_use]
-    pub const fn with_registry(mut self, registry: &'a InferRegistry) -> Self {
-        self.registry = Some(registry);
+    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = registry;
         self
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_schema::{OpsetRegistry, SchemaId, domain, versions};
-use onnx_types::Symbol;
+use onnx_schema::{Extension, Pack, PerOperator, SchemaId, domain, versions};
+use onnx_types::{Interner, Symbol};
 
 use crate::cx::{Cx, Outcome};
 use crate::engine::control::{Control, Step};
@@ -205,121 +205,113 @@ pub fn follows_values(schema: SchemaId) -> bool {
 /// A rule for an operator outside the standard sets; closures serve.
 pub type CustomRule = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 
-#[derive(Clone)]
+/// What a pack knows about one operator.
+#[derive(Clone, Default)]
 pub(crate) struct Custom {
-    pub(crate) infer: CustomRule,
+    pub(crate) infer: Option<CustomRule>,
     pub(crate) values: Option<CustomRule>,
 }
 
-/// The rules of the standard operators, and those that a user adds.
+/// What the packs of a registry say about types and shapes.
+#[derive(Clone, Default)]
+pub(crate) struct Rules {
+    /// Whether the operators that onnxruntime adds are known.
+    pub(crate) onnxruntime: bool,
+    custom: PerOperator<Custom>,
+}
+
+impl Extension for Rules {
+    fn merge(&mut self, later: &Self) {
+        self.onnxruntime |= later.onnxruntime;
+        for (domain, op, custom) in later.custom.iter() {
+            let entry = self.custom.entry(domain, op);
+            entry.infer = custom.infer.clone().or_else(|| entry.infer.take());
+            entry.values = custom.values.clone().or_else(|| entry.values.take());
+        }
+    }
+}
+
+impl Rules {
+    /// The rules under the symbols that a model has for the names of operators; those that it has no name for are not
+    /// needed.
+    pub(crate) fn resolve(&self, names: &Interner) -> HashMap<(Symbol, Symbol), Custom, RandomState> {
+        let symbols = |domain, op| Some((names.get(domain)?, names.get(op)?));
+        self.custom
+            .iter()
+            .filter_map(|(domain, op, custom)| Some((symbols(domain, op)?, custom.clone())))
+            .collect()
+    }
+}
+
+/// Inference rules in a [`Pack`].
 ///
 /// ```
-/// use onnx_shape_infer::InferRegistry;
+/// use onnx_schema::{OperatorSet, Pack, Registry, declare};
+/// use onnx_shape_infer::{InferPack, Options, infer};
+/// use onnx_text::{ParseOptions, parse_model};
+/// use onnx_types::ElemType;
 ///
-/// let registry = InferRegistry::new().with("com.example", "Twice", |cx| {
+/// let mut set = OperatorSet::new("com.acme", 1);
+/// let types = ["tensor(float16)", "tensor(float)"];
+/// set.add(declare("Twice", 1).input("x", "T").output("y", "T").types("T", types))?;
+/// let pack = Pack::new().with_set(set).with_rule("com.acme", "Twice", |cx| {
 ///     let mut dims = cx.shape(0)?;
 ///     if let Some(first) = dims.first_mut() {
 ///         *first = cx.dims().mul(*first, 2.into());
 ///     }
 ///     cx.set_shape(0, dims);
-///     cx.set_elem(0, cx.elem(0)?);
 ///     Ok(())
 /// });
-/// # let _ = registry;
+/// let registry = Registry::standard().with(pack)?;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float16[2] x) => (y) { y = com.acme.Twice (x) }"#;
+/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// let inference = infer(&mut model, &Options::default().with_registry(&registry));
+/// let y = model.graph(model.main_graph()).outputs()[0].value();
+/// assert_eq!(inference.elem(y), Some(ElemType::Float16));
+/// assert_eq!(inference.shape(y), Some(&[4.into()][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default)]
-pub struct InferRegistry {
-    /// Whether the operators that onnxruntime adds are known.
-    onnxruntime: bool,
-    sets: OpsetRegistry,
-    custom: HashMap<(String, String), Custom, RandomState>,
+pub trait InferPack: Sized {
+    /// Adds the rule of an operator of a domain, at all its versions. Before it runs, outputs have the types that the
+    /// declaration of the operator says; without a declaration, the rule sets them.
+    ///
+    /// A function of the model and an operator of ONNX precede one of the same name. Without a rule, outputs have the types
+    /// of the declaration, and unknown shapes.
+    #[must_use]
+    fn with_rule(
+        self,
+        domain: &str,
+        op: &str,
+        infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self;
+
+    /// Adds how an operator computes small tensors; it runs after the rule, where an output is small.
+    #[must_use]
+    fn with_values(
+        self,
+        domain: &str,
+        op: &str,
+        values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self;
 }
 
-impl InferRegistry {
-    /// The rules of the standard operators alone.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a rule for an operator of a domain, at all its versions; it goes before a standard rule and an earlier one.
-    #[must_use]
-    pub fn with(
-        mut self,
-        domain: impl Into<String>,
-        op: impl Into<String>,
+impl InferPack for Pack {
+    fn with_rule(
+        self,
+        domain: &str,
+        op: &str,
         infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.custom.insert((domain.into(), op.into()), Custom { infer: Arc::new(infer), values: None });
-        self
+        self.extended(|rules: &mut Rules| rules.custom.entry(domain, op).infer = Some(Arc::new(infer)))
     }
 
-    /// Adds the rules for the operators that onnxruntime adds to those of ONNX: see [`contrib`](crate::contrib). A function
-    /// of the model, a rule of [`with`](Self::with) and an operator of ONNX precede one of the same name.
-    #[must_use]
-    pub const fn with_onnxruntime(mut self) -> Self {
-        self.onnxruntime = true;
-        self
-    }
-
-    /// Resolves nodes against these operator sets, as the checker does. An operator of a custom set that has no rule gives
-    /// values of the types that its declaration says.
-    ///
-    /// ```
-    /// use onnx_schema::{OperatorSet, OpsetRegistry, declare};
-    /// use onnx_shape_infer::{InferRegistry, Options, infer};
-    /// use onnx_text::{ParseOptions, parse_model};
-    /// use onnx_types::ElemType;
-    ///
-    /// let mut set = OperatorSet::new("com.acme", 1);
-    /// set.add(declare("Gain", 1).input("x", "T").output("y", "T").types("T", ["tensor(float16)", "tensor(float)"]))?;
-    /// let registry = InferRegistry::new().with_operator_sets(OpsetRegistry::standard().with(&set)?);
-    ///
-    /// let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float16[2] x) => (y) { y = com.acme.Gain (x) }"#;
-    /// let mut model = parse_model(text, &ParseOptions::default())?;
-    /// let inference = infer(&mut model, &Options::default().with_registry(&registry));
-    /// let y = model.graph(model.main_graph()).outputs()[0].value();
-    /// assert_eq!(inference.elem(y), Some(ElemType::Float16));
-    /// assert_eq!(inference.shape(y), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn with_operator_sets(mut self, sets: OpsetRegistry) -> Self {
-        self.sets = sets;
-        self
-    }
-
-    pub(crate) const fn operator_sets(&self) -> &OpsetRegistry {
-        &self.sets
-    }
-
-    pub(crate) const fn has_onnxruntime(&self) -> bool {
-        self.onnxruntime
-    }
-
-    /// Adds how an operator computes small tensors, for one that has a rule already.
-    #[must_use]
-    pub fn with_values(
-        mut self,
-        domain: impl Into<String>,
-        op: impl Into<String>,
+    fn with_values(
+        self,
+        domain: &str,
+        op: &str,
         values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        if let Some(custom) = self.custom.get_mut(&(domain.into(), op.into())) {
-            custom.values = Some(Arc::new(values));
-        }
-        self
-    }
-
-    /// The added rules under the symbols that a model has for their names; those that it has no name for are not needed.
-    pub(crate) fn resolve(
-        &self,
-        names: &onnx_types::Interner,
-    ) -> HashMap<(Symbol, Symbol), Custom, RandomState> {
-        let symbol = |(domain, op): &(String, String)| {
-            let domain = onnx_schema::normalize_domain(names.get(domain)?);
-            Some((domain, names.get(op)?))
-        };
-        self.custom.iter().filter_map(|(key, rule)| Some((symbol(key)?, rule.clone()))).collect()
+        self.extended(|rules: &mut Rules| rules.custom.entry(domain, op).values = Some(Arc::new(values)))
     }
 }

@@ -10,7 +10,7 @@ use onnx_types::{Dim, ElemType, Interner, Symbol};
 
 use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
-use crate::engine::{Engine, Interface, sets};
+use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
 use crate::findings::findings;
 use crate::options::Options;
@@ -72,7 +72,7 @@ pub(crate) fn cycles(model: &Model, options: &Options<'_>) -> Vec<NodeId> {
     if model.functions().is_empty() {
         return Vec::new();
     }
-    CallGraph::new(model, sets(options)).cycles().map(|(_, cycle)| cycle.node).collect()
+    CallGraph::new(model, options.registry).cycles().map(|(_, cycle)| cycle.node).collect()
 }
 
 /// The tables of names and expressions of a model, which a run extends while it reads the rest of the model. The model has

@@ -4,7 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use onnx_ir::{Changes, Model};
-use onnx_shape_infer::{InferRegistry, Options, infer, infer_function, infer_node};
+use onnx_schema::{Pack, Registry};
+use onnx_shape_infer::{InferPack, Options, infer, infer_function, infer_node};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
@@ -18,14 +19,15 @@ fn text(model: &Model) -> String {
 /// Runs `work` with rules that panic, and checks that the model is as it was.
 fn check(work: impl Fn(&mut Model, &Options<'_>)) {
     let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
-    let registry = InferRegistry::new()
-        .with("my", "Op", |cx| {
+    let pack = Pack::new()
+        .with_rule("my", "Op", |cx| {
             assert_eq!(cx.names().resolve(cx.node().op()), "Op", "a rule sees the names");
             std::panic::panic_any("a rule")
         })
-        .with("other", "Op", |_| std::panic::panic_any("a rule"));
+        .with_rule("other", "Op", |_| std::panic::panic_any("a rule"));
+    let registry = Registry::standard().with(pack).unwrap();
     let mut options = Options::default();
-    options.registry = Some(&registry);
+    options.registry = &registry;
     let (before, names, revision) = (text(&model), model.names().len(), model.revision());
     let caught = catch_unwind(AssertUnwindSafe(|| work(&mut model, &options))).unwrap_err();
     assert_eq!(caught.downcast_ref(), Some(&"a rule"));

@@ -34,6 +34,9 @@
 //! What an operator takes is in its schema. How operands fit together, such as the channels of `Conv`, is said by
 //! **recipes**, one for each family; most operators need none.
 //!
+//! Operators of a [`Pack`](onnx_schema::Pack) need a declaration and an inference rule, so that it is known what their
+//! outputs are; [`SmithPack::with_recipe`] adds a recipe.
+//!
 //! # Shrinking
 //!
 //! [`shrink`] takes things away from a model while something holds of it: what is left shows why.
@@ -44,8 +47,14 @@
 //! models compute nothing of interest.
 #![forbid(unsafe_code)]
 
+/// The code on the page about operators is compiled and run with the other doc tests: this crate can use all parts of a pack.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/add-an-operator.md")]
+struct AddAnOperator;
+
 mod attributes;
 mod choices;
+mod custom;
 mod draft;
 mod elements;
 mod finish;
@@ -56,16 +65,19 @@ mod smith;
 mod stats;
 
 use onnx_ir::Model;
-use onnx_schema::SchemaId;
+use onnx_schema::{Registry, SchemaId};
 
 pub use choices::noise;
+pub use custom::{CustomRecipe, Proposal, SmithPack};
 pub use shrink::shrink;
 pub use stats::Stats;
+
+static STANDARD: Registry = Registry::standard();
 
 /// What to make.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct Options<'a> {
     /// How many nodes the main graph is to have, besides those of constants. 8 by default. Fewer are made when the bytes
     /// are used up, or when too many proposals were refused.
     pub nodes: usize,
@@ -80,15 +92,26 @@ pub struct Options {
     pub functions: bool,
     /// Whether there may be documentation, metadata and the like. True by default.
     pub decorations: bool,
+    /// The operators that are known. Those of ONNX by default; of others, nodes are made that inference and the checker
+    /// accept.
+    pub registry: &'a Registry,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Self { nodes: 8, opset: None, schema: None, symbolic: true, functions: true, decorations: true }
+        Self {
+            nodes: 8,
+            opset: None,
+            schema: None,
+            symbolic: true,
+            functions: true,
+            decorations: true,
+            registry: &STANDARD,
+        }
     }
 }
 
-impl Options {
+impl<'a> Options<'a> {
     /// The same for so many nodes.
     #[must_use]
     pub const fn with_nodes(mut self, nodes: usize) -> Self {
@@ -100,6 +123,13 @@ impl Options {
     #[must_use]
     pub const fn with_opset(mut self, opset: i64) -> Self {
         self.opset = Some(opset);
+        self
+    }
+
+    /// The same with these operators.
+    #[must_use]
+    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = registry;
         self
     }
 
@@ -128,7 +158,7 @@ const BYTES_FOR_NODE: usize = 256;
 
 /// Makes a model from bytes: the same bytes and options make the same model.
 #[must_use]
-pub fn generate(bytes: &[u8], options: &Options) -> Made {
+pub fn generate(bytes: &[u8], options: &Options<'_>) -> Made {
     let mut smith = smith::Smith::new(bytes, options.clone());
     let mut nodes = options.nodes;
     if options.functions {
@@ -148,7 +178,7 @@ pub fn generate(bytes: &[u8], options: &Options) -> Made {
 
 /// Makes a model from a number: from as many bytes as its nodes need.
 #[must_use]
-pub fn from_seed(seed: u64, options: &Options) -> Made {
+pub fn from_seed(seed: u64, options: &Options<'_>) -> Made {
     let len = options.nodes.saturating_add(12).saturating_mul(BYTES_FOR_NODE);
     generate(&noise(seed, len), options)
 }

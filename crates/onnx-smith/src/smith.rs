@@ -2,12 +2,13 @@
 
 use onnx_check::{CheckOptions, Part, check_part};
 use onnx_ir::{Changes, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, Revision, ValueId};
-use onnx_schema::{Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions};
+use onnx_schema::{DeclaredSchema, Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions};
 use onnx_shape_infer::{Inference, Options as InferOptions, Ty, infer, infer_node};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::choices::Choices;
+use crate::custom::{self, Proposal};
 use crate::draft::{Draft, Operand};
 use crate::functions::Signature;
 use crate::stats::Stats;
@@ -53,7 +54,7 @@ pub(crate) struct Scope {
 pub(crate) struct Smith<'b> {
     pub(crate) model: Model,
     pub(crate) choices: Choices<'b>,
-    pub(crate) options: Options,
+    pub(crate) options: Options<'b>,
     pub(crate) stats: Stats,
     /// The graphs around the place where nodes are added, the innermost last.
     pub(crate) scopes: Vec<Scope>,
@@ -66,10 +67,12 @@ pub(crate) struct Smith<'b> {
     names: usize,
     /// The schemas of the imported operator sets.
     schemas: Vec<&'static Schema>,
+    /// The operators of declared sets that are imported.
+    custom: Vec<&'b DeclaredSchema>,
 }
 
 impl<'b> Smith<'b> {
-    pub(crate) fn new(bytes: &'b [u8], options: Options) -> Self {
+    pub(crate) fn new(bytes: &'b [u8], options: Options<'b>) -> Self {
         let mut model = Model::new();
         let variables = VARIABLES.map(|name| model.intern(name)).to_vec();
         let graph = model.main_graph();
@@ -88,9 +91,11 @@ impl<'b> Smith<'b> {
             revision: None,
             names: 0,
             schemas: Vec::new(),
+            custom: Vec::new(),
         };
         smith.choose_versions();
-        smith.inference = infer(&mut smith.model, &main_options());
+        let options = smith.main_options();
+        smith.inference = infer(&mut smith.model, &options);
         smith
     }
 
@@ -129,6 +134,18 @@ impl<'b> Smith<'b> {
             current.is_some_and(|current| current.id() == schema.id()) && !schema.is_deprecated()
         };
         self.schemas = onnx_schema::all().iter().filter(is_usable).collect();
+        let registry = self.options.registry;
+        for domain in registry.declared_domains() {
+            let Some(versions) =
+                registry.declared_versions(domain).filter(|_| onnx_schema::domain_symbol(domain).is_none())
+            else {
+                continue;
+            };
+            let version = self.choices.int(*versions.start(), *versions.end());
+            let name = self.model.intern(domain);
+            self.model.info_mut().opset_imports.push(OpsetImport::new(name, version));
+        }
+        self.custom = custom::usable(self);
     }
 
     /// The version of the format.
@@ -149,6 +166,10 @@ impl<'b> Smith<'b> {
     fn node(&mut self) -> bool {
         if !self.signatures.is_empty() && self.choices.chance(12) {
             return self.call().is_some();
+        }
+        if !self.custom.is_empty() && self.choices.chance(25) {
+            let schema = self.choices.pick(&self.custom);
+            return schema.is_some_and(|schema| Proposal::forge(self, schema).is_some());
         }
         let nested = self.choices.chance(8) && self.depth() < MOST_DEPTH;
         let control = [op::IF, op::LOOP, op::SCAN, op::SEQUENCE_MAP];
@@ -373,6 +394,14 @@ impl<'b> Smith<'b> {
         self.constant_in(ty.elem(), &sizes, &(0..count).collect::<Vec<_>>())
     }
 
+    /// How the main graph is inferred while it grows: every type comes from the operators.
+    fn main_options(&self) -> InferOptions<'b> {
+        let mut options = InferOptions::default().with_registry(self.options.registry);
+        options.declared = false;
+        options.check_types = true;
+        options
+    }
+
     /// Brings what is inferred about the main graph up to date.
     fn infer_main(&mut self) {
         let changes = match &self.revision {
@@ -381,7 +410,8 @@ impl<'b> Smith<'b> {
         };
         self.revision = Some(self.model.revision());
         let before = std::mem::take(&mut self.inference);
-        self.inference = before.update(&mut self.model, &main_options(), &changes);
+        let options = self.main_options();
+        self.inference = before.update(&mut self.model, &options, &changes);
     }
 
     /// Infers a new node, and checks it. What is known about its outputs goes to the innermost scope.
@@ -391,7 +421,7 @@ impl<'b> Smith<'b> {
             self.infer_main();
             made.iter().map(|&value| self.inference.ty(value)).collect()
         } else {
-            let mut options = InferOptions::default();
+            let mut options = InferOptions::default().with_registry(self.options.registry);
             options.check_types = true;
             let inference = infer_node(&mut self.model, node, &options);
             if !inference.findings().is_empty() {
@@ -426,6 +456,10 @@ impl<'b> Smith<'b> {
     /// Whether the reference infers what a node gives.
     pub(crate) fn is_inferred(&self, node: NodeId) -> bool {
         let record = self.model.node(node);
+        let domain = self.model.str(record.domain());
+        if self.custom.iter().any(|schema| schema.domain() == domain) {
+            return false;
+        }
         let version = self.model.versions_in(record.graph()).get(record.domain()).unwrap_or(1);
         let schema = lookup(record.domain(), record.op(), version);
         schema.is_none_or(|schema| schema.has_inference() || schema.is_function())
@@ -433,7 +467,9 @@ impl<'b> Smith<'b> {
 
     /// Whether the checker has nothing to say against a node.
     fn passes(&self, node: NodeId) -> bool {
-        let found = check_part(&self.model, Part::Node(node), &CheckOptions::default());
+        let registry = self.options.registry.clone();
+        let found =
+            check_part(&self.model, Part::Node(node), &CheckOptions { registry, ..CheckOptions::default() });
         !found.has_errors()
     }
 
@@ -486,12 +522,4 @@ impl<'b> Smith<'b> {
         }
         Dim::Known(self.choices.pick(&[2, 3, 4, 1, 5, 2, 3, 4, 6, 1, 8, 2, 3, 4, 7, 0]).unwrap_or(2))
     }
-}
-
-/// How the main graph is inferred while it grows: every type comes from the operators.
-pub(crate) fn main_options() -> InferOptions<'static> {
-    let mut options = InferOptions::default();
-    options.declared = false;
-    options.check_types = true;
-    options
 }

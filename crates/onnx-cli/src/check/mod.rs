@@ -11,7 +11,7 @@ use bytes::Bytes;
 use onnx_check::{CheckOptions, CustomOperators, ExternalFiles, Profile, check_part};
 use onnx_diag::{Caps, Policy, Sink};
 use onnx_ir::{Model, OpsetImport};
-use onnx_schema::{LATEST_IR_VERSION, OpsetRegistry, domain, latest_opset};
+use onnx_schema::{LATEST_IR_VERSION, Registry, domain, latest_opset};
 
 use crate::args::{CheckArgs, RuleProfile};
 use crate::exit::{Failure, Faults, Outcome};
@@ -90,12 +90,7 @@ struct Checked {
     bytes: Option<u64>,
 }
 
-fn findings(
-    path: &Path,
-    args: &CheckArgs,
-    policy: &Policy,
-    registry: &OpsetRegistry,
-) -> Result<Checked, Failure> {
+fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
     let limits = args.input.bounds.limits();
     let is_for_people = args.report.format == ReportFormat::Text;
@@ -127,10 +122,10 @@ fn findings(
         let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
         if args.full && args.part == Part::Model {
-            inferred(&mut loaded, args, &mut sink)?;
+            inferred(&mut loaded, args, registry, &mut sink)?;
         }
         if !args.shapes.is_empty() {
-            shapes::test(&mut loaded, args, &mut sink)?;
+            shapes::test(&mut loaded, args, registry, &mut sink)?;
         }
     }
     if !is_for_people {
@@ -161,16 +156,19 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         profile: profile(args),
         recommendations: args.recommendations,
         external: external(loaded, args)?,
-        registry: OpsetRegistry::standard(),
+        registry: Registry::standard(),
     })
 }
 
 /// Adds what inference finds. The reference follows no elements there.
-fn inferred(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<(), Failure> {
+fn inferred(
+    loaded: &mut Loaded,
+    args: &CheckArgs,
+    registry: &Registry,
+    sink: &mut Sink,
+) -> Result<(), Failure> {
     let source = loaded.source()?;
-    let sets = documents::registry(&args.ops)?;
-    let registry = onnx_shape_infer::contrib::registry().with_operator_sets(sets);
-    let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(&registry);
+    let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(registry);
     options.limits = loaded.limits;
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;

@@ -2,16 +2,21 @@
 
 use onnx_diag::Sink;
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Options, contrib, infer, parse_shapes};
+use onnx_schema::Registry;
+use onnx_shape_infer::{Options, infer, parse_shapes};
 
 use crate::args::CheckArgs;
 use crate::exit::Failure;
 use crate::input::Loaded;
-use crate::ops::documents;
 use crate::output::shown;
 
 /// Adds what contradicts the given shapes.
-pub(super) fn test(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Result<(), Failure> {
+pub(super) fn test(
+    loaded: &mut Loaded,
+    args: &CheckArgs,
+    registry: &Registry,
+    sink: &mut Sink,
+) -> Result<(), Failure> {
     let mut given: Vec<(ValueId, Vec<i64>)> = Vec::new();
     for text in &args.shapes {
         for (name, sizes) in parse_shapes(text).map_err(Failure::new)? {
@@ -23,8 +28,7 @@ pub(super) fn test(loaded: &mut Loaded, args: &CheckArgs, sink: &mut Sink) -> Re
         }
     }
     let source = loaded.source()?;
-    let registry = contrib::registry().with_operator_sets(documents::registry(&args.ops)?);
-    let mut options = Options::default().with_data(&source).with_registry(&registry);
+    let mut options = Options::default().with_data(&source).with_registry(registry);
     options.limits = loaded.limits;
     let inference = infer(&mut loaded.model, &options);
     let inputs: Vec<(ValueId, &[i64])> =

@@ -6,7 +6,7 @@ use onnx_check::{CheckOptions, check_operator_set};
 use onnx_codec::operator_set::declared;
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Clean, Policy, Sink};
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 
 use super::args::CheckOpsArgs;
 use super::documents::{self, Read};
@@ -15,11 +15,7 @@ use crate::input::display_name;
 use crate::output::{Colours, GOOD, Out, paint};
 use crate::rules;
 
-pub(super) fn check(
-    args: &CheckOpsArgs,
-    registry: &OpsetRegistry,
-    out: &mut Out,
-) -> Result<Outcome, Failure> {
+pub(super) fn check(args: &CheckOpsArgs, registry: &Registry, out: &mut Out) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::Fine;
     for file in &args.files {
         let name = display_name(file);
@@ -57,7 +53,7 @@ pub(super) fn check(
 }
 
 /// What is wrong with a document, and why its operators cannot be used, if they cannot.
-fn findings(read: Read, registry: &OpsetRegistry) -> (Sink, Option<Failure>) {
+fn findings(read: Read, registry: &Registry) -> (Sink, Option<Failure>) {
     let Read { document, signatures, findings: mut sink } = read;
     let set = declared(&document, signatures.as_ref()).map_err(Failure::new);
     // Bodies may call the other operators of their document.

@@ -11,7 +11,8 @@ use onnx_codec::{
 use onnx_diag::Sink;
 use onnx_formats::{signatures_from_json, signatures_to_json};
 use onnx_ir::OperatorSetDocument;
-use onnx_schema::{OperatorSet, OpsetRegistry, onnxruntime};
+use onnx_schema::{OperatorSet, Registry, onnxruntime};
+use onnx_shape_infer::contrib;
 
 use crate::exit::Failure;
 use crate::input::display_name;
@@ -26,8 +27,8 @@ pub(crate) struct Read {
 }
 
 /// The standard operators with those of documents laid over them.
-pub(crate) fn registry(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
-    let mut registry = OpsetRegistry::standard();
+pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
+    let mut registry = Registry::standard();
     for file in files {
         let about = |failure: Failure| failure.about(&display_name(file));
         let Read { document, signatures, .. } = load(file)?;
@@ -39,17 +40,17 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
     Ok(registry)
 }
 
-/// The same, with the operators of onnxruntime in domains that no document declares. Builds of onnxruntime differ in which
-/// operators they have, so others are accepted.
-pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<OpsetRegistry, Failure> {
+/// The same, with the operators of onnxruntime in domains that no document declares, and the inference rules of all of them.
+/// Builds of onnxruntime differ in which operators they have, so others are accepted.
+pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<Registry, Failure> {
     let documents = registry(files)?;
-    let mut registry = documents.clone();
+    let mut pack = contrib::pack();
     for set in onnxruntime::operator_sets().map_err(Failure::new)? {
         if !set.domain().is_empty() && documents.declared_versions(set.domain()).is_none() {
-            registry = registry.with_open(&set).map_err(Failure::new)?;
+            pack = pack.with_open_set(set);
         }
     }
-    Ok(registry)
+    documents.with(pack).map_err(Failure::new)
 }
 
 /// Reads a document, and its companion where that exists.

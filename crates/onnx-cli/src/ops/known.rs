@@ -1,6 +1,6 @@
 //! The operators that are known, standard and declared ones alike.
 
-use onnx_schema::{DeclaredSchema, OperatorSet, OpsetRegistry, known_name, versions};
+use onnx_schema::{DeclaredSchema, OperatorSet, Registry, known_name, versions};
 
 use super::args::SetArgs;
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ pub(super) fn domain_name(domain: &str) -> &str {
 }
 
 /// All schemas of an operator, oldest first.
-pub(super) fn history(registry: &OpsetRegistry, domain: &str, op: &str) -> Vec<DeclaredSchema> {
+pub(super) fn history(registry: &Registry, domain: &str, op: &str) -> Vec<DeclaredSchema> {
     let symbols = onnx_schema::domain_symbol(domain).zip(onnx_schema::op_symbol(op));
     let standard = symbols.map(|(domain, op)| versions(domain, op)).unwrap_or_default();
     let mut history: Vec<DeclaredSchema> = standard.iter().map(Into::into).collect();
@@ -23,7 +23,7 @@ pub(super) fn history(registry: &OpsetRegistry, domain: &str, op: &str) -> Vec<D
 }
 
 /// The domains that are known.
-pub(super) fn domains(registry: &OpsetRegistry) -> Vec<String> {
+pub(super) fn domains(registry: &Registry) -> Vec<String> {
     let standard = onnx_schema::domains().filter_map(known_name).map(str::to_owned);
     let mut domains: Vec<String> = standard.collect();
     for domain in registry.declared_domains() {
@@ -35,14 +35,14 @@ pub(super) fn domains(registry: &OpsetRegistry) -> Vec<String> {
 }
 
 /// The newest version that is known of a domain.
-pub(super) fn newest(registry: &OpsetRegistry, domain: &str) -> Option<i64> {
+pub(super) fn newest(registry: &Registry, domain: &str) -> Option<i64> {
     let standard = onnx_schema::domain_symbol(domain).and_then(onnx_schema::latest_opset);
     let declared = registry.declared_versions(domain).map(|versions| *versions.end());
     standard.max(declared)
 }
 
 /// The operators of a domain at a version, in alphabetical order.
-pub(super) fn set(registry: &OpsetRegistry, domain: &str, version: i64) -> Result<OperatorSet, Failure> {
+pub(super) fn set(registry: &Registry, domain: &str, version: i64) -> Result<OperatorSet, Failure> {
     let names = onnx_schema::operators().filter_map(<[_]>::first);
     let names = names.filter(|first| first.domain_name() == domain).map(|first| first.name());
     let mut names: Vec<&str> = names.chain(registry.declared_operators(domain)).collect();
@@ -61,7 +61,7 @@ pub(super) fn set(registry: &OpsetRegistry, domain: &str, version: i64) -> Resul
 }
 
 /// The operator sets that the command line names.
-pub(super) fn sets(registry: &OpsetRegistry, args: &SetArgs) -> Result<Vec<OperatorSet>, Failure> {
+pub(super) fn sets(registry: &Registry, args: &SetArgs) -> Result<Vec<OperatorSet>, Failure> {
     let domains = match &args.domain {
         Some(domain) => vec![known_domain(registry, domain)?],
         None if args.opset.is_some() => vec![String::new()],
@@ -71,7 +71,7 @@ pub(super) fn sets(registry: &OpsetRegistry, args: &SetArgs) -> Result<Vec<Opera
 }
 
 /// The canonical name of a domain, if it is known.
-pub(super) fn known_domain(registry: &OpsetRegistry, name: &str) -> Result<String, Failure> {
+pub(super) fn known_domain(registry: &Registry, name: &str) -> Result<String, Failure> {
     let canonical = if name == "ai.onnx" { "" } else { name };
     let known = domains(registry);
     if known.iter().any(|domain| domain == canonical) {
@@ -83,7 +83,7 @@ pub(super) fn known_domain(registry: &OpsetRegistry, name: &str) -> Result<Strin
 }
 
 /// The version that is meant: the given one, if the domain has it, or the newest.
-pub(super) fn version(registry: &OpsetRegistry, domain: &str, given: Option<i64>) -> Result<i64, Failure> {
+pub(super) fn version(registry: &Registry, domain: &str, given: Option<i64>) -> Result<i64, Failure> {
     let newest = newest(registry, domain).unwrap_or(1);
     match given {
         None => Ok(newest),

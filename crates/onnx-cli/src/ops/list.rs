@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use onnx_schema::{DeclaredSchema, OperatorSet, OpsetRegistry, SupportLevel};
+use onnx_schema::{DeclaredSchema, OperatorSet, Registry, SupportLevel};
 use serde_json::{Value, json};
 
 use super::args::{ListArgs, SearchArgs};
@@ -11,11 +11,11 @@ use crate::exit::Failure;
 use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
 use crate::size::plural;
 
-pub(super) fn list(args: &ListArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
+pub(super) fn list(args: &ListArgs, registry: &Registry, out: &mut Out) -> Result<String, Failure> {
     render(registry, &sets(registry, &args.sets)?, out, |_| true)
 }
 
-pub(super) fn search(args: &SearchArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
+pub(super) fn search(args: &SearchArgs, registry: &Registry, out: &mut Out) -> Result<String, Failure> {
     let word = args.word.to_lowercase();
     let sets = sets(registry, &args.sets)?;
     let has = |name: &str| name.to_lowercase().contains(&word);
@@ -34,7 +34,7 @@ pub(super) fn search(args: &SearchArgs, registry: &OpsetRegistry, out: &mut Out)
 }
 
 fn render(
-    registry: &OpsetRegistry,
+    registry: &Registry,
     sets: &[OperatorSet],
     out: &mut Out,
     fits: impl Fn(&DeclaredSchema) -> bool,
@@ -68,7 +68,7 @@ fn render(
     Ok(text)
 }
 
-fn table(text: &mut String, registry: &OpsetRegistry, operators: &[&DeclaredSchema]) -> Result<(), Failure> {
+fn table(text: &mut String, registry: &Registry, operators: &[&DeclaredSchema]) -> Result<(), Failure> {
     let names: Vec<String> = operators.iter().map(|schema| shown(schema.name())).collect();
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     for (name, schema) in names.iter().zip(operators) {
@@ -94,7 +94,7 @@ fn table(text: &mut String, registry: &OpsetRegistry, operators: &[&DeclaredSche
     Ok(())
 }
 
-fn entry(registry: &OpsetRegistry, schema: &DeclaredSchema) -> Value {
+fn entry(registry: &Registry, schema: &DeclaredSchema) -> Value {
     let versions: Vec<i64> =
         history(registry, schema.domain(), schema.name()).iter().map(DeclaredSchema::since_version).collect();
     json!({

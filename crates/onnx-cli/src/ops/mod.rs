@@ -9,7 +9,7 @@ mod show;
 
 use onnx_codec::operator_set::{document, document_of_functions};
 use onnx_codec::{EncodeOptions, InputFiles, encode_operator_set};
-use onnx_schema::OpsetRegistry;
+use onnx_schema::Registry;
 
 use crate::args::InputArgs;
 use crate::exit::{Failure, Outcome};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
-fn export(args: &ExportArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<Outcome, Failure> {
+fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outcome, Failure> {
     let mut inputs = InputFiles::default();
     let (document, signatures) = match &args.functions_of {
         Some(model) => {

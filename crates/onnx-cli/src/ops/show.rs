@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use onnx_formats::signatures_to_json;
 use onnx_schema::{
-    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, OpsetRegistry, changes,
-    domain_symbol, op_symbol, schema_since,
+    Change, DeclaredAttribute, DeclaredFormal, DeclaredSchema, OperatorSet, Registry, changes, domain_symbol,
+    op_symbol, schema_since,
 };
 use onnx_shape_infer::follows_values;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::known::{domain_name, domains, history, known_domain, newest};
 use crate::exit::Failure;
 use crate::output::{DIM, HEADING, KEY, Out, WARN, paint, shown, terminal_safe};
 
-pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry, out: &mut Out) -> Result<String, Failure> {
+pub(super) fn show(args: &ShowArgs, registry: &Registry, out: &mut Out) -> Result<String, Failure> {
     let history = find(args, registry)?;
     let newest = history.first().and_then(|schema| newest(registry, schema.domain()));
     if let (Some(asked), Some(newest)) = (args.version, newest)
@@ -41,7 +41,7 @@ pub(super) fn show(args: &ShowArgs, registry: &OpsetRegistry, out: &mut Out) -> 
 }
 
 /// All schemas of the operator that is meant.
-fn find(args: &ShowArgs, registry: &OpsetRegistry) -> Result<Vec<DeclaredSchema>, Failure> {
+fn find(args: &ShowArgs, registry: &Registry) -> Result<Vec<DeclaredSchema>, Failure> {
     let (mut wanted, mut op) = (args.domain.as_deref(), args.op.as_str());
     if let Some((domain, name)) = op.rsplit_once('.').filter(|_| wanted.is_none()) {
         (wanted, op) = (Some(domain), name);

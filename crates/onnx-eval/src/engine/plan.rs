@@ -4,7 +4,7 @@
 //! frame, so a capture is an ordinary operand. A call of a function has a frame of its own.
 
 use onnx_ir::{Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
-use onnx_schema::{OpsetRegistry, Schema};
+use onnx_schema::Schema;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::constant::Weight;
 use crate::fault::{self, Failure, FailureKind};
 use crate::options::Options;
-use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, kernel};
+use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
 
 /// The graphs of a model that can run, with everything that running needs.
 #[derive(Default)]
@@ -65,7 +65,6 @@ pub(super) enum Action {
 pub(super) struct Planner<'m, 'o> {
     model: &'m Model,
     options: &'o Options<'m>,
-    opsets: OpsetRegistry,
     plan: Plan<'m>,
     /// Graphs that are referred to and not planned yet: index of the plan, graph.
     open: Vec<(usize, GraphId)>,
@@ -73,8 +72,7 @@ pub(super) struct Planner<'m, 'o> {
 
 impl<'m, 'o> Planner<'m, 'o> {
     pub(super) fn new(model: &'m Model, options: &'o Options<'m>) -> Self {
-        let opsets = options.opsets.cloned().unwrap_or_default();
-        Self { model, options, opsets, plan: Plan::default(), open: Vec::new() }
+        Self { model, options, plan: Plan::default(), open: Vec::new() }
     }
 
     /// Plans the main graph; its plan is the first one.
@@ -209,7 +207,7 @@ impl<'m, 'o> Planner<'m, 'o> {
 
     fn step(&mut self, id: NodeId, root: usize) -> Step<'m> {
         let node = self.model.node(id);
-        let callee = self.model.callee(id, &self.opsets);
+        let callee = self.model.callee(id, self.options.registry);
         let schema = callee.standard();
         let action = match callee {
             Callee::Standard(schema) => match kernel(schema.id()) {
@@ -241,7 +239,8 @@ impl<'m, 'o> Planner<'m, 'o> {
 
     fn custom(&self, node: &Node, reason: impl FnOnce() -> String) -> Action {
         let [domain, op] = [node.domain(), node.op()].map(|name| self.model.str(name));
-        let custom = self.options.kernels.and_then(|kernels| kernels.get(domain, op));
+        let kernels = self.options.registry.extension::<Kernels>();
+        let custom = kernels.and_then(|kernels| kernels.get(domain, op));
         custom.map_or_else(|| Action::Missing(reason()), Action::Custom)
     }
 }

@@ -7,7 +7,7 @@
 
 mod versions;
 
-use onnx_schema::{OpsetRegistry, Schema, SchemaRef, normalize_domain};
+use onnx_schema::{Registry, Schema, SchemaRef, normalize_domain};
 use onnx_types::{Interner, Symbol};
 
 pub use versions::{FIRST_IR_WITH_IMPORTS, OpsetVersions};
@@ -159,7 +159,7 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     #[must_use]
-    pub fn callee<'a>(&'a self, node: NodeId, registry: &'a OpsetRegistry) -> Callee<'a> {
+    pub fn callee<'a>(&'a self, node: NodeId, registry: &'a Registry) -> Callee<'a> {
         let node = &self.nodes[node];
         self.callee_in(node, self.versions_in(node.graph), registry)
     }
@@ -170,12 +170,7 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     #[must_use]
-    pub fn callee_by<'a>(
-        &'a self,
-        node: NodeId,
-        registry: &'a OpsetRegistry,
-        names: &Interner,
-    ) -> Callee<'a> {
+    pub fn callee_by<'a>(&'a self, node: NodeId, registry: &'a Registry, names: &Interner) -> Callee<'a> {
         let node = &self.nodes[node];
         self.callee_with_names(node, self.versions_in(node.graph), registry, names)
     }
@@ -187,7 +182,7 @@ impl Model {
         &'a self,
         node: &Node,
         versions: &OpsetVersions,
-        registry: &'a OpsetRegistry,
+        registry: &'a Registry,
     ) -> Callee<'a> {
         self.callee_with_names(node, versions, registry, &self.names)
     }
@@ -196,7 +191,7 @@ impl Model {
         &'a self,
         node: &Node,
         versions: &OpsetVersions,
-        registry: &'a OpsetRegistry,
+        registry: &'a Registry,
         names: &Interner,
     ) -> Callee<'a> {
         let (domain, op) = (node.domain(), node.op);
@@ -230,7 +225,7 @@ impl Model {
         node: &Node,
         version: i64,
         standard: Option<&'static Schema>,
-        (registry, names): (&'a OpsetRegistry, &Interner),
+        (registry, names): (&'a Registry, &Interner),
     ) -> Callee<'a> {
         let [domain, op] = [node.domain(), node.op].map(|name| names.resolve(name));
         let custom = registry.declared(domain, op, version);

@@ -1,6 +1,6 @@
 //! Scopes follow graphs through every edit, and callees follow scopes.
 
-use onnx_schema::{OpsetRegistry, attr, domain, op};
+use onnx_schema::{Registry, attr, domain, op};
 use onnx_types::Symbol;
 
 use crate::{
@@ -36,7 +36,7 @@ fn check(model: &Model, node: NodeId, scope: OpsetScope, version: i64) {
     let graph = model.node(node).graph();
     assert_eq!(model.scope(graph), scope);
     assert_eq!(model.versions_in(graph).get(domain::ONNX), Some(version));
-    match model.callee(node, &OpsetRegistry::standard()) {
+    match model.callee(node, &Registry::standard()) {
         Callee::Standard(schema) => assert!(version >= 20 && schema.since_version() == 20),
         Callee::Unknown { version: found } => assert!(version < 20 && found == version),
         other => panic!("{other:?}"),
@@ -100,7 +100,7 @@ fn versions_follow_edits_of_the_imports() {
 fn callees_are_told_apart() {
     let (mut model, function, _) = model();
     let main = model.main_graph();
-    let standard = OpsetRegistry::standard();
+    let standard = Registry::standard();
     let node = |model: &mut Model, domain: &str, name: &str| {
         let (domain, op) = (model.intern(domain), model.intern(name));
         model.add_node(Position::End(main), NewNode { domain, ..NewNode::new(op) }).unwrap()

@@ -1,6 +1,6 @@
 //! Walks, dead code, listings and the view for `petgraph`.
 
-use onnx_schema::{OpsetRegistry, attr, op};
+use onnx_schema::{Registry, attr, op};
 use onnx_types::Symbol;
 use petgraph::algo::{dominators, is_cyclic_directed, tarjan_scc, toposort};
 use petgraph::visit::{Dfs, IntoNeighborsDirected as _, NodeCount as _, Reversed};
@@ -142,7 +142,7 @@ fn walks_enter_each_function_once() {
     // It calls itself.
     let inner = call(&mut model, body);
     let [first, second] = [main, main].map(|graph| call(&mut model, graph));
-    let registry = OpsetRegistry::standard();
+    let registry = Registry::standard();
     let nodes: Vec<_> = model.walk(main).with_functions(&registry).nodes().collect();
     assert_eq!(nodes, [first, inner, second]);
     assert_eq!(
@@ -155,7 +155,7 @@ fn walks_enter_each_function_once() {
 #[test]
 fn determinism_is_that_of_all_that_a_node_runs() {
     let mut model = Model::new();
-    let registry = OpsetRegistry::standard();
+    let registry = Registry::standard();
     let main = model.main_graph();
     let [domain, f] = ["d", "f"].map(|name| model.intern(name));
     let imports = vec![OpsetImport::new(Symbol::EMPTY, 18), OpsetImport::new(domain, 1)];

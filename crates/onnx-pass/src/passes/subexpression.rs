@@ -15,11 +15,11 @@ use crate::determinism::is_deterministic;
 pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
     let mut known: HashMap<u64, Vec<NodeId>, RandomState> = HashMap::default();
-    let data = cx.options().data;
+    let (data, registry) = (cx.options().data, cx.options().registry);
     let mut cursor = Cursor::nested(cx.model(), cx.model().main_graph());
     while let Some(node) = cursor.next(cx.model()) {
         let model = cx.model();
-        if model.node(node).outputs().is_empty() || !is_deterministic(model, node) {
+        if model.node(node).outputs().is_empty() || !is_deterministic(model, node, registry) {
             continue;
         }
         let mut state = Fold(0);

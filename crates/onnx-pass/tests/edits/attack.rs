@@ -1,7 +1,7 @@
 //! An attack on the prover: claims that are correct, each with wrong ones that differ by a subtle fault. Every correct claim
 //! must be accepted, and every wrong one refuted.
 
-use onnx_pass::{Equivalence, ProofLimits, Verdict, prove};
+use onnx_pass::{Equivalence, PassOptions, Verdict, prove};
 
 use crate::proofs::claim;
 
@@ -119,7 +119,7 @@ const ROWS: &[Row] = &[
 fn subtle_faults_are_refuted_and_correct_claims_are_not() {
     let verdict = |class, input, before, after| {
         let eq = Equivalence::parse(&claim(class, &[], input, before, after)).unwrap();
-        prove(&eq, &ProofLimits::default())
+        prove(&eq, &PassOptions::default())
     };
     let mut problems = Vec::new();
     let mut wrong_claims = 0;

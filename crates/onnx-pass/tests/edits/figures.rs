@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, Patch, ProofLimits, Verdict, prove};
+use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, Patch, Verdict, prove};
 
 use crate::{maker, parse, value};
 
@@ -60,7 +60,7 @@ fn the_cost_of_a_proof_is_printed() {
         [("merge", merge), ("fold", fold), ("reshape", reshape), ("splice", splice), ("squeeze", squeeze)];
     for (name, claim) in claims {
         let begin = Instant::now();
-        let verdict = prove(&claim, &ProofLimits::default());
+        let verdict = prove(&claim, &PassOptions::default());
         let micros = begin.elapsed().as_micros();
         println!("{name:8} {:2} nodes {micros:6} us: {verdict}", claim.node_count());
         assert!(matches!(verdict, Verdict::Proved(_) | Verdict::Tested { .. }), "{verdict}");

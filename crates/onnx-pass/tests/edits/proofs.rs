@@ -1,6 +1,6 @@
 //! Equivalences as texts.
 
-use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, ProofLimits, prove};
+use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, prove};
 
 use crate::{parse, value};
 
@@ -27,7 +27,7 @@ pub(crate) fn claim(class: &str, assume: &[&str], input: &str, before: &str, aft
 #[track_caller]
 fn check(claim: &str, verdict: &str) {
     let eq = Equivalence::parse(claim).unwrap();
-    let found = prove(&eq, &ProofLimits::default()).to_string();
+    let found = prove(&eq, &PassOptions::default()).to_string();
     assert_eq!(found.lines().collect::<Vec<_>>().join(" | "), verdict);
     let again = Equivalence::parse(&eq.text().unwrap()).unwrap();
     assert_eq!((again.hash().unwrap(), again.assumptions()), (eq.hash().unwrap(), eq.assumptions()));
@@ -135,7 +135,7 @@ fn the_claim_does_not_depend_on_names() {
 #[test]
 fn a_reproducer_is_a_model_that_returns_both_results() {
     let eq = Equivalence::parse(&claim("exact", &[], "float[N] x", "y = Exp (x)", "y = Sin (x)")).unwrap();
-    let onnx_pass::Verdict::Refuted(counterexample) = prove(&eq, &ProofLimits::default()) else {
+    let onnx_pass::Verdict::Refuted(counterexample) = prove(&eq, &PassOptions::default()) else {
         panic!("the sides differ")
     };
     let model = parse(&counterexample.reproducer);

@@ -12,7 +12,7 @@ use crate::typeset::{TypeId, TypeSet};
 /// Begins the declaration of an operator that exists since the given version of its operator set.
 ///
 /// ```
-/// use onnx_schema::{AttrKind, DeclaredDefault, OperatorSet, OpsetRegistry, declare};
+/// use onnx_schema::{AttrKind, DeclaredDefault, OperatorSet, Registry, declare};
 ///
 /// let mut acme = OperatorSet::new("com.acme", 2);
 /// acme.add(
@@ -25,7 +25,7 @@ use crate::typeset::{TypeId, TypeSet};
 ///         .required_attribute("activation", AttrKind::String)
 ///         .attribute_with_default("alpha", DeclaredDefault::Float(1.0)),
 /// )?;
-/// let registry = OpsetRegistry::standard().with(&acme)?;
+/// let registry = Registry::standard().with(&acme)?;
 ///
 /// let gemm = registry.declared("com.acme", "FusedGemm", 2).expect("it was declared");
 /// assert_eq!(gemm.to_string(), "com.acme.FusedGemm-1");

@@ -1,4 +1,4 @@
-//! The operators of onnxruntime as declared operator sets, for tools that take an [`OpsetRegistry`](crate::OpsetRegistry).
+//! The operators of onnxruntime as declared operator sets, for tools that take a [`Registry`](crate::Registry).
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::signature::{Formal, FormalType};
 /// The operators that onnxruntime adds, as operator sets: one for each version of a domain that has a schema.
 ///
 /// ```
-/// use onnx_schema::{OpsetRegistry, onnxruntime};
+/// use onnx_schema::{Registry, onnxruntime};
 ///
-/// let mut registry = OpsetRegistry::standard();
+/// let mut registry = Registry::standard();
 /// for set in onnxruntime::operator_sets()? {
 ///     registry = registry.with(&set)?;
 /// }

@@ -1,7 +1,7 @@
 //! Rules for the operators that onnxruntime adds to those of ONNX: `com.microsoft`, its internal layouts
 //! (`com.microsoft.nchwc`, `com.ms.internal.nhwc`), and a few in the default domain.
 //!
-//! [`registry`] has the rules; their facts are in [`onnx_schema::onnxruntime`]. The groups are those of the standard
+//! [`pack`] has the rules; their facts are in [`onnx_schema::onnxruntime`]. The groups are those of the standard
 //! operators as far as they match; each family is a file with its rows, functions and reasons. Types of outputs are bound
 //! from the facts before a rule runs. `docs/generated/onnxruntime.md` lists all operators and how each was verified.
 //!
@@ -26,9 +26,10 @@ mod tensor;
 mod training;
 
 use onnx_schema::onnxruntime::RuntimeSchema;
+use onnx_schema::{Pack, Registry};
 
 use crate::cx::{Cx, Outcome};
-use crate::registry::{InferRegistry, RuleFn};
+use crate::registry::{RuleFn, Rules};
 use table::{OpRules, TABLE};
 
 /// The rules of all operators, by group.
@@ -60,18 +61,29 @@ const GROUPS: &[&[OpRules]] = &[
     training::RULES,
 ];
 
-/// The rules of the standard operators, and those of the operators that onnxruntime adds.
+/// The rules of the operators that onnxruntime adds. A function of the model, a rule of another pack, an operator of ONNX and
+/// one that a set declares precede one of the same name; the sets of
+/// [`operator_sets`](onnx_schema::onnxruntime::operator_sets), registered as open ones, do not.
 ///
 /// ```
+/// use onnx_schema::Registry;
 /// use onnx_shape_infer::{Options, contrib};
 ///
-/// let registry = contrib::registry();
+/// let registry = Registry::standard().with(contrib::pack())?;
 /// let options = Options::default().with_registry(&registry);
 /// # let _ = options;
+/// # Ok::<(), onnx_schema::DeclareError>(())
 /// ```
 #[must_use]
-pub fn registry() -> InferRegistry {
-    InferRegistry::new().with_onnxruntime()
+pub fn pack() -> Pack {
+    Pack::new().extended(|rules: &mut Rules| rules.onnxruntime = true)
+}
+
+/// The operators of ONNX, and the rules of the operators that onnxruntime adds: [`pack`] alone in a registry.
+#[must_use]
+pub fn registry() -> Registry {
+    // A pack that declares nothing contradicts nothing.
+    Registry::standard().with(pack()).unwrap_or_default()
 }
 
 /// The schemas of onnxruntime that no rule applies to.

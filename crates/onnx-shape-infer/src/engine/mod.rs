@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
-use onnx_schema::OpsetRegistry;
 use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol, Type};
 use slotmap::SecondaryMap;
@@ -22,26 +21,20 @@ use slotmap::SecondaryMap;
 use crate::cx::Out;
 use crate::fault::LIMIT;
 use crate::options::Options;
-use crate::registry::Custom;
+use crate::registry::{Custom, Rules};
 use crate::result::Inference;
 use crate::ty::Ty;
 use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
 
-static STANDARD: OpsetRegistry = OpsetRegistry::standard();
-
-/// The operator sets that nodes are resolved against.
-pub(crate) fn sets<'m>(options: &Options<'m>) -> &'m OpsetRegistry {
-    options.registry.map_or(&STANDARD, |registry| registry.operator_sets())
-}
-
 /// One run.
 pub(crate) struct Engine<'m> {
     pub(crate) state: State<'m>,
+    /// The rules of packs.
     custom: HashMap<(Symbol, Symbol), Custom, RandomState>,
-    /// The operator sets that nodes are resolved against.
-    sets: &'m OpsetRegistry,
+    /// Whether the operators that onnxruntime adds are known.
+    has_onnxruntime: bool,
     /// For each cycle of calls, the node that closes it.
     pub(crate) cycles: Vec<NodeId>,
     frames: Vec<Frame<'m>>,
@@ -74,7 +67,9 @@ impl<'m> Engine<'m> {
         (names, exprs): (&'m mut Interner, &'m mut ExprTable),
         before: Option<Inference>,
     ) -> Self {
-        let custom = options.registry.map(|registry| registry.resolve(names)).unwrap_or_default();
+        let rules = options.registry.extension::<Rules>();
+        let custom = rules.map(|rules| rules.resolve(names)).unwrap_or_default();
+        let has_onnxruntime = rules.is_some_and(|rules| rules.onnxruntime);
         let left = model.node_count().saturating_mul(options.limits.visits_per_node).saturating_add(100_000);
         let (variables, interface, before) = match before {
             Some(mut before) => {
@@ -92,7 +87,7 @@ impl<'m> Engine<'m> {
         Self {
             state,
             custom,
-            sets: sets(options),
+            has_onnxruntime,
             cycles: Vec::new(),
             frames: Vec::new(),
             memo: Memo::default(),

@@ -15,13 +15,14 @@ use super::state::Site;
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
 use crate::fault::{LIMIT, NOT_IMPORTED};
-use crate::registry::{ControlFn, Custom, InferRegistry, Rule, RuleFn, TABLE};
+use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
 use crate::ty::Ty;
 
 /// What serves a node.
 enum Target<'m> {
     Plain(RuleFn, Option<RuleFn>),
-    Custom(Custom),
+    /// The rule of a pack, and the declaration of the operator if there is one.
+    Custom(Custom, Option<&'m DeclaredSchema>),
     Runtime(&'static RuntimeSchema),
     /// An operator of a custom set without a rule.
     Declared(&'m DeclaredSchema),
@@ -56,7 +57,8 @@ impl<'m> Engine<'m> {
             Target::Runtime(schema) => Some(schema),
             _ => None,
         };
-        if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(_) | Target::Runtime(_)) {
+        if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(..) | Target::Runtime(_))
+        {
             self.report_missing_import(id, node);
         }
         let mut outs = std::mem::take(&mut self.outs);
@@ -122,14 +124,10 @@ impl<'m> Engine<'m> {
         self.state.fail(&NOT_IMPORTED, id, message);
     }
 
-    /// What serves a node: a rule that the caller of inference added, or that of the operator that the node calls.
+    /// What serves a node.
     fn target(&self, id: NodeId, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target<'m>) {
-        if !self.custom.is_empty()
-            && let Some(custom) = self.custom.get(&(node.domain(), node.op()))
-        {
-            return (None, Target::Custom(custom.clone()));
-        }
-        match self.state.model.callee_by(id, self.sets, self.state.names) {
+        let registry = self.state.options.registry;
+        match self.state.model.callee_by(id, registry, self.state.names) {
             Callee::Standard(schema) => {
                 let target =
                     match TABLE.get(schema.id().index()).and_then(|entry| Some((entry.infer?, entry.values)))
@@ -141,14 +139,36 @@ impl<'m> Engine<'m> {
                 (Some(schema), target)
             }
             Callee::Function(function) => (None, Target::Call(function)),
-            Callee::Custom(schema) => (None, Target::Declared(schema)),
-            _ => (None, self.runtime_target(node, opset).unwrap_or(Target::Nothing)),
+            Callee::Custom(schema) => (None, self.declared_target(node, opset, schema)),
+            _ => (
+                None,
+                self.custom_target(node, None)
+                    .or_else(|| self.runtime_target(node, opset))
+                    .unwrap_or(Target::Nothing),
+            ),
         }
+    }
+
+    /// What serves an operator of a declared set.
+    fn declared_target(&self, node: &Node, opset: Option<i64>, schema: &'m DeclaredSchema) -> Target<'m> {
+        let is_open = || self.state.options.registry.declared_versions(schema.domain()).is_none();
+        self.custom_target(node, Some(schema))
+            .or_else(|| self.runtime_target(node, opset).filter(|_| is_open()))
+            .unwrap_or(Target::Declared(schema))
+    }
+
+    /// The rule of a pack.
+    fn custom_target(&self, node: &Node, schema: Option<&'m DeclaredSchema>) -> Option<Target<'m>> {
+        if self.custom.is_empty() {
+            return None;
+        }
+        let domain = onnx_schema::normalize_domain(node.domain());
+        self.custom.get(&(domain, node.op())).map(|custom| Target::Custom(custom.clone(), schema))
     }
 
     /// An operator that onnxruntime adds. The runtime accepts nodes of its own domains without an import.
     fn runtime_target(&self, node: &Node, opset: Option<i64>) -> Option<Target<'m>> {
-        if !self.state.options.registry.is_some_and(InferRegistry::has_onnxruntime) {
+        if !self.has_onnxruntime {
             return None;
         }
         let [domain, op] = [node.domain(), node.op()].map(|name| self.state.names.resolve(name));
@@ -273,7 +293,13 @@ fn run_target(
 ) -> Outcome<Next> {
     match target {
         Target::Plain(infer, values) => run_rule(cx, *infer, *values),
-        Target::Custom(custom) => run_rule(cx, &*custom.infer, custom.values.as_deref()),
+        Target::Custom(custom, schema) => {
+            if let Some(schema) = schema {
+                super::bind::fill_declared(cx, schema);
+            }
+            let infer = |cx: &mut Cx<'_, '_>| custom.infer.as_ref().map_or(Ok(()), |infer| infer(cx));
+            run_rule(cx, infer, custom.values.as_deref())
+        }
         Target::Runtime(schema) => match contrib::rules(schema) {
             (Some(infer), values) => run_rule(cx, infer, values),
             (None, _) => Ok(Next::Done),

@@ -1,0 +1,216 @@
+//! What a third party registers at once: operator sets, and what other crates know about the operators.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::declared::{OperatorSet, normal_domain};
+
+/// Operators that are registered together: their declarations, and for each crate that does something with operators, what
+/// it needs to do it with these.
+///
+/// This crate knows the declarations alone. Inference rules, kernels and recipes of the generator are [`Extension`]s, which
+/// the crates that read them add by methods of their own: `with_rule` of `onnx_shape_infer::InferPack`, `with_kernel` of
+/// `onnx_eval::EvalPack`, `with_recipe` of `onnx_smith::SmithPack`. [`Registry::with`](crate::Registry::with) registers a
+/// pack; every entry point that works with operators takes the registry.
+///
+/// ```
+/// use onnx_schema::{DeclareError, OperatorSet, Pack, Registry, declare};
+///
+/// fn pack() -> Result<Pack, DeclareError> {
+///     let mut set = OperatorSet::new("com.acme", 1);
+///     set.add(declare("Gain", 1).input("x", "tensor(float)").output("y", "tensor(float)"))?;
+///     Ok(Pack::new().with_set(set))
+/// }
+///
+/// let registry = Registry::standard().with(pack()?)?;
+/// assert!(registry.declared("com.acme", "Gain", 1).is_some());
+/// # Ok::<(), DeclareError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Pack {
+    pub(crate) sets: Vec<(OperatorSet, bool)>,
+    pub(crate) extensions: Extensions,
+}
+
+impl Pack {
+    /// A pack without anything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with an operator set. Several versions of one domain add up: an operator has the schemas of all of them.
+    #[must_use]
+    pub fn with_set(mut self, set: OperatorSet) -> Self {
+        self.sets.push((set, false));
+        self
+    }
+
+    /// Like [`with_set`](Self::with_set), for a set that is not all of its domain: other operators and versions of the
+    /// domain are as unknown as without the set.
+    #[must_use]
+    pub fn with_open_set(mut self, set: OperatorSet) -> Self {
+        self.sets.push((set, true));
+        self
+    }
+
+    /// The same with additions to one extension, for crates that define one: users of a pack call the methods of these.
+    #[must_use]
+    pub fn extended<T: Extension>(mut self, add: impl FnOnce(&mut T)) -> Self {
+        let mut extension = T::default();
+        add(&mut extension);
+        self.extensions.add(extension);
+        self
+    }
+}
+
+impl From<OperatorSet> for Pack {
+    fn from(set: OperatorSet) -> Self {
+        Self::new().with_set(set)
+    }
+}
+
+impl From<&OperatorSet> for Pack {
+    fn from(set: &OperatorSet) -> Self {
+        Self::new().with_set(set.clone())
+    }
+}
+
+/// What a crate keeps in a [`Registry`](crate::Registry) about operators that ONNX does not define. A registry has one value
+/// of each type.
+///
+/// ```
+/// use onnx_schema::{Extension, Pack, PerOperator, Registry};
+///
+/// /// What a kernel costs.
+/// #[derive(Clone, Default)]
+/// struct Costs(PerOperator<u32>);
+///
+/// impl Extension for Costs {
+///     fn merge(&mut self, later: &Self) {
+///         self.0.merge(&later.0);
+///     }
+/// }
+///
+/// let pack = Pack::new().extended(|costs: &mut Costs| costs.0.insert("com.acme", "Gain", 3));
+/// let registry = Registry::standard().with(pack)?;
+/// let costs = registry.extension::<Costs>().expect("the pack has one");
+/// assert_eq!(costs.0.get("com.acme", "Gain"), Some(&3));
+/// # Ok::<(), onnx_schema::DeclareError>(())
+/// ```
+pub trait Extension: Any + Clone + Default + Send + Sync {
+    /// Adds what a pack has that was registered later. Where both say something about one operator, the later one counts.
+    fn merge(&mut self, later: &Self);
+}
+
+/// One value of each type of extension.
+#[derive(Clone, Default)]
+pub(crate) struct Extensions(BTreeMap<std::any::TypeId, Arc<dyn Slot>>);
+
+impl Extensions {
+    fn add<T: Extension>(&mut self, extension: T) {
+        let added: Arc<dyn Slot> = Arc::new(extension);
+        self.add_slot(std::any::TypeId::of::<T>(), &added);
+    }
+
+    fn add_slot(&mut self, ty: std::any::TypeId, added: &Arc<dyn Slot>) {
+        let merged = match self.0.get(&ty) {
+            Some(known) => known.merged(&**added),
+            None => Arc::clone(added),
+        };
+        self.0.insert(ty, merged);
+    }
+
+    pub(crate) fn merge(&mut self, later: &Self) {
+        for (&ty, added) in &later.0 {
+            self.add_slot(ty, added);
+        }
+    }
+
+    pub(crate) fn get<T: Extension>(&self) -> Option<&T> {
+        self.0.get(&std::any::TypeId::of::<T>())?.as_any().downcast_ref()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Extensions are functions as a rule, which have no text.
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extensions").field("count", &self.0.len()).finish()
+    }
+}
+
+/// An extension of some type.
+trait Slot: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+
+    /// This one and a later one of the same type.
+    fn merged(&self, later: &dyn Slot) -> Arc<dyn Slot>;
+}
+
+impl<T: Extension> Slot for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn merged(&self, later: &dyn Slot) -> Arc<dyn Slot> {
+        let mut merged = self.clone();
+        if let Some(later) = later.as_any().downcast_ref::<T>() {
+            merged.merge(later);
+        }
+        Arc::new(merged)
+    }
+}
+
+/// Something about operators, by domain and name.
+#[derive(Clone, Debug)]
+pub struct PerOperator<T>(BTreeMap<String, BTreeMap<String, T>>);
+
+impl<T> Default for PerOperator<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> PerOperator<T> {
+    /// Sets what an operator has; `ai.onnx` is the default domain.
+    pub fn insert(&mut self, domain: &str, op: &str, value: T) {
+        self.0.entry(normal_domain(domain).to_owned()).or_default().insert(op.to_owned(), value);
+    }
+
+    /// What an operator has.
+    #[must_use]
+    pub fn get(&self, domain: &str, op: &str) -> Option<&T> {
+        self.0.get(normal_domain(domain))?.get(op)
+    }
+
+    /// What an operator has, to be changed; the default where it has nothing.
+    pub fn entry(&mut self, domain: &str, op: &str) -> &mut T
+    where
+        T: Default,
+    {
+        self.0.entry(normal_domain(domain).to_owned()).or_default().entry(op.to_owned()).or_default()
+    }
+
+    /// All operators with what they have, in alphabetical order: domain, name, value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &T)> {
+        self.0.iter().flat_map(|(domain, ops)| {
+            ops.iter().map(move |(op, value)| (domain.as_str(), op.as_str(), value))
+        })
+    }
+
+    /// Adds what another one has, which counts where both have something.
+    pub fn merge(&mut self, later: &Self)
+    where
+        T: Clone,
+    {
+        for (domain, op, value) in later.iter() {
+            self.insert(domain, op, value.clone());
+        }
+    }
+}
