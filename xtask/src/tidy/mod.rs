@@ -10,6 +10,7 @@ mod licences;
 mod manifests;
 mod metadata;
 mod sources;
+mod words;
 
 use std::fmt;
 
@@ -55,6 +56,7 @@ fn laws_of_the_workspace() -> Result<Vec<Violation>, String> {
     edges::check(&metadata, &files, &mut violations);
     manifests::check(&metadata, &files, &mut violations);
     sources::check(&files, &mut violations);
+    words::check(&files, &mut violations);
     Ok(violations)
 }
 

@@ -44,7 +44,7 @@ const LEAKS: &[&str] = &[
 
 /// Extensions of the files that are read.
 const TEXT: &[&str] =
-    &["rs", "md", "toml", "proto", "py", "json", "onnxtxt", "yml", "yaml", "txt", "sh", "snap"];
+    &["rs", "md", "toml", "proto", "py", "json", "onnxtxt", "yml", "yaml", "txt", "sh", "snap", "tsv"];
 
 /// The text files of the repository by path relative to the root, with `/` between names.
 #[derive(Debug, Default)]
@@ -54,6 +54,11 @@ impl Files {
     /// The text of a file; empty when there is none.
     pub(super) fn text(&self, path: &str) -> &str {
         self.0.get(path).map_or("", String::as_str)
+    }
+
+    /// All files: path and text.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Whether there is such a file.
