@@ -98,6 +98,13 @@ impl Node<'_> {
     fn is_empty(&self, index: usize) -> bool {
         self.dims(index).is_some_and(|dims| dims.contains(&0))
     }
+
+    /// Returns `true` if the first output has no elements in the run.
+    fn has_empty_output(&self) -> bool {
+        let output = self.model.node(self.node).output(0);
+        let seen = output.and_then(|value| self.run.get(self.model.str(self.model.value(value).name())));
+        seen.and_then(Seen::dims).is_some_and(|dims| dims.contains(&0))
+    }
 }
 
 fn at<'a>(mismatch: &'a Mismatch<'a>) -> Option<Node<'a>> {
@@ -231,10 +238,10 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         name: "Resize of nothing",
-        reason: "The number of scales is not checked where the input has no elements. The specification asks for one scale for \
+        reason: "The number of scales is not checked if the result has no elements. The specification requires one scale for \
                  each axis.",
         explains: |_| false,
-        accepts: |node| matches!(node.op(), "Resize" | "Upsample") && node.is_empty(0),
+        accepts: |node| matches!(node.op(), "Resize" | "Upsample") && node.has_empty_output(),
     },
     Deviation {
         name: "Tile or Expand of nothing",
