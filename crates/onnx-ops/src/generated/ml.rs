@@ -31,24 +31,28 @@ impl Operator for ArrayFeatureExtractor {
 impl<'m> View<'m, ArrayFeatureExtractor> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `Y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `ArrayFeatureExtractor`.
+#[inline]
 pub fn array_feature_extractor<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -78,18 +82,21 @@ impl Operator for Binarizer {
 impl<'m> View<'m, Binarizer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `threshold`.
     #[must_use]
+    #[inline]
     pub fn threshold(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::THRESHOLD)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -97,6 +104,7 @@ impl<'m> View<'m, Binarizer> {
 
 impl Make<'_, '_, Binarizer> {
     /// Sets `threshold`.
+    #[inline]
     pub fn threshold(mut self, threshold: f32) -> Self {
         self.raw.attribute("threshold", attr::THRESHOLD, AttrValue::Float(threshold));
         self
@@ -104,6 +112,7 @@ impl Make<'_, '_, Binarizer> {
 }
 
 /// Begins a node that calls `Binarizer`.
+#[inline]
 pub fn binarizer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Binarizer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -130,30 +139,35 @@ impl Operator for CastMap {
 impl<'m> View<'m, CastMap> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `cast_to`.
     #[must_use]
+    #[inline]
     pub fn cast_to(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::CAST_TO)
     }
 
     /// Attribute `map_form`.
     #[must_use]
+    #[inline]
     pub fn map_form(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MAP_FORM)
     }
 
     /// Attribute `max_map`.
     #[must_use]
+    #[inline]
     pub fn max_map(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MAX_MAP)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -161,18 +175,21 @@ impl<'m> View<'m, CastMap> {
 
 impl Make<'_, '_, CastMap> {
     /// Sets `cast_to`.
+    #[inline]
     pub fn cast_to(mut self, cast_to: &str) -> Self {
         self.raw.attribute("cast_to", attr::CAST_TO, AttrValue::from(cast_to));
         self
     }
 
     /// Sets `map_form`.
+    #[inline]
     pub fn map_form(mut self, map_form: &str) -> Self {
         self.raw.attribute("map_form", attr::MAP_FORM, AttrValue::from(map_form));
         self
     }
 
     /// Sets `max_map`.
+    #[inline]
     pub fn max_map(mut self, max_map: i64) -> Self {
         self.raw.attribute("max_map", attr::MAX_MAP, AttrValue::Int(max_map));
         self
@@ -180,6 +197,7 @@ impl Make<'_, '_, CastMap> {
 }
 
 /// Begins a node that calls `CastMap`.
+#[inline]
 pub fn cast_map<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, CastMap> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -207,36 +225,42 @@ impl Operator for CategoryMapper {
 impl<'m> View<'m, CategoryMapper> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `cats_int64s`.
     #[must_use]
+    #[inline]
     pub fn cats_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CATS_INT64S)
     }
 
     /// Attribute `cats_strings`.
     #[must_use]
+    #[inline]
     pub fn cats_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CATS_STRINGS)
     }
 
     /// Attribute `default_int64`.
     #[must_use]
+    #[inline]
     pub fn default_int64(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DEFAULT_INT64)
     }
 
     /// Attribute `default_string`.
     #[must_use]
+    #[inline]
     pub fn default_string(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DEFAULT_STRING)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -244,24 +268,28 @@ impl<'m> View<'m, CategoryMapper> {
 
 impl Make<'_, '_, CategoryMapper> {
     /// Sets `cats_int64s`.
+    #[inline]
     pub fn cats_int64s(mut self, cats_int64s: &[i64]) -> Self {
         self.raw.attribute("cats_int64s", attr::CATS_INT64S, AttrValue::from(cats_int64s));
         self
     }
 
     /// Sets `cats_strings`.
+    #[inline]
     pub fn cats_strings(mut self, cats_strings: &[&str]) -> Self {
         self.raw.attribute("cats_strings", attr::CATS_STRINGS, crate::make::strings(cats_strings));
         self
     }
 
     /// Sets `default_int64`.
+    #[inline]
     pub fn default_int64(mut self, default_int64: i64) -> Self {
         self.raw.attribute("default_int64", attr::DEFAULT_INT64, AttrValue::Int(default_int64));
         self
     }
 
     /// Sets `default_string`.
+    #[inline]
     pub fn default_string(mut self, default_string: &str) -> Self {
         self.raw.attribute("default_string", attr::DEFAULT_STRING, AttrValue::from(default_string));
         self
@@ -269,6 +297,7 @@ impl Make<'_, '_, CategoryMapper> {
 }
 
 /// Begins a node that calls `CategoryMapper`.
+#[inline]
 pub fn category_mapper<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, CategoryMapper> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -294,24 +323,28 @@ impl Operator for DictVectorizer {
 impl<'m> View<'m, DictVectorizer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `int64_vocabulary`.
     #[must_use]
+    #[inline]
     pub fn int64_vocabulary(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::INT64_VOCABULARY)
     }
 
     /// Attribute `string_vocabulary`.
     #[must_use]
+    #[inline]
     pub fn string_vocabulary(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::STRING_VOCABULARY)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -319,12 +352,14 @@ impl<'m> View<'m, DictVectorizer> {
 
 impl Make<'_, '_, DictVectorizer> {
     /// Sets `int64_vocabulary`.
+    #[inline]
     pub fn int64_vocabulary(mut self, int64_vocabulary: &[i64]) -> Self {
         self.raw.attribute("int64_vocabulary", attr::INT64_VOCABULARY, AttrValue::from(int64_vocabulary));
         self
     }
 
     /// Sets `string_vocabulary`.
+    #[inline]
     pub fn string_vocabulary(mut self, string_vocabulary: &[&str]) -> Self {
         self.raw.attribute(
             "string_vocabulary",
@@ -336,6 +371,7 @@ impl Make<'_, '_, DictVectorizer> {
 }
 
 /// Begins a node that calls `DictVectorizer`.
+#[inline]
 pub fn dict_vectorizer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, DictVectorizer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -359,18 +395,21 @@ impl Operator for FeatureVectorizer {
 
 impl<'m> View<'m, FeatureVectorizer> {
     /// The inputs `X`, from index 0 on.
+    #[inline]
     pub fn x(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `inputdimensions`.
     #[must_use]
+    #[inline]
     pub fn inputdimensions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::INPUTDIMENSIONS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -378,6 +417,7 @@ impl<'m> View<'m, FeatureVectorizer> {
 
 impl Make<'_, '_, FeatureVectorizer> {
     /// Sets `inputdimensions`.
+    #[inline]
     pub fn inputdimensions(mut self, inputdimensions: &[i64]) -> Self {
         self.raw.attribute("inputdimensions", attr::INPUTDIMENSIONS, AttrValue::from(inputdimensions));
         self
@@ -385,6 +425,7 @@ impl Make<'_, '_, FeatureVectorizer> {
 }
 
 /// Begins a node that calls `FeatureVectorizer`.
+#[inline]
 pub fn feature_vectorizer<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: impl IntoIterator<Item = ValueId>,
@@ -415,36 +456,42 @@ impl Operator for Imputer {
 impl<'m> View<'m, Imputer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `imputed_value_floats`.
     #[must_use]
+    #[inline]
     pub fn imputed_value_floats(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::IMPUTED_VALUE_FLOATS)
     }
 
     /// Attribute `imputed_value_int64s`.
     #[must_use]
+    #[inline]
     pub fn imputed_value_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::IMPUTED_VALUE_INT64S)
     }
 
     /// Attribute `replaced_value_float`.
     #[must_use]
+    #[inline]
     pub fn replaced_value_float(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::REPLACED_VALUE_FLOAT)
     }
 
     /// Attribute `replaced_value_int64`.
     #[must_use]
+    #[inline]
     pub fn replaced_value_int64(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::REPLACED_VALUE_INT64)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -452,6 +499,7 @@ impl<'m> View<'m, Imputer> {
 
 impl Make<'_, '_, Imputer> {
     /// Sets `imputed_value_floats`.
+    #[inline]
     pub fn imputed_value_floats(mut self, imputed_value_floats: &[f32]) -> Self {
         self.raw.attribute(
             "imputed_value_floats",
@@ -462,6 +510,7 @@ impl Make<'_, '_, Imputer> {
     }
 
     /// Sets `imputed_value_int64s`.
+    #[inline]
     pub fn imputed_value_int64s(mut self, imputed_value_int64s: &[i64]) -> Self {
         self.raw.attribute(
             "imputed_value_int64s",
@@ -472,6 +521,7 @@ impl Make<'_, '_, Imputer> {
     }
 
     /// Sets `replaced_value_float`.
+    #[inline]
     pub fn replaced_value_float(mut self, replaced_value_float: f32) -> Self {
         self.raw.attribute(
             "replaced_value_float",
@@ -482,6 +532,7 @@ impl Make<'_, '_, Imputer> {
     }
 
     /// Sets `replaced_value_int64`.
+    #[inline]
     pub fn replaced_value_int64(mut self, replaced_value_int64: i64) -> Self {
         self.raw.attribute(
             "replaced_value_int64",
@@ -493,6 +544,7 @@ impl Make<'_, '_, Imputer> {
 }
 
 /// Begins a node that calls `Imputer`.
+#[inline]
 pub fn imputer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Imputer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -528,90 +580,105 @@ impl Operator for LabelEncoder {
 impl<'m> View<'m, LabelEncoder> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `classes_strings`.
     #[must_use]
+    #[inline]
     pub fn classes_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CLASSES_STRINGS)
     }
 
     /// Attribute `default_int64`.
     #[must_use]
+    #[inline]
     pub fn default_int64(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DEFAULT_INT64)
     }
 
     /// Attribute `default_string`.
     #[must_use]
+    #[inline]
     pub fn default_string(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DEFAULT_STRING)
     }
 
     /// Attribute `default_float`.
     #[must_use]
+    #[inline]
     pub fn default_float(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::DEFAULT_FLOAT)
     }
 
     /// Attribute `keys_floats`.
     #[must_use]
+    #[inline]
     pub fn keys_floats(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::KEYS_FLOATS)
     }
 
     /// Attribute `keys_int64s`.
     #[must_use]
+    #[inline]
     pub fn keys_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KEYS_INT64S)
     }
 
     /// Attribute `keys_strings`.
     #[must_use]
+    #[inline]
     pub fn keys_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::KEYS_STRINGS)
     }
 
     /// Attribute `values_floats`.
     #[must_use]
+    #[inline]
     pub fn values_floats(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::VALUES_FLOATS)
     }
 
     /// Attribute `values_int64s`.
     #[must_use]
+    #[inline]
     pub fn values_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::VALUES_INT64S)
     }
 
     /// Attribute `values_strings`.
     #[must_use]
+    #[inline]
     pub fn values_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::VALUES_STRINGS)
     }
 
     /// Attribute `default_tensor`.
     #[must_use]
+    #[inline]
     pub fn default_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::DEFAULT_TENSOR)
     }
 
     /// Attribute `keys_tensor`.
     #[must_use]
+    #[inline]
     pub fn keys_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::KEYS_TENSOR)
     }
 
     /// Attribute `values_tensor`.
     #[must_use]
+    #[inline]
     pub fn values_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::VALUES_TENSOR)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -619,78 +686,91 @@ impl<'m> View<'m, LabelEncoder> {
 
 impl Make<'_, '_, LabelEncoder> {
     /// Sets `classes_strings`.
+    #[inline]
     pub fn classes_strings(mut self, classes_strings: &[&str]) -> Self {
         self.raw.attribute("classes_strings", attr::CLASSES_STRINGS, crate::make::strings(classes_strings));
         self
     }
 
     /// Sets `default_int64`.
+    #[inline]
     pub fn default_int64(mut self, default_int64: i64) -> Self {
         self.raw.attribute("default_int64", attr::DEFAULT_INT64, AttrValue::Int(default_int64));
         self
     }
 
     /// Sets `default_string`.
+    #[inline]
     pub fn default_string(mut self, default_string: &str) -> Self {
         self.raw.attribute("default_string", attr::DEFAULT_STRING, AttrValue::from(default_string));
         self
     }
 
     /// Sets `default_float`.
+    #[inline]
     pub fn default_float(mut self, default_float: f32) -> Self {
         self.raw.attribute("default_float", attr::DEFAULT_FLOAT, AttrValue::Float(default_float));
         self
     }
 
     /// Sets `keys_floats`.
+    #[inline]
     pub fn keys_floats(mut self, keys_floats: &[f32]) -> Self {
         self.raw.attribute("keys_floats", attr::KEYS_FLOATS, AttrValue::Floats(keys_floats.to_vec()));
         self
     }
 
     /// Sets `keys_int64s`.
+    #[inline]
     pub fn keys_int64s(mut self, keys_int64s: &[i64]) -> Self {
         self.raw.attribute("keys_int64s", attr::KEYS_INT64S, AttrValue::from(keys_int64s));
         self
     }
 
     /// Sets `keys_strings`.
+    #[inline]
     pub fn keys_strings(mut self, keys_strings: &[&str]) -> Self {
         self.raw.attribute("keys_strings", attr::KEYS_STRINGS, crate::make::strings(keys_strings));
         self
     }
 
     /// Sets `values_floats`.
+    #[inline]
     pub fn values_floats(mut self, values_floats: &[f32]) -> Self {
         self.raw.attribute("values_floats", attr::VALUES_FLOATS, AttrValue::Floats(values_floats.to_vec()));
         self
     }
 
     /// Sets `values_int64s`.
+    #[inline]
     pub fn values_int64s(mut self, values_int64s: &[i64]) -> Self {
         self.raw.attribute("values_int64s", attr::VALUES_INT64S, AttrValue::from(values_int64s));
         self
     }
 
     /// Sets `values_strings`.
+    #[inline]
     pub fn values_strings(mut self, values_strings: &[&str]) -> Self {
         self.raw.attribute("values_strings", attr::VALUES_STRINGS, crate::make::strings(values_strings));
         self
     }
 
     /// Sets `default_tensor`.
+    #[inline]
     pub fn default_tensor(mut self, default_tensor: Tensor) -> Self {
         self.raw.attribute("default_tensor", attr::DEFAULT_TENSOR, AttrValue::from(default_tensor));
         self
     }
 
     /// Sets `keys_tensor`.
+    #[inline]
     pub fn keys_tensor(mut self, keys_tensor: Tensor) -> Self {
         self.raw.attribute("keys_tensor", attr::KEYS_TENSOR, AttrValue::from(keys_tensor));
         self
     }
 
     /// Sets `values_tensor`.
+    #[inline]
     pub fn values_tensor(mut self, values_tensor: Tensor) -> Self {
         self.raw.attribute("values_tensor", attr::VALUES_TENSOR, AttrValue::from(values_tensor));
         self
@@ -698,6 +778,7 @@ impl Make<'_, '_, LabelEncoder> {
 }
 
 /// Begins a node that calls `LabelEncoder`.
+#[inline]
 pub fn label_encoder<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, LabelEncoder> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -728,54 +809,63 @@ impl Operator for LinearClassifier {
 impl<'m> View<'m, LinearClassifier> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `classlabels_ints`.
     #[must_use]
+    #[inline]
     pub fn classlabels_ints(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASSLABELS_INTS)
     }
 
     /// Attribute `classlabels_strings`.
     #[must_use]
+    #[inline]
     pub fn classlabels_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CLASSLABELS_STRINGS)
     }
 
     /// Attribute `coefficients`.
     #[must_use]
+    #[inline]
     pub fn coefficients(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::COEFFICIENTS)
     }
 
     /// Attribute `intercepts`.
     #[must_use]
+    #[inline]
     pub fn intercepts(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::INTERCEPTS)
     }
 
     /// Attribute `multi_class`.
     #[must_use]
+    #[inline]
     pub fn multi_class(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MULTI_CLASS)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -783,12 +873,14 @@ impl<'m> View<'m, LinearClassifier> {
 
 impl Make<'_, '_, LinearClassifier> {
     /// Sets `classlabels_ints`.
+    #[inline]
     pub fn classlabels_ints(mut self, classlabels_ints: &[i64]) -> Self {
         self.raw.attribute("classlabels_ints", attr::CLASSLABELS_INTS, AttrValue::from(classlabels_ints));
         self
     }
 
     /// Sets `classlabels_strings`.
+    #[inline]
     pub fn classlabels_strings(mut self, classlabels_strings: &[&str]) -> Self {
         self.raw.attribute(
             "classlabels_strings",
@@ -799,18 +891,21 @@ impl Make<'_, '_, LinearClassifier> {
     }
 
     /// Sets `intercepts`.
+    #[inline]
     pub fn intercepts(mut self, intercepts: &[f32]) -> Self {
         self.raw.attribute("intercepts", attr::INTERCEPTS, AttrValue::Floats(intercepts.to_vec()));
         self
     }
 
     /// Sets `multi_class`.
+    #[inline]
     pub fn multi_class(mut self, multi_class: i64) -> Self {
         self.raw.attribute("multi_class", attr::MULTI_CLASS, AttrValue::Int(multi_class));
         self
     }
 
     /// Sets `post_transform`.
+    #[inline]
     pub fn post_transform(mut self, post_transform: &str) -> Self {
         self.raw.attribute("post_transform", attr::POST_TRANSFORM, AttrValue::from(post_transform));
         self
@@ -818,6 +913,7 @@ impl Make<'_, '_, LinearClassifier> {
 }
 
 /// Begins a node that calls `LinearClassifier`.
+#[inline]
 pub fn linear_classifier<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -850,36 +946,42 @@ impl Operator for LinearRegressor {
 impl<'m> View<'m, LinearRegressor> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `coefficients`.
     #[must_use]
+    #[inline]
     pub fn coefficients(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::COEFFICIENTS)
     }
 
     /// Attribute `intercepts`.
     #[must_use]
+    #[inline]
     pub fn intercepts(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::INTERCEPTS)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `targets`.
     #[must_use]
+    #[inline]
     pub fn targets(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TARGETS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -887,24 +989,28 @@ impl<'m> View<'m, LinearRegressor> {
 
 impl Make<'_, '_, LinearRegressor> {
     /// Sets `coefficients`.
+    #[inline]
     pub fn coefficients(mut self, coefficients: &[f32]) -> Self {
         self.raw.attribute("coefficients", attr::COEFFICIENTS, AttrValue::Floats(coefficients.to_vec()));
         self
     }
 
     /// Sets `intercepts`.
+    #[inline]
     pub fn intercepts(mut self, intercepts: &[f32]) -> Self {
         self.raw.attribute("intercepts", attr::INTERCEPTS, AttrValue::Floats(intercepts.to_vec()));
         self
     }
 
     /// Sets `post_transform`.
+    #[inline]
     pub fn post_transform(mut self, post_transform: &str) -> Self {
         self.raw.attribute("post_transform", attr::POST_TRANSFORM, AttrValue::from(post_transform));
         self
     }
 
     /// Sets `targets`.
+    #[inline]
     pub fn targets(mut self, targets: i64) -> Self {
         self.raw.attribute("targets", attr::TARGETS, AttrValue::Int(targets));
         self
@@ -912,6 +1018,7 @@ impl Make<'_, '_, LinearRegressor> {
 }
 
 /// Begins a node that calls `LinearRegressor`.
+#[inline]
 pub fn linear_regressor<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, LinearRegressor> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -936,18 +1043,21 @@ impl Operator for Normalizer {
 impl<'m> View<'m, Normalizer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `norm`.
     #[must_use]
+    #[inline]
     pub fn norm(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::NORM)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -955,6 +1065,7 @@ impl<'m> View<'m, Normalizer> {
 
 impl Make<'_, '_, Normalizer> {
     /// Sets `norm`.
+    #[inline]
     pub fn norm(mut self, norm: &str) -> Self {
         self.raw.attribute("norm", attr::NORM, AttrValue::from(norm));
         self
@@ -962,6 +1073,7 @@ impl Make<'_, '_, Normalizer> {
 }
 
 /// Begins a node that calls `Normalizer`.
+#[inline]
 pub fn normalizer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Normalizer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -988,30 +1100,35 @@ impl Operator for OneHotEncoder {
 impl<'m> View<'m, OneHotEncoder> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `cats_int64s`.
     #[must_use]
+    #[inline]
     pub fn cats_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CATS_INT64S)
     }
 
     /// Attribute `cats_strings`.
     #[must_use]
+    #[inline]
     pub fn cats_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CATS_STRINGS)
     }
 
     /// Attribute `zeros`.
     #[must_use]
+    #[inline]
     pub fn zeros(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ZEROS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1019,18 +1136,21 @@ impl<'m> View<'m, OneHotEncoder> {
 
 impl Make<'_, '_, OneHotEncoder> {
     /// Sets `cats_int64s`.
+    #[inline]
     pub fn cats_int64s(mut self, cats_int64s: &[i64]) -> Self {
         self.raw.attribute("cats_int64s", attr::CATS_INT64S, AttrValue::from(cats_int64s));
         self
     }
 
     /// Sets `cats_strings`.
+    #[inline]
     pub fn cats_strings(mut self, cats_strings: &[&str]) -> Self {
         self.raw.attribute("cats_strings", attr::CATS_STRINGS, crate::make::strings(cats_strings));
         self
     }
 
     /// Sets `zeros`.
+    #[inline]
     pub fn zeros(mut self, zeros: i64) -> Self {
         self.raw.attribute("zeros", attr::ZEROS, AttrValue::Int(zeros));
         self
@@ -1038,6 +1158,7 @@ impl Make<'_, '_, OneHotEncoder> {
 }
 
 /// Begins a node that calls `OneHotEncoder`.
+#[inline]
 pub fn one_hot_encoder<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, OneHotEncoder> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1073,84 +1194,98 @@ impl Operator for SVMClassifier {
 impl<'m> View<'m, SVMClassifier> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `classlabels_ints`.
     #[must_use]
+    #[inline]
     pub fn classlabels_ints(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASSLABELS_INTS)
     }
 
     /// Attribute `classlabels_strings`.
     #[must_use]
+    #[inline]
     pub fn classlabels_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CLASSLABELS_STRINGS)
     }
 
     /// Attribute `coefficients`.
     #[must_use]
+    #[inline]
     pub fn coefficients(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::COEFFICIENTS)
     }
 
     /// Attribute `kernel_params`.
     #[must_use]
+    #[inline]
     pub fn kernel_params(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::KERNEL_PARAMS)
     }
 
     /// Attribute `kernel_type`.
     #[must_use]
+    #[inline]
     pub fn kernel_type(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::KERNEL_TYPE)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `prob_a`.
     #[must_use]
+    #[inline]
     pub fn prob_a(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::PROB_A)
     }
 
     /// Attribute `prob_b`.
     #[must_use]
+    #[inline]
     pub fn prob_b(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::PROB_B)
     }
 
     /// Attribute `rho`.
     #[must_use]
+    #[inline]
     pub fn rho(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::RHO)
     }
 
     /// Attribute `support_vectors`.
     #[must_use]
+    #[inline]
     pub fn support_vectors(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::SUPPORT_VECTORS)
     }
 
     /// Attribute `vectors_per_class`.
     #[must_use]
+    #[inline]
     pub fn vectors_per_class(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::VECTORS_PER_CLASS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -1158,12 +1293,14 @@ impl<'m> View<'m, SVMClassifier> {
 
 impl Make<'_, '_, SVMClassifier> {
     /// Sets `classlabels_ints`.
+    #[inline]
     pub fn classlabels_ints(mut self, classlabels_ints: &[i64]) -> Self {
         self.raw.attribute("classlabels_ints", attr::CLASSLABELS_INTS, AttrValue::from(classlabels_ints));
         self
     }
 
     /// Sets `classlabels_strings`.
+    #[inline]
     pub fn classlabels_strings(mut self, classlabels_strings: &[&str]) -> Self {
         self.raw.attribute(
             "classlabels_strings",
@@ -1174,48 +1311,56 @@ impl Make<'_, '_, SVMClassifier> {
     }
 
     /// Sets `coefficients`.
+    #[inline]
     pub fn coefficients(mut self, coefficients: &[f32]) -> Self {
         self.raw.attribute("coefficients", attr::COEFFICIENTS, AttrValue::Floats(coefficients.to_vec()));
         self
     }
 
     /// Sets `kernel_params`.
+    #[inline]
     pub fn kernel_params(mut self, kernel_params: &[f32]) -> Self {
         self.raw.attribute("kernel_params", attr::KERNEL_PARAMS, AttrValue::Floats(kernel_params.to_vec()));
         self
     }
 
     /// Sets `kernel_type`.
+    #[inline]
     pub fn kernel_type(mut self, kernel_type: &str) -> Self {
         self.raw.attribute("kernel_type", attr::KERNEL_TYPE, AttrValue::from(kernel_type));
         self
     }
 
     /// Sets `post_transform`.
+    #[inline]
     pub fn post_transform(mut self, post_transform: &str) -> Self {
         self.raw.attribute("post_transform", attr::POST_TRANSFORM, AttrValue::from(post_transform));
         self
     }
 
     /// Sets `prob_a`.
+    #[inline]
     pub fn prob_a(mut self, prob_a: &[f32]) -> Self {
         self.raw.attribute("prob_a", attr::PROB_A, AttrValue::Floats(prob_a.to_vec()));
         self
     }
 
     /// Sets `prob_b`.
+    #[inline]
     pub fn prob_b(mut self, prob_b: &[f32]) -> Self {
         self.raw.attribute("prob_b", attr::PROB_B, AttrValue::Floats(prob_b.to_vec()));
         self
     }
 
     /// Sets `rho`.
+    #[inline]
     pub fn rho(mut self, rho: &[f32]) -> Self {
         self.raw.attribute("rho", attr::RHO, AttrValue::Floats(rho.to_vec()));
         self
     }
 
     /// Sets `support_vectors`.
+    #[inline]
     pub fn support_vectors(mut self, support_vectors: &[f32]) -> Self {
         self.raw.attribute(
             "support_vectors",
@@ -1226,6 +1371,7 @@ impl Make<'_, '_, SVMClassifier> {
     }
 
     /// Sets `vectors_per_class`.
+    #[inline]
     pub fn vectors_per_class(mut self, vectors_per_class: &[i64]) -> Self {
         self.raw.attribute("vectors_per_class", attr::VECTORS_PER_CLASS, AttrValue::from(vectors_per_class));
         self
@@ -1233,6 +1379,7 @@ impl Make<'_, '_, SVMClassifier> {
 }
 
 /// Begins a node that calls `SVMClassifier`.
+#[inline]
 pub fn svm_classifier<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, SVMClassifier> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1264,60 +1411,70 @@ impl Operator for SVMRegressor {
 impl<'m> View<'m, SVMRegressor> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `coefficients`.
     #[must_use]
+    #[inline]
     pub fn coefficients(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::COEFFICIENTS)
     }
 
     /// Attribute `kernel_params`.
     #[must_use]
+    #[inline]
     pub fn kernel_params(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::KERNEL_PARAMS)
     }
 
     /// Attribute `kernel_type`.
     #[must_use]
+    #[inline]
     pub fn kernel_type(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::KERNEL_TYPE)
     }
 
     /// Attribute `n_supports`.
     #[must_use]
+    #[inline]
     pub fn n_supports(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::N_SUPPORTS)
     }
 
     /// Attribute `one_class`.
     #[must_use]
+    #[inline]
     pub fn one_class(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ONE_CLASS)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `rho`.
     #[must_use]
+    #[inline]
     pub fn rho(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::RHO)
     }
 
     /// Attribute `support_vectors`.
     #[must_use]
+    #[inline]
     pub fn support_vectors(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::SUPPORT_VECTORS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1325,48 +1482,56 @@ impl<'m> View<'m, SVMRegressor> {
 
 impl Make<'_, '_, SVMRegressor> {
     /// Sets `coefficients`.
+    #[inline]
     pub fn coefficients(mut self, coefficients: &[f32]) -> Self {
         self.raw.attribute("coefficients", attr::COEFFICIENTS, AttrValue::Floats(coefficients.to_vec()));
         self
     }
 
     /// Sets `kernel_params`.
+    #[inline]
     pub fn kernel_params(mut self, kernel_params: &[f32]) -> Self {
         self.raw.attribute("kernel_params", attr::KERNEL_PARAMS, AttrValue::Floats(kernel_params.to_vec()));
         self
     }
 
     /// Sets `kernel_type`.
+    #[inline]
     pub fn kernel_type(mut self, kernel_type: &str) -> Self {
         self.raw.attribute("kernel_type", attr::KERNEL_TYPE, AttrValue::from(kernel_type));
         self
     }
 
     /// Sets `n_supports`.
+    #[inline]
     pub fn n_supports(mut self, n_supports: i64) -> Self {
         self.raw.attribute("n_supports", attr::N_SUPPORTS, AttrValue::Int(n_supports));
         self
     }
 
     /// Sets `one_class`.
+    #[inline]
     pub fn one_class(mut self, one_class: i64) -> Self {
         self.raw.attribute("one_class", attr::ONE_CLASS, AttrValue::Int(one_class));
         self
     }
 
     /// Sets `post_transform`.
+    #[inline]
     pub fn post_transform(mut self, post_transform: &str) -> Self {
         self.raw.attribute("post_transform", attr::POST_TRANSFORM, AttrValue::from(post_transform));
         self
     }
 
     /// Sets `rho`.
+    #[inline]
     pub fn rho(mut self, rho: &[f32]) -> Self {
         self.raw.attribute("rho", attr::RHO, AttrValue::Floats(rho.to_vec()));
         self
     }
 
     /// Sets `support_vectors`.
+    #[inline]
     pub fn support_vectors(mut self, support_vectors: &[f32]) -> Self {
         self.raw.attribute(
             "support_vectors",
@@ -1378,6 +1543,7 @@ impl Make<'_, '_, SVMRegressor> {
 }
 
 /// Begins a node that calls `SVMRegressor`.
+#[inline]
 pub fn svm_regressor<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, SVMRegressor> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1403,24 +1569,28 @@ impl Operator for Scaler {
 impl<'m> View<'m, Scaler> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `offset`.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::OFFSET)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::SCALE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1428,12 +1598,14 @@ impl<'m> View<'m, Scaler> {
 
 impl Make<'_, '_, Scaler> {
     /// Sets `offset`.
+    #[inline]
     pub fn offset(mut self, offset: &[f32]) -> Self {
         self.raw.attribute("offset", attr::OFFSET, AttrValue::Floats(offset.to_vec()));
         self
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: &[f32]) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Floats(scale.to_vec()));
         self
@@ -1441,6 +1613,7 @@ impl Make<'_, '_, Scaler> {
 }
 
 /// Begins a node that calls `Scaler`.
+#[inline]
 pub fn scaler<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Scaler> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1480,108 +1653,126 @@ impl Operator for TreeEnsemble {
 impl<'m> View<'m, TreeEnsemble> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `aggregate_function`.
     #[must_use]
+    #[inline]
     pub fn aggregate_function(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AGGREGATE_FUNCTION)
     }
 
     /// Attribute `leaf_targetids`.
     #[must_use]
+    #[inline]
     pub fn leaf_targetids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::LEAF_TARGETIDS)
     }
 
     /// Attribute `leaf_weights`.
     #[must_use]
+    #[inline]
     pub fn leaf_weights(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::LEAF_WEIGHTS)
     }
 
     /// Attribute `membership_values`.
     #[must_use]
+    #[inline]
     pub fn membership_values(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::MEMBERSHIP_VALUES)
     }
 
     /// Attribute `n_targets`.
     #[must_use]
+    #[inline]
     pub fn n_targets(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::N_TARGETS)
     }
 
     /// Attribute `nodes_falseleafs`.
     #[must_use]
+    #[inline]
     pub fn nodes_falseleafs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FALSELEAFS)
     }
 
     /// Attribute `nodes_falsenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_falsenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FALSENODEIDS)
     }
 
     /// Attribute `nodes_featureids`.
     #[must_use]
+    #[inline]
     pub fn nodes_featureids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FEATUREIDS)
     }
 
     /// Attribute `nodes_hitrates`.
     #[must_use]
+    #[inline]
     pub fn nodes_hitrates(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_HITRATES)
     }
 
     /// Attribute `nodes_missing_value_tracks_true`.
     #[must_use]
+    #[inline]
     pub fn nodes_missing_value_tracks_true(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_MISSING_VALUE_TRACKS_TRUE)
     }
 
     /// Attribute `nodes_modes`.
     #[must_use]
+    #[inline]
     pub fn nodes_modes(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_MODES)
     }
 
     /// Attribute `nodes_splits`.
     #[must_use]
+    #[inline]
     pub fn nodes_splits(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_SPLITS)
     }
 
     /// Attribute `nodes_trueleafs`.
     #[must_use]
+    #[inline]
     pub fn nodes_trueleafs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TRUELEAFS)
     }
 
     /// Attribute `nodes_truenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_truenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TRUENODEIDS)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `tree_roots`.
     #[must_use]
+    #[inline]
     pub fn tree_roots(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::TREE_ROOTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1589,6 +1780,7 @@ impl<'m> View<'m, TreeEnsemble> {
 
 impl Make<'_, '_, TreeEnsemble> {
     /// Sets `aggregate_function`.
+    #[inline]
     pub fn aggregate_function(mut self, aggregate_function: i64) -> Self {
         self.raw.attribute(
             "aggregate_function",
@@ -1599,24 +1791,28 @@ impl Make<'_, '_, TreeEnsemble> {
     }
 
     /// Sets `membership_values`.
+    #[inline]
     pub fn membership_values(mut self, membership_values: Tensor) -> Self {
         self.raw.attribute("membership_values", attr::MEMBERSHIP_VALUES, AttrValue::from(membership_values));
         self
     }
 
     /// Sets `n_targets`.
+    #[inline]
     pub fn n_targets(mut self, n_targets: i64) -> Self {
         self.raw.attribute("n_targets", attr::N_TARGETS, AttrValue::Int(n_targets));
         self
     }
 
     /// Sets `nodes_hitrates`.
+    #[inline]
     pub fn nodes_hitrates(mut self, nodes_hitrates: Tensor) -> Self {
         self.raw.attribute("nodes_hitrates", attr::NODES_HITRATES, AttrValue::from(nodes_hitrates));
         self
     }
 
     /// Sets `nodes_missing_value_tracks_true`.
+    #[inline]
     pub fn nodes_missing_value_tracks_true(mut self, nodes_missing_value_tracks_true: &[i64]) -> Self {
         self.raw.attribute(
             "nodes_missing_value_tracks_true",
@@ -1627,6 +1823,7 @@ impl Make<'_, '_, TreeEnsemble> {
     }
 
     /// Sets `post_transform`.
+    #[inline]
     pub fn post_transform(mut self, post_transform: i64) -> Self {
         self.raw.attribute("post_transform", attr::POST_TRANSFORM, AttrValue::Int(post_transform));
         self
@@ -1634,6 +1831,7 @@ impl Make<'_, '_, TreeEnsemble> {
 }
 
 /// Begins a node that calls `TreeEnsemble`.
+#[inline]
 pub fn tree_ensemble<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -1704,144 +1902,168 @@ impl Operator for TreeEnsembleClassifier {
 impl<'m> View<'m, TreeEnsembleClassifier> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `base_values`.
     #[must_use]
+    #[inline]
     pub fn base_values(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::BASE_VALUES)
     }
 
     /// Attribute `class_ids`.
     #[must_use]
+    #[inline]
     pub fn class_ids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASS_IDS)
     }
 
     /// Attribute `class_nodeids`.
     #[must_use]
+    #[inline]
     pub fn class_nodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASS_NODEIDS)
     }
 
     /// Attribute `class_treeids`.
     #[must_use]
+    #[inline]
     pub fn class_treeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASS_TREEIDS)
     }
 
     /// Attribute `class_weights`.
     #[must_use]
+    #[inline]
     pub fn class_weights(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::CLASS_WEIGHTS)
     }
 
     /// Attribute `classlabels_int64s`.
     #[must_use]
+    #[inline]
     pub fn classlabels_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASSLABELS_INT64S)
     }
 
     /// Attribute `classlabels_strings`.
     #[must_use]
+    #[inline]
     pub fn classlabels_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CLASSLABELS_STRINGS)
     }
 
     /// Attribute `nodes_falsenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_falsenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FALSENODEIDS)
     }
 
     /// Attribute `nodes_featureids`.
     #[must_use]
+    #[inline]
     pub fn nodes_featureids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FEATUREIDS)
     }
 
     /// Attribute `nodes_hitrates`.
     #[must_use]
+    #[inline]
     pub fn nodes_hitrates(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::NODES_HITRATES)
     }
 
     /// Attribute `nodes_missing_value_tracks_true`.
     #[must_use]
+    #[inline]
     pub fn nodes_missing_value_tracks_true(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_MISSING_VALUE_TRACKS_TRUE)
     }
 
     /// Attribute `nodes_modes`.
     #[must_use]
+    #[inline]
     pub fn nodes_modes(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::NODES_MODES)
     }
 
     /// Attribute `nodes_nodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_nodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_NODEIDS)
     }
 
     /// Attribute `nodes_treeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_treeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TREEIDS)
     }
 
     /// Attribute `nodes_truenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_truenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TRUENODEIDS)
     }
 
     /// Attribute `nodes_values`.
     #[must_use]
+    #[inline]
     pub fn nodes_values(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::NODES_VALUES)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `base_values_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn base_values_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::BASE_VALUES_AS_TENSOR)
     }
 
     /// Attribute `class_weights_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn class_weights_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::CLASS_WEIGHTS_AS_TENSOR)
     }
 
     /// Attribute `nodes_hitrates_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn nodes_hitrates_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_HITRATES_AS_TENSOR)
     }
 
     /// Attribute `nodes_values_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn nodes_values_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_VALUES_AS_TENSOR)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -1887,138 +2109,161 @@ impl Operator for TreeEnsembleRegressor {
 impl<'m> View<'m, TreeEnsembleRegressor> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `aggregate_function`.
     #[must_use]
+    #[inline]
     pub fn aggregate_function(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AGGREGATE_FUNCTION)
     }
 
     /// Attribute `base_values`.
     #[must_use]
+    #[inline]
     pub fn base_values(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::BASE_VALUES)
     }
 
     /// Attribute `n_targets`.
     #[must_use]
+    #[inline]
     pub fn n_targets(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::N_TARGETS)
     }
 
     /// Attribute `nodes_falsenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_falsenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FALSENODEIDS)
     }
 
     /// Attribute `nodes_featureids`.
     #[must_use]
+    #[inline]
     pub fn nodes_featureids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_FEATUREIDS)
     }
 
     /// Attribute `nodes_hitrates`.
     #[must_use]
+    #[inline]
     pub fn nodes_hitrates(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::NODES_HITRATES)
     }
 
     /// Attribute `nodes_missing_value_tracks_true`.
     #[must_use]
+    #[inline]
     pub fn nodes_missing_value_tracks_true(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_MISSING_VALUE_TRACKS_TRUE)
     }
 
     /// Attribute `nodes_modes`.
     #[must_use]
+    #[inline]
     pub fn nodes_modes(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::NODES_MODES)
     }
 
     /// Attribute `nodes_nodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_nodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_NODEIDS)
     }
 
     /// Attribute `nodes_treeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_treeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TREEIDS)
     }
 
     /// Attribute `nodes_truenodeids`.
     #[must_use]
+    #[inline]
     pub fn nodes_truenodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NODES_TRUENODEIDS)
     }
 
     /// Attribute `nodes_values`.
     #[must_use]
+    #[inline]
     pub fn nodes_values(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::NODES_VALUES)
     }
 
     /// Attribute `post_transform`.
     #[must_use]
+    #[inline]
     pub fn post_transform(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::POST_TRANSFORM)
     }
 
     /// Attribute `target_ids`.
     #[must_use]
+    #[inline]
     pub fn target_ids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::TARGET_IDS)
     }
 
     /// Attribute `target_nodeids`.
     #[must_use]
+    #[inline]
     pub fn target_nodeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::TARGET_NODEIDS)
     }
 
     /// Attribute `target_treeids`.
     #[must_use]
+    #[inline]
     pub fn target_treeids(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::TARGET_TREEIDS)
     }
 
     /// Attribute `target_weights`.
     #[must_use]
+    #[inline]
     pub fn target_weights(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::TARGET_WEIGHTS)
     }
 
     /// Attribute `base_values_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn base_values_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::BASE_VALUES_AS_TENSOR)
     }
 
     /// Attribute `nodes_hitrates_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn nodes_hitrates_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_HITRATES_AS_TENSOR)
     }
 
     /// Attribute `nodes_values_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn nodes_values_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::NODES_VALUES_AS_TENSOR)
     }
 
     /// Attribute `target_weights_as_tensor`.
     #[must_use]
+    #[inline]
     pub fn target_weights_as_tensor(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::TARGET_WEIGHTS_AS_TENSOR)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2043,24 +2288,28 @@ impl Operator for ZipMap {
 impl<'m> View<'m, ZipMap> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `classlabels_int64s`.
     #[must_use]
+    #[inline]
     pub fn classlabels_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CLASSLABELS_INT64S)
     }
 
     /// Attribute `classlabels_strings`.
     #[must_use]
+    #[inline]
     pub fn classlabels_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::CLASSLABELS_STRINGS)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2068,6 +2317,7 @@ impl<'m> View<'m, ZipMap> {
 
 impl Make<'_, '_, ZipMap> {
     /// Sets `classlabels_int64s`.
+    #[inline]
     pub fn classlabels_int64s(mut self, classlabels_int64s: &[i64]) -> Self {
         self.raw.attribute(
             "classlabels_int64s",
@@ -2078,6 +2328,7 @@ impl Make<'_, '_, ZipMap> {
     }
 
     /// Sets `classlabels_strings`.
+    #[inline]
     pub fn classlabels_strings(mut self, classlabels_strings: &[&str]) -> Self {
         self.raw.attribute(
             "classlabels_strings",
@@ -2089,6 +2340,7 @@ impl Make<'_, '_, ZipMap> {
 }
 
 /// Begins a node that calls `ZipMap`.
+#[inline]
 pub fn zip_map<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, ZipMap> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));

@@ -30,18 +30,21 @@ impl Operator for Abs {
 impl<'m> View<'m, Abs> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -49,6 +52,7 @@ impl<'m> View<'m, Abs> {
 
 impl Make<'_, '_, Abs> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -56,6 +60,7 @@ impl Make<'_, '_, Abs> {
 }
 
 /// Begins a node that calls `Abs`.
+#[inline]
 pub fn abs<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Abs> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -79,18 +84,21 @@ impl Operator for Acos {
 impl<'m> View<'m, Acos> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Acos`.
+#[inline]
 pub fn acos<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Acos> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -114,18 +122,21 @@ impl Operator for Acosh {
 impl<'m> View<'m, Acosh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Acosh`.
+#[inline]
 pub fn acosh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Acosh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -150,36 +161,42 @@ impl Operator for Add {
 impl<'m> View<'m, Add> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -187,18 +204,21 @@ impl<'m> View<'m, Add> {
 
 impl Make<'_, '_, Add> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -206,6 +226,7 @@ impl Make<'_, '_, Add> {
 }
 
 /// Begins a node that calls `Add`.
+#[inline]
 pub fn add<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Add> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -232,24 +253,28 @@ impl Operator for AffineGrid {
 impl<'m> View<'m, AffineGrid> {
     /// Input `theta`.
     #[must_use]
+    #[inline]
     pub fn theta(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `size`.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `align_corners`.
     #[must_use]
+    #[inline]
     pub fn align_corners(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ALIGN_CORNERS)
     }
 
     /// Output `grid`.
     #[must_use]
+    #[inline]
     pub fn out_grid(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -257,6 +282,7 @@ impl<'m> View<'m, AffineGrid> {
 
 impl Make<'_, '_, AffineGrid> {
     /// Sets `align_corners`.
+    #[inline]
     pub fn align_corners(mut self, align_corners: i64) -> Self {
         self.raw.attribute("align_corners", attr::ALIGN_CORNERS, AttrValue::Int(align_corners));
         self
@@ -264,6 +290,7 @@ impl Make<'_, '_, AffineGrid> {
 }
 
 /// Begins a node that calls `AffineGrid`.
+#[inline]
 pub fn affine_grid<'a, 'b>(
     build: &'b mut Builder<'a>,
     theta: ValueId,
@@ -293,30 +320,35 @@ impl Operator for And {
 impl<'m> View<'m, And> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -324,12 +356,14 @@ impl<'m> View<'m, And> {
 
 impl Make<'_, '_, And> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -337,6 +371,7 @@ impl Make<'_, '_, And> {
 }
 
 /// Begins a node that calls `And`.
+#[inline]
 pub fn and<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, And> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -364,30 +399,35 @@ impl Operator for ArgMax {
 impl<'m> View<'m, ArgMax> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `select_last_index`.
     #[must_use]
+    #[inline]
     pub fn select_last_index(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SELECT_LAST_INDEX)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -395,18 +435,21 @@ impl<'m> View<'m, ArgMax> {
 
 impl Make<'_, '_, ArgMax> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `select_last_index`.
+    #[inline]
     pub fn select_last_index(mut self, select_last_index: i64) -> Self {
         self.raw.attribute("select_last_index", attr::SELECT_LAST_INDEX, AttrValue::Int(select_last_index));
         self
@@ -414,6 +457,7 @@ impl Make<'_, '_, ArgMax> {
 }
 
 /// Begins a node that calls `ArgMax`.
+#[inline]
 pub fn arg_max<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ArgMax> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -440,30 +484,35 @@ impl Operator for ArgMin {
 impl<'m> View<'m, ArgMin> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `select_last_index`.
     #[must_use]
+    #[inline]
     pub fn select_last_index(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SELECT_LAST_INDEX)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -471,18 +520,21 @@ impl<'m> View<'m, ArgMin> {
 
 impl Make<'_, '_, ArgMin> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `select_last_index`.
+    #[inline]
     pub fn select_last_index(mut self, select_last_index: i64) -> Self {
         self.raw.attribute("select_last_index", attr::SELECT_LAST_INDEX, AttrValue::Int(select_last_index));
         self
@@ -490,6 +542,7 @@ impl Make<'_, '_, ArgMin> {
 }
 
 /// Begins a node that calls `ArgMin`.
+#[inline]
 pub fn arg_min<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ArgMin> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -513,18 +566,21 @@ impl Operator for Asin {
 impl<'m> View<'m, Asin> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Asin`.
+#[inline]
 pub fn asin<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Asin> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -548,18 +604,21 @@ impl Operator for Asinh {
 impl<'m> View<'m, Asinh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Asinh`.
+#[inline]
 pub fn asinh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Asinh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -583,18 +642,21 @@ impl Operator for Atan {
 impl<'m> View<'m, Atan> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Atan`.
+#[inline]
 pub fn atan<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Atan> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -618,18 +680,21 @@ impl Operator for Atanh {
 impl<'m> View<'m, Atanh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Atanh`.
+#[inline]
 pub fn atanh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Atanh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -676,120 +741,140 @@ impl Attention {
 impl<'m> View<'m, Attention> {
     /// Input `Q`.
     #[must_use]
+    #[inline]
     pub fn q(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `K`.
     #[must_use]
+    #[inline]
     pub fn k(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `V`.
     #[must_use]
+    #[inline]
     pub fn v(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `attn_mask`, optional.
     #[must_use]
+    #[inline]
     pub fn attn_mask(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `past_key`, optional.
     #[must_use]
+    #[inline]
     pub fn past_key(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `past_value`, optional.
     #[must_use]
+    #[inline]
     pub fn past_value(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Attribute `is_causal`.
     #[must_use]
+    #[inline]
     pub fn is_causal(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IS_CAUSAL)
     }
 
     /// Attribute `kv_num_heads`.
     #[must_use]
+    #[inline]
     pub fn kv_num_heads(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KV_NUM_HEADS)
     }
 
     /// Attribute `q_num_heads`.
     #[must_use]
+    #[inline]
     pub fn q_num_heads(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::Q_NUM_HEADS)
     }
 
     /// Attribute `qk_matmul_output_mode`.
     #[must_use]
+    #[inline]
     pub fn qk_matmul_output_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::QK_MATMUL_OUTPUT_MODE)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SCALE)
     }
 
     /// Attribute `softcap`.
     #[must_use]
+    #[inline]
     pub fn softcap(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SOFTCAP)
     }
 
     /// Attribute `softmax_precision`.
     #[must_use]
+    #[inline]
     pub fn softmax_precision(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SOFTMAX_PRECISION)
     }
 
     /// Input `nonpad_kv_seqlen`, optional.
     #[must_use]
+    #[inline]
     pub fn nonpad_kv_seqlen(&self) -> Option<ValueId> {
         self.call().operand(Attention::NONPAD_KV_SEQLEN)
     }
 
     /// Attribute `left_window_size`.
     #[must_use]
+    #[inline]
     pub fn left_window_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LEFT_WINDOW_SIZE)
     }
 
     /// Attribute `right_window_size`.
     #[must_use]
+    #[inline]
     pub fn right_window_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::RIGHT_WINDOW_SIZE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `present_key`, optional.
     #[must_use]
+    #[inline]
     pub fn out_present_key(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `present_value`, optional.
     #[must_use]
+    #[inline]
     pub fn out_present_value(&self) -> Option<ValueId> {
         self.call().output(2)
     }
 
     /// Output `qk_matmul_output`, optional.
     #[must_use]
+    #[inline]
     pub fn out_qk_matmul_output(&self) -> Option<ValueId> {
         self.call().output(3)
     }
@@ -797,42 +882,49 @@ impl<'m> View<'m, Attention> {
 
 impl Make<'_, '_, Attention> {
     /// Sets `attn_mask`.
+    #[inline]
     pub fn attn_mask(mut self, attn_mask: ValueId) -> Self {
         self.raw.input(3, Some(attn_mask));
         self
     }
 
     /// Sets `past_key`.
+    #[inline]
     pub fn past_key(mut self, past_key: ValueId) -> Self {
         self.raw.input(4, Some(past_key));
         self
     }
 
     /// Sets `past_value`.
+    #[inline]
     pub fn past_value(mut self, past_value: ValueId) -> Self {
         self.raw.input(5, Some(past_value));
         self
     }
 
     /// Sets `is_causal`.
+    #[inline]
     pub fn is_causal(mut self, is_causal: i64) -> Self {
         self.raw.attribute("is_causal", attr::IS_CAUSAL, AttrValue::Int(is_causal));
         self
     }
 
     /// Sets `kv_num_heads`.
+    #[inline]
     pub fn kv_num_heads(mut self, kv_num_heads: i64) -> Self {
         self.raw.attribute("kv_num_heads", attr::KV_NUM_HEADS, AttrValue::Int(kv_num_heads));
         self
     }
 
     /// Sets `q_num_heads`.
+    #[inline]
     pub fn q_num_heads(mut self, q_num_heads: i64) -> Self {
         self.raw.attribute("q_num_heads", attr::Q_NUM_HEADS, AttrValue::Int(q_num_heads));
         self
     }
 
     /// Sets `qk_matmul_output_mode`.
+    #[inline]
     pub fn qk_matmul_output_mode(mut self, qk_matmul_output_mode: i64) -> Self {
         self.raw.attribute(
             "qk_matmul_output_mode",
@@ -843,36 +935,42 @@ impl Make<'_, '_, Attention> {
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: f32) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Float(scale));
         self
     }
 
     /// Sets `softcap`.
+    #[inline]
     pub fn softcap(mut self, softcap: f32) -> Self {
         self.raw.attribute("softcap", attr::SOFTCAP, AttrValue::Float(softcap));
         self
     }
 
     /// Sets `softmax_precision`.
+    #[inline]
     pub fn softmax_precision(mut self, softmax_precision: i64) -> Self {
         self.raw.attribute("softmax_precision", attr::SOFTMAX_PRECISION, AttrValue::Int(softmax_precision));
         self
     }
 
     /// Sets `nonpad_kv_seqlen`.
+    #[inline]
     pub fn nonpad_kv_seqlen(mut self, nonpad_kv_seqlen: ValueId) -> Self {
         self.raw.param("nonpad_kv_seqlen", Attention::NONPAD_KV_SEQLEN, Arg::Value(nonpad_kv_seqlen));
         self
     }
 
     /// Sets `left_window_size`.
+    #[inline]
     pub fn left_window_size(mut self, left_window_size: i64) -> Self {
         self.raw.attribute("left_window_size", attr::LEFT_WINDOW_SIZE, AttrValue::Int(left_window_size));
         self
     }
 
     /// Sets `right_window_size`.
+    #[inline]
     pub fn right_window_size(mut self, right_window_size: i64) -> Self {
         self.raw.attribute("right_window_size", attr::RIGHT_WINDOW_SIZE, AttrValue::Int(right_window_size));
         self
@@ -880,6 +978,7 @@ impl Make<'_, '_, Attention> {
 }
 
 /// Begins a node that calls `Attention`.
+#[inline]
 pub fn attention<'a, 'b>(
     build: &'b mut Builder<'a>,
     q: ValueId,
@@ -917,54 +1016,63 @@ impl Operator for AveragePool {
 impl<'m> View<'m, AveragePool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Attribute `count_include_pad`.
     #[must_use]
+    #[inline]
     pub fn count_include_pad(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::COUNT_INCLUDE_PAD)
     }
 
     /// Attribute `ceil_mode`.
     #[must_use]
+    #[inline]
     pub fn ceil_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::CEIL_MODE)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -972,36 +1080,42 @@ impl<'m> View<'m, AveragePool> {
 
 impl Make<'_, '_, AveragePool> {
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
     }
 
     /// Sets `count_include_pad`.
+    #[inline]
     pub fn count_include_pad(mut self, count_include_pad: i64) -> Self {
         self.raw.attribute("count_include_pad", attr::COUNT_INCLUDE_PAD, AttrValue::Int(count_include_pad));
         self
     }
 
     /// Sets `ceil_mode`.
+    #[inline]
     pub fn ceil_mode(mut self, ceil_mode: i64) -> Self {
         self.raw.attribute("ceil_mode", attr::CEIL_MODE, AttrValue::Int(ceil_mode));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
@@ -1009,6 +1123,7 @@ impl Make<'_, '_, AveragePool> {
 }
 
 /// Begins a node that calls `AveragePool`.
+#[inline]
 pub fn average_pool<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -1053,96 +1168,112 @@ impl BatchNormalization {
 impl<'m> View<'m, BatchNormalization> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `input_mean`.
     #[must_use]
+    #[inline]
     pub fn input_mean(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `input_var`.
     #[must_use]
+    #[inline]
     pub fn input_var(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `is_test`.
     #[must_use]
+    #[inline]
     pub fn is_test(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IS_TEST)
     }
 
     /// Attribute `momentum`.
     #[must_use]
+    #[inline]
     pub fn momentum(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::MOMENTUM)
     }
 
     /// Attribute `spatial`.
     #[must_use]
+    #[inline]
     pub fn spatial(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SPATIAL)
     }
 
     /// Attribute `training_mode`.
     #[must_use]
+    #[inline]
     pub fn training_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TRAINING_MODE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `running_mean`, optional.
     #[must_use]
+    #[inline]
     pub fn out_running_mean(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `running_var`, optional.
     #[must_use]
+    #[inline]
     pub fn out_running_var(&self) -> Option<ValueId> {
         self.call().output(2)
     }
 
     /// Output `saved_mean`, optional.
     #[must_use]
+    #[inline]
     pub fn out_saved_mean(&self) -> Option<ValueId> {
         self.call().output_at(BatchNormalization::OUT_SAVED_MEAN)
     }
 
     /// Output `saved_var`, optional.
     #[must_use]
+    #[inline]
     pub fn out_saved_var(&self) -> Option<ValueId> {
         self.call().output_at(BatchNormalization::OUT_SAVED_VAR)
     }
@@ -1150,36 +1281,42 @@ impl<'m> View<'m, BatchNormalization> {
 
 impl Make<'_, '_, BatchNormalization> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `is_test`.
+    #[inline]
     pub fn is_test(mut self, is_test: i64) -> Self {
         self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
         self
     }
 
     /// Sets `momentum`.
+    #[inline]
     pub fn momentum(mut self, momentum: f32) -> Self {
         self.raw.attribute("momentum", attr::MOMENTUM, AttrValue::Float(momentum));
         self
     }
 
     /// Sets `spatial`.
+    #[inline]
     pub fn spatial(mut self, spatial: i64) -> Self {
         self.raw.attribute("spatial", attr::SPATIAL, AttrValue::Int(spatial));
         self
     }
 
     /// Sets `training_mode`.
+    #[inline]
     pub fn training_mode(mut self, training_mode: i64) -> Self {
         self.raw.attribute("training_mode", attr::TRAINING_MODE, AttrValue::Int(training_mode));
         self
@@ -1187,6 +1324,7 @@ impl Make<'_, '_, BatchNormalization> {
 }
 
 /// Begins a node that calls `BatchNormalization`.
+#[inline]
 pub fn batch_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -1223,24 +1361,28 @@ impl Operator for Bernoulli {
 impl<'m> View<'m, Bernoulli> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1248,12 +1390,14 @@ impl<'m> View<'m, Bernoulli> {
 
 impl Make<'_, '_, Bernoulli> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -1261,6 +1405,7 @@ impl Make<'_, '_, Bernoulli> {
 }
 
 /// Begins a node that calls `Bernoulli`.
+#[inline]
 pub fn bernoulli<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Bernoulli> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -1285,24 +1430,28 @@ impl Operator for BitCast {
 impl<'m> View<'m, BitCast> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `to`.
     #[must_use]
+    #[inline]
     pub fn to(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TO)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitCast`.
+#[inline]
 pub fn bit_cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: i64) -> Make<'a, 'b, BitCast> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -1329,30 +1478,35 @@ impl Operator for BitShift {
 impl<'m> View<'m, BitShift> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `Y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `direction`.
     #[must_use]
+    #[inline]
     pub fn direction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DIRECTION)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitShift`.
+#[inline]
 pub fn bit_shift<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -1384,24 +1538,28 @@ impl Operator for BitwiseAnd {
 impl<'m> View<'m, BitwiseAnd> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitwiseAnd`.
+#[inline]
 pub fn bitwise_and<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, BitwiseAnd> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -1426,18 +1584,21 @@ impl Operator for BitwiseNot {
 impl<'m> View<'m, BitwiseNot> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitwiseNot`.
+#[inline]
 pub fn bitwise_not<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, BitwiseNot> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1462,24 +1623,28 @@ impl Operator for BitwiseOr {
 impl<'m> View<'m, BitwiseOr> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitwiseOr`.
+#[inline]
 pub fn bitwise_or<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, BitwiseOr> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -1505,24 +1670,28 @@ impl Operator for BitwiseXor {
 impl<'m> View<'m, BitwiseXor> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `BitwiseXor`.
+#[inline]
 pub fn bitwise_xor<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, BitwiseXor> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -1549,24 +1718,28 @@ impl Operator for BlackmanWindow {
 impl<'m> View<'m, BlackmanWindow> {
     /// Input `size`.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `output_datatype`.
     #[must_use]
+    #[inline]
     pub fn output_datatype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DATATYPE)
     }
 
     /// Attribute `periodic`.
     #[must_use]
+    #[inline]
     pub fn periodic(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::PERIODIC)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1574,12 +1747,14 @@ impl<'m> View<'m, BlackmanWindow> {
 
 impl Make<'_, '_, BlackmanWindow> {
     /// Sets `output_datatype`.
+    #[inline]
     pub fn output_datatype(mut self, output_datatype: i64) -> Self {
         self.raw.attribute("output_datatype", attr::OUTPUT_DATATYPE, AttrValue::Int(output_datatype));
         self
     }
 
     /// Sets `periodic`.
+    #[inline]
     pub fn periodic(mut self, periodic: i64) -> Self {
         self.raw.attribute("periodic", attr::PERIODIC, AttrValue::Int(periodic));
         self
@@ -1587,6 +1762,7 @@ impl Make<'_, '_, BlackmanWindow> {
 }
 
 /// Begins a node that calls `BlackmanWindow`.
+#[inline]
 pub fn blackman_window<'a, 'b>(build: &'b mut Builder<'a>, size: ValueId) -> Make<'a, 'b, BlackmanWindow> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(size));
@@ -1613,30 +1789,35 @@ impl Operator for Cast {
 impl<'m> View<'m, Cast> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `to`.
     #[must_use]
+    #[inline]
     pub fn to(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TO)
     }
 
     /// Attribute `saturate`.
     #[must_use]
+    #[inline]
     pub fn saturate(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SATURATE)
     }
 
     /// Attribute `round_mode`.
     #[must_use]
+    #[inline]
     pub fn round_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::ROUND_MODE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1644,12 +1825,14 @@ impl<'m> View<'m, Cast> {
 
 impl Make<'_, '_, Cast> {
     /// Sets `saturate`.
+    #[inline]
     pub fn saturate(mut self, saturate: i64) -> Self {
         self.raw.attribute("saturate", attr::SATURATE, AttrValue::Int(saturate));
         self
     }
 
     /// Sets `round_mode`.
+    #[inline]
     pub fn round_mode(mut self, round_mode: &str) -> Self {
         self.raw.attribute("round_mode", attr::ROUND_MODE, AttrValue::from(round_mode));
         self
@@ -1657,6 +1840,7 @@ impl Make<'_, '_, Cast> {
 }
 
 /// Begins a node that calls `Cast`.
+#[inline]
 pub fn cast<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, to: i64) -> Make<'a, 'b, Cast> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -1684,30 +1868,35 @@ impl Operator for CastLike {
 impl<'m> View<'m, CastLike> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `target_type`.
     #[must_use]
+    #[inline]
     pub fn target_type(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `saturate`.
     #[must_use]
+    #[inline]
     pub fn saturate(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SATURATE)
     }
 
     /// Attribute `round_mode`.
     #[must_use]
+    #[inline]
     pub fn round_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::ROUND_MODE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1715,12 +1904,14 @@ impl<'m> View<'m, CastLike> {
 
 impl Make<'_, '_, CastLike> {
     /// Sets `saturate`.
+    #[inline]
     pub fn saturate(mut self, saturate: i64) -> Self {
         self.raw.attribute("saturate", attr::SATURATE, AttrValue::Int(saturate));
         self
     }
 
     /// Sets `round_mode`.
+    #[inline]
     pub fn round_mode(mut self, round_mode: &str) -> Self {
         self.raw.attribute("round_mode", attr::ROUND_MODE, AttrValue::from(round_mode));
         self
@@ -1728,6 +1919,7 @@ impl Make<'_, '_, CastLike> {
 }
 
 /// Begins a node that calls `CastLike`.
+#[inline]
 pub fn cast_like<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -1761,42 +1953,49 @@ impl Operator for CausalConvWithState {
 impl<'m> View<'m, CausalConvWithState> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `weight`.
     #[must_use]
+    #[inline]
     pub fn weight(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `bias`, optional.
     #[must_use]
+    #[inline]
     pub fn bias(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `past_state`, optional.
     #[must_use]
+    #[inline]
     pub fn past_state(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Attribute `activation`.
     #[must_use]
+    #[inline]
     pub fn activation(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::ACTIVATION)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `present_state`.
     #[must_use]
+    #[inline]
     pub fn out_present_state(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -1804,18 +2003,21 @@ impl<'m> View<'m, CausalConvWithState> {
 
 impl Make<'_, '_, CausalConvWithState> {
     /// Sets `bias`.
+    #[inline]
     pub fn bias(mut self, bias: ValueId) -> Self {
         self.raw.input(2, Some(bias));
         self
     }
 
     /// Sets `past_state`.
+    #[inline]
     pub fn past_state(mut self, past_state: ValueId) -> Self {
         self.raw.input(3, Some(past_state));
         self
     }
 
     /// Sets `activation`.
+    #[inline]
     pub fn activation(mut self, activation: &str) -> Self {
         self.raw.attribute("activation", attr::ACTIVATION, AttrValue::from(activation));
         self
@@ -1823,6 +2025,7 @@ impl Make<'_, '_, CausalConvWithState> {
 }
 
 /// Begins a node that calls `CausalConvWithState`.
+#[inline]
 pub fn causal_conv_with_state<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -1851,18 +2054,21 @@ impl Operator for Ceil {
 impl<'m> View<'m, Ceil> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1870,6 +2076,7 @@ impl<'m> View<'m, Ceil> {
 
 impl Make<'_, '_, Ceil> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -1877,6 +2084,7 @@ impl Make<'_, '_, Ceil> {
 }
 
 /// Begins a node that calls `Ceil`.
+#[inline]
 pub fn ceil<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Ceil> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1901,18 +2109,21 @@ impl Operator for Celu {
 impl<'m> View<'m, Celu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1920,6 +2131,7 @@ impl<'m> View<'m, Celu> {
 
 impl Make<'_, '_, Celu> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
@@ -1927,6 +2139,7 @@ impl Make<'_, '_, Celu> {
 }
 
 /// Begins a node that calls `Celu`.
+#[inline]
 pub fn celu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Celu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -1952,24 +2165,28 @@ impl Operator for CenterCropPad {
 impl<'m> View<'m, CenterCropPad> {
     /// Input `input_data`.
     #[must_use]
+    #[inline]
     pub fn input_data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `shape`.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axes`.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::AXES)
     }
 
     /// Output `output_data`.
     #[must_use]
+    #[inline]
     pub fn out_output_data(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -1977,6 +2194,7 @@ impl<'m> View<'m, CenterCropPad> {
 
 impl Make<'_, '_, CenterCropPad> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: &[i64]) -> Self {
         self.raw.attribute("axes", attr::AXES, AttrValue::from(axes));
         self
@@ -1984,6 +2202,7 @@ impl Make<'_, '_, CenterCropPad> {
 }
 
 /// Begins a node that calls `CenterCropPad`.
+#[inline]
 pub fn center_crop_pad<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_data: ValueId,
@@ -2021,30 +2240,35 @@ impl Clip {
 impl<'m> View<'m, Clip> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// `max`: an attribute since version 1, input 2 since version 11.
     #[must_use]
+    #[inline]
     pub fn max(&self) -> Param<f32> {
         self.call().param::<kind::Float>(Clip::MAX)
     }
 
     /// `min`: an attribute since version 1, input 1 since version 11.
     #[must_use]
+    #[inline]
     pub fn min(&self) -> Param<f32> {
         self.call().param::<kind::Float>(Clip::MIN)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2052,18 +2276,21 @@ impl<'m> View<'m, Clip> {
 
 impl Make<'_, '_, Clip> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `max`.
+    #[inline]
     pub fn max(mut self, max: impl Into<Arg>) -> Self {
         self.raw.param("max", Clip::MAX, max.into());
         self
     }
 
     /// Sets `min`.
+    #[inline]
     pub fn min(mut self, min: impl Into<Arg>) -> Self {
         self.raw.param("min", Clip::MIN, min.into());
         self
@@ -2071,6 +2298,7 @@ impl Make<'_, '_, Clip> {
 }
 
 /// Begins a node that calls `Clip`.
+#[inline]
 pub fn clip<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Clip> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -2099,42 +2327,49 @@ impl Operator for Col2Im {
 impl<'m> View<'m, Col2Im> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `image_shape`.
     #[must_use]
+    #[inline]
     pub fn image_shape(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `block_shape`.
     #[must_use]
+    #[inline]
     pub fn block_shape(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2142,18 +2377,21 @@ impl<'m> View<'m, Col2Im> {
 
 impl Make<'_, '_, Col2Im> {
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -2161,6 +2399,7 @@ impl Make<'_, '_, Col2Im> {
 }
 
 /// Begins a node that calls `Col2Im`.
+#[inline]
 pub fn col2im<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -2193,24 +2432,28 @@ impl Operator for Compress {
 impl<'m> View<'m, Compress> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `condition`.
     #[must_use]
+    #[inline]
     pub fn condition(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2218,6 +2461,7 @@ impl<'m> View<'m, Compress> {
 
 impl Make<'_, '_, Compress> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -2225,6 +2469,7 @@ impl Make<'_, '_, Compress> {
 }
 
 /// Begins a node that calls `Compress`.
+#[inline]
 pub fn compress<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -2253,24 +2498,28 @@ impl Operator for Concat {
 
 impl<'m> View<'m, Concat> {
     /// The inputs `inputs`, from index 0 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `concat_result`.
     #[must_use]
+    #[inline]
     pub fn out_concat_result(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Concat`.
+#[inline]
 pub fn concat<'a, 'b>(
     build: &'b mut Builder<'a>,
     inputs: impl IntoIterator<Item = ValueId>,
@@ -2301,24 +2550,28 @@ impl Operator for ConcatFromSequence {
 impl<'m> View<'m, ConcatFromSequence> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `new_axis`.
     #[must_use]
+    #[inline]
     pub fn new_axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NEW_AXIS)
     }
 
     /// Output `concat_result`.
     #[must_use]
+    #[inline]
     pub fn out_concat_result(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2326,6 +2579,7 @@ impl<'m> View<'m, ConcatFromSequence> {
 
 impl Make<'_, '_, ConcatFromSequence> {
     /// Sets `new_axis`.
+    #[inline]
     pub fn new_axis(mut self, new_axis: i64) -> Self {
         self.raw.attribute("new_axis", attr::NEW_AXIS, AttrValue::Int(new_axis));
         self
@@ -2333,6 +2587,7 @@ impl Make<'_, '_, ConcatFromSequence> {
 }
 
 /// Begins a node that calls `ConcatFromSequence`.
+#[inline]
 pub fn concat_from_sequence<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -2368,54 +2623,63 @@ impl Operator for Constant {
 impl<'m> View<'m, Constant> {
     /// Attribute `value`.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::VALUE)
     }
 
     /// Attribute `sparse_value`.
     #[must_use]
+    #[inline]
     pub fn sparse_value(&self) -> Param<&'m SparseTensor> {
         self.call().attr::<kind::Sparse>(attr::SPARSE_VALUE)
     }
 
     /// Attribute `value_float`.
     #[must_use]
+    #[inline]
     pub fn value_float(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::VALUE_FLOAT)
     }
 
     /// Attribute `value_floats`.
     #[must_use]
+    #[inline]
     pub fn value_floats(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::VALUE_FLOATS)
     }
 
     /// Attribute `value_int`.
     #[must_use]
+    #[inline]
     pub fn value_int(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::VALUE_INT)
     }
 
     /// Attribute `value_ints`.
     #[must_use]
+    #[inline]
     pub fn value_ints(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::VALUE_INTS)
     }
 
     /// Attribute `value_string`.
     #[must_use]
+    #[inline]
     pub fn value_string(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::VALUE_STRING)
     }
 
     /// Attribute `value_strings`.
     #[must_use]
+    #[inline]
     pub fn value_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::VALUE_STRINGS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2423,12 +2687,14 @@ impl<'m> View<'m, Constant> {
 
 impl Make<'_, '_, Constant> {
     /// Sets `value`.
+    #[inline]
     pub fn value(mut self, value: Tensor) -> Self {
         self.raw.attribute("value", attr::VALUE, AttrValue::from(value));
         self
     }
 
     /// Sets `sparse_value`.
+    #[inline]
     pub fn sparse_value(mut self, sparse_value: SparseTensor) -> Self {
         self.raw.attribute(
             "sparse_value",
@@ -2439,36 +2705,42 @@ impl Make<'_, '_, Constant> {
     }
 
     /// Sets `value_float`.
+    #[inline]
     pub fn value_float(mut self, value_float: f32) -> Self {
         self.raw.attribute("value_float", attr::VALUE_FLOAT, AttrValue::Float(value_float));
         self
     }
 
     /// Sets `value_floats`.
+    #[inline]
     pub fn value_floats(mut self, value_floats: &[f32]) -> Self {
         self.raw.attribute("value_floats", attr::VALUE_FLOATS, AttrValue::Floats(value_floats.to_vec()));
         self
     }
 
     /// Sets `value_int`.
+    #[inline]
     pub fn value_int(mut self, value_int: i64) -> Self {
         self.raw.attribute("value_int", attr::VALUE_INT, AttrValue::Int(value_int));
         self
     }
 
     /// Sets `value_ints`.
+    #[inline]
     pub fn value_ints(mut self, value_ints: &[i64]) -> Self {
         self.raw.attribute("value_ints", attr::VALUE_INTS, AttrValue::from(value_ints));
         self
     }
 
     /// Sets `value_string`.
+    #[inline]
     pub fn value_string(mut self, value_string: &str) -> Self {
         self.raw.attribute("value_string", attr::VALUE_STRING, AttrValue::from(value_string));
         self
     }
 
     /// Sets `value_strings`.
+    #[inline]
     pub fn value_strings(mut self, value_strings: &[&str]) -> Self {
         self.raw.attribute("value_strings", attr::VALUE_STRINGS, crate::make::strings(value_strings));
         self
@@ -2476,6 +2748,7 @@ impl Make<'_, '_, Constant> {
 }
 
 /// Begins a node that calls `Constant`.
+#[inline]
 pub fn constant<'a, 'b>(build: &'b mut Builder<'a>) -> Make<'a, 'b, Constant> {
     Make::new(build)
 }
@@ -2498,18 +2771,21 @@ impl Operator for ConstantOfShape {
 impl<'m> View<'m, ConstantOfShape> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `value`.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> Param<&'m Tensor> {
         self.call().attr::<kind::Tensor>(attr::VALUE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2517,6 +2793,7 @@ impl<'m> View<'m, ConstantOfShape> {
 
 impl Make<'_, '_, ConstantOfShape> {
     /// Sets `value`.
+    #[inline]
     pub fn value(mut self, value: Tensor) -> Self {
         self.raw.attribute("value", attr::VALUE, AttrValue::from(value));
         self
@@ -2524,6 +2801,7 @@ impl Make<'_, '_, ConstantOfShape> {
 }
 
 /// Begins a node that calls `ConstantOfShape`.
+#[inline]
 pub fn constant_of_shape<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -2558,60 +2836,70 @@ impl Operator for Conv {
 impl<'m> View<'m, Conv> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `group`.
     #[must_use]
+    #[inline]
     pub fn group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::GROUP)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2619,42 +2907,49 @@ impl<'m> View<'m, Conv> {
 
 impl Make<'_, '_, Conv> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(2, Some(b));
         self
     }
 
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `group`.
+    #[inline]
     pub fn group(mut self, group: i64) -> Self {
         self.raw.attribute("group", attr::GROUP, AttrValue::Int(group));
         self
     }
 
     /// Sets `kernel_shape`.
+    #[inline]
     pub fn kernel_shape(mut self, kernel_shape: &[i64]) -> Self {
         self.raw.attribute("kernel_shape", attr::KERNEL_SHAPE, AttrValue::from(kernel_shape));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -2662,6 +2957,7 @@ impl Make<'_, '_, Conv> {
 }
 
 /// Begins a node that calls `Conv`.
+#[inline]
 pub fn conv<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, w: ValueId) -> Make<'a, 'b, Conv> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -2695,66 +2991,77 @@ impl Operator for ConvInteger {
 impl<'m> View<'m, ConvInteger> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `w`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `x_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn x_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `w_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn w_zero_point(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `group`.
     #[must_use]
+    #[inline]
     pub fn group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::GROUP)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2762,48 +3069,56 @@ impl<'m> View<'m, ConvInteger> {
 
 impl Make<'_, '_, ConvInteger> {
     /// Sets `x_zero_point`.
+    #[inline]
     pub fn x_zero_point(mut self, x_zero_point: ValueId) -> Self {
         self.raw.input(2, Some(x_zero_point));
         self
     }
 
     /// Sets `w_zero_point`.
+    #[inline]
     pub fn w_zero_point(mut self, w_zero_point: ValueId) -> Self {
         self.raw.input(3, Some(w_zero_point));
         self
     }
 
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `group`.
+    #[inline]
     pub fn group(mut self, group: i64) -> Self {
         self.raw.attribute("group", attr::GROUP, AttrValue::Int(group));
         self
     }
 
     /// Sets `kernel_shape`.
+    #[inline]
     pub fn kernel_shape(mut self, kernel_shape: &[i64]) -> Self {
         self.raw.attribute("kernel_shape", attr::KERNEL_SHAPE, AttrValue::from(kernel_shape));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -2811,6 +3126,7 @@ impl Make<'_, '_, ConvInteger> {
 }
 
 /// Begins a node that calls `ConvInteger`.
+#[inline]
 pub fn conv_integer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, w: ValueId) -> Make<'a, 'b, ConvInteger> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -2845,72 +3161,84 @@ impl Operator for ConvTranspose {
 impl<'m> View<'m, ConvTranspose> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `group`.
     #[must_use]
+    #[inline]
     pub fn group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::GROUP)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `output_padding`.
     #[must_use]
+    #[inline]
     pub fn output_padding(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::OUTPUT_PADDING)
     }
 
     /// Attribute `output_shape`.
     #[must_use]
+    #[inline]
     pub fn output_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::OUTPUT_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -2918,54 +3246,63 @@ impl<'m> View<'m, ConvTranspose> {
 
 impl Make<'_, '_, ConvTranspose> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(2, Some(b));
         self
     }
 
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `group`.
+    #[inline]
     pub fn group(mut self, group: i64) -> Self {
         self.raw.attribute("group", attr::GROUP, AttrValue::Int(group));
         self
     }
 
     /// Sets `kernel_shape`.
+    #[inline]
     pub fn kernel_shape(mut self, kernel_shape: &[i64]) -> Self {
         self.raw.attribute("kernel_shape", attr::KERNEL_SHAPE, AttrValue::from(kernel_shape));
         self
     }
 
     /// Sets `output_padding`.
+    #[inline]
     pub fn output_padding(mut self, output_padding: &[i64]) -> Self {
         self.raw.attribute("output_padding", attr::OUTPUT_PADDING, AttrValue::from(output_padding));
         self
     }
 
     /// Sets `output_shape`.
+    #[inline]
     pub fn output_shape(mut self, output_shape: &[i64]) -> Self {
         self.raw.attribute("output_shape", attr::OUTPUT_SHAPE, AttrValue::from(output_shape));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -2973,6 +3310,7 @@ impl Make<'_, '_, ConvTranspose> {
 }
 
 /// Begins a node that calls `ConvTranspose`.
+#[inline]
 pub fn conv_transpose<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -3001,18 +3339,21 @@ impl Operator for Cos {
 impl<'m> View<'m, Cos> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Cos`.
+#[inline]
 pub fn cos<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Cos> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -3036,18 +3377,21 @@ impl Operator for Cosh {
 impl<'m> View<'m, Cosh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Cosh`.
+#[inline]
 pub fn cosh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Cosh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -3074,30 +3418,35 @@ impl Operator for CumProd {
 impl<'m> View<'m, CumProd> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `exclusive`.
     #[must_use]
+    #[inline]
     pub fn exclusive(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::EXCLUSIVE)
     }
 
     /// Attribute `reverse`.
     #[must_use]
+    #[inline]
     pub fn reverse(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::REVERSE)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3105,12 +3454,14 @@ impl<'m> View<'m, CumProd> {
 
 impl Make<'_, '_, CumProd> {
     /// Sets `exclusive`.
+    #[inline]
     pub fn exclusive(mut self, exclusive: i64) -> Self {
         self.raw.attribute("exclusive", attr::EXCLUSIVE, AttrValue::Int(exclusive));
         self
     }
 
     /// Sets `reverse`.
+    #[inline]
     pub fn reverse(mut self, reverse: i64) -> Self {
         self.raw.attribute("reverse", attr::REVERSE, AttrValue::Int(reverse));
         self
@@ -3118,6 +3469,7 @@ impl Make<'_, '_, CumProd> {
 }
 
 /// Begins a node that calls `CumProd`.
+#[inline]
 pub fn cum_prod<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, axis: ValueId) -> Make<'a, 'b, CumProd> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -3145,30 +3497,35 @@ impl Operator for CumSum {
 impl<'m> View<'m, CumSum> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `exclusive`.
     #[must_use]
+    #[inline]
     pub fn exclusive(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::EXCLUSIVE)
     }
 
     /// Attribute `reverse`.
     #[must_use]
+    #[inline]
     pub fn reverse(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::REVERSE)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3176,12 +3533,14 @@ impl<'m> View<'m, CumSum> {
 
 impl Make<'_, '_, CumSum> {
     /// Sets `exclusive`.
+    #[inline]
     pub fn exclusive(mut self, exclusive: i64) -> Self {
         self.raw.attribute("exclusive", attr::EXCLUSIVE, AttrValue::Int(exclusive));
         self
     }
 
     /// Sets `reverse`.
+    #[inline]
     pub fn reverse(mut self, reverse: i64) -> Self {
         self.raw.attribute("reverse", attr::REVERSE, AttrValue::Int(reverse));
         self
@@ -3189,6 +3548,7 @@ impl Make<'_, '_, CumSum> {
 }
 
 /// Begins a node that calls `CumSum`.
+#[inline]
 pub fn cum_sum<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, axis: ValueId) -> Make<'a, 'b, CumSum> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -3222,36 +3582,42 @@ impl DFT {
 impl<'m> View<'m, DFT> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `dft_length`, optional.
     #[must_use]
+    #[inline]
     pub fn dft_length(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// `axis`: an attribute since version 17, input 2 since version 20.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().param::<kind::Int>(DFT::AXIS)
     }
 
     /// Attribute `inverse`.
     #[must_use]
+    #[inline]
     pub fn inverse(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::INVERSE)
     }
 
     /// Attribute `onesided`.
     #[must_use]
+    #[inline]
     pub fn onesided(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ONESIDED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3259,24 +3625,28 @@ impl<'m> View<'m, DFT> {
 
 impl Make<'_, '_, DFT> {
     /// Sets `dft_length`.
+    #[inline]
     pub fn dft_length(mut self, dft_length: ValueId) -> Self {
         self.raw.input(1, Some(dft_length));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: impl Into<Arg>) -> Self {
         self.raw.param("axis", DFT::AXIS, axis.into());
         self
     }
 
     /// Sets `inverse`.
+    #[inline]
     pub fn inverse(mut self, inverse: i64) -> Self {
         self.raw.attribute("inverse", attr::INVERSE, AttrValue::Int(inverse));
         self
     }
 
     /// Sets `onesided`.
+    #[inline]
     pub fn onesided(mut self, onesided: i64) -> Self {
         self.raw.attribute("onesided", attr::ONESIDED, AttrValue::Int(onesided));
         self
@@ -3284,6 +3654,7 @@ impl Make<'_, '_, DFT> {
 }
 
 /// Begins a node that calls `DFT`.
+#[inline]
 pub fn dft<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, DFT> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -3317,72 +3688,84 @@ impl Operator for DeformConv {
 impl<'m> View<'m, DeformConv> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `offset`.
     #[must_use]
+    #[inline]
     pub fn offset(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `mask`, optional.
     #[must_use]
+    #[inline]
     pub fn mask(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `group`.
     #[must_use]
+    #[inline]
     pub fn group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::GROUP)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `offset_group`.
     #[must_use]
+    #[inline]
     pub fn offset_group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OFFSET_GROUP)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3390,48 +3773,56 @@ impl<'m> View<'m, DeformConv> {
 
 impl Make<'_, '_, DeformConv> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(3, Some(b));
         self
     }
 
     /// Sets `mask`.
+    #[inline]
     pub fn mask(mut self, mask: ValueId) -> Self {
         self.raw.input(4, Some(mask));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `group`.
+    #[inline]
     pub fn group(mut self, group: i64) -> Self {
         self.raw.attribute("group", attr::GROUP, AttrValue::Int(group));
         self
     }
 
     /// Sets `kernel_shape`.
+    #[inline]
     pub fn kernel_shape(mut self, kernel_shape: &[i64]) -> Self {
         self.raw.attribute("kernel_shape", attr::KERNEL_SHAPE, AttrValue::from(kernel_shape));
         self
     }
 
     /// Sets `offset_group`.
+    #[inline]
     pub fn offset_group(mut self, offset_group: i64) -> Self {
         self.raw.attribute("offset_group", attr::OFFSET_GROUP, AttrValue::Int(offset_group));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -3439,6 +3830,7 @@ impl Make<'_, '_, DeformConv> {
 }
 
 /// Begins a node that calls `DeformConv`.
+#[inline]
 pub fn deform_conv<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -3471,24 +3863,28 @@ impl Operator for DepthToSpace {
 impl<'m> View<'m, DepthToSpace> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `blocksize`.
     #[must_use]
+    #[inline]
     pub fn blocksize(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BLOCKSIZE)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3496,6 +3892,7 @@ impl<'m> View<'m, DepthToSpace> {
 
 impl Make<'_, '_, DepthToSpace> {
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
@@ -3503,6 +3900,7 @@ impl Make<'_, '_, DepthToSpace> {
 }
 
 /// Begins a node that calls `DepthToSpace`.
+#[inline]
 pub fn depth_to_space<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -3536,42 +3934,49 @@ impl Operator for DequantizeLinear {
 impl<'m> View<'m, DequantizeLinear> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `x_scale`.
     #[must_use]
+    #[inline]
     pub fn x_scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `x_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn x_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `block_size`.
     #[must_use]
+    #[inline]
     pub fn block_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BLOCK_SIZE)
     }
 
     /// Attribute `output_dtype`.
     #[must_use]
+    #[inline]
     pub fn output_dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DTYPE)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3579,24 +3984,28 @@ impl<'m> View<'m, DequantizeLinear> {
 
 impl Make<'_, '_, DequantizeLinear> {
     /// Sets `x_zero_point`.
+    #[inline]
     pub fn x_zero_point(mut self, x_zero_point: ValueId) -> Self {
         self.raw.input(2, Some(x_zero_point));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `block_size`.
+    #[inline]
     pub fn block_size(mut self, block_size: i64) -> Self {
         self.raw.attribute("block_size", attr::BLOCK_SIZE, AttrValue::Int(block_size));
         self
     }
 
     /// Sets `output_dtype`.
+    #[inline]
     pub fn output_dtype(mut self, output_dtype: i64) -> Self {
         self.raw.attribute("output_dtype", attr::OUTPUT_DTYPE, AttrValue::Int(output_dtype));
         self
@@ -3604,6 +4013,7 @@ impl Make<'_, '_, DequantizeLinear> {
 }
 
 /// Begins a node that calls `DequantizeLinear`.
+#[inline]
 pub fn dequantize_linear<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -3632,18 +4042,21 @@ impl Operator for Det {
 impl<'m> View<'m, Det> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Det`.
+#[inline]
 pub fn det<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Det> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -3668,36 +4081,42 @@ impl Operator for Div {
 impl<'m> View<'m, Div> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3705,18 +4124,21 @@ impl<'m> View<'m, Div> {
 
 impl Make<'_, '_, Div> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -3724,6 +4146,7 @@ impl Make<'_, '_, Div> {
 }
 
 /// Begins a node that calls `Div`.
+#[inline]
 pub fn div<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Div> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -3759,48 +4182,56 @@ impl Dropout {
 impl<'m> View<'m, Dropout> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Attribute `is_test`.
     #[must_use]
+    #[inline]
     pub fn is_test(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IS_TEST)
     }
 
     /// `ratio`: an attribute since version 1, input 1 since version 12.
     #[must_use]
+    #[inline]
     pub fn ratio(&self) -> Param<f32> {
         self.call().param::<kind::Float>(Dropout::RATIO)
     }
 
     /// Input `training_mode`, optional.
     #[must_use]
+    #[inline]
     pub fn training_mode(&self) -> Option<ValueId> {
         self.call().operand(Dropout::TRAINING_MODE)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SEED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `mask`, optional.
     #[must_use]
+    #[inline]
     pub fn out_mask(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -3808,30 +4239,35 @@ impl<'m> View<'m, Dropout> {
 
 impl Make<'_, '_, Dropout> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `is_test`.
+    #[inline]
     pub fn is_test(mut self, is_test: i64) -> Self {
         self.raw.attribute("is_test", attr::IS_TEST, AttrValue::Int(is_test));
         self
     }
 
     /// Sets `ratio`.
+    #[inline]
     pub fn ratio(mut self, ratio: impl Into<Arg>) -> Self {
         self.raw.param("ratio", Dropout::RATIO, ratio.into());
         self
     }
 
     /// Sets `training_mode`.
+    #[inline]
     pub fn training_mode(mut self, training_mode: ValueId) -> Self {
         self.raw.param("training_mode", Dropout::TRAINING_MODE, Arg::Value(training_mode));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: i64) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Int(seed));
         self
@@ -3839,6 +4275,7 @@ impl Make<'_, '_, Dropout> {
 }
 
 /// Begins a node that calls `Dropout`.
+#[inline]
 pub fn dropout<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, Dropout> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -3864,30 +4301,35 @@ impl Operator for DynamicQuantizeLinear {
 impl<'m> View<'m, DynamicQuantizeLinear> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `y_scale`.
     #[must_use]
+    #[inline]
     pub fn out_y_scale(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `y_zero_point`.
     #[must_use]
+    #[inline]
     pub fn out_y_zero_point(&self) -> Option<ValueId> {
         self.call().output(2)
     }
 }
 
 /// Begins a node that calls `DynamicQuantizeLinear`.
+#[inline]
 pub fn dynamic_quantize_linear<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -3914,24 +4356,28 @@ impl Operator for Einsum {
 
 impl<'m> View<'m, Einsum> {
     /// The inputs `Inputs`, from index 0 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `equation`.
     #[must_use]
+    #[inline]
     pub fn equation(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::EQUATION)
     }
 
     /// Output `Output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Einsum`.
+#[inline]
 pub fn einsum<'a, 'b>(
     build: &'b mut Builder<'a>,
     inputs: impl IntoIterator<Item = ValueId>,
@@ -3961,24 +4407,28 @@ impl Operator for Elu {
 impl<'m> View<'m, Elu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -3986,12 +4436,14 @@ impl<'m> View<'m, Elu> {
 
 impl Make<'_, '_, Elu> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -3999,6 +4451,7 @@ impl Make<'_, '_, Elu> {
 }
 
 /// Begins a node that calls `Elu`.
+#[inline]
 pub fn elu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Elu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -4023,30 +4476,35 @@ impl Operator for Equal {
 impl<'m> View<'m, Equal> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4054,12 +4512,14 @@ impl<'m> View<'m, Equal> {
 
 impl Make<'_, '_, Equal> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -4067,6 +4527,7 @@ impl Make<'_, '_, Equal> {
 }
 
 /// Begins a node that calls `Equal`.
+#[inline]
 pub fn equal<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Equal> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -4091,18 +4552,21 @@ impl Operator for Erf {
 impl<'m> View<'m, Erf> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Erf`.
+#[inline]
 pub fn erf<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Erf> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -4126,18 +4590,21 @@ impl Operator for Exp {
 impl<'m> View<'m, Exp> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4145,6 +4612,7 @@ impl<'m> View<'m, Exp> {
 
 impl Make<'_, '_, Exp> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -4152,6 +4620,7 @@ impl Make<'_, '_, Exp> {
 }
 
 /// Begins a node that calls `Exp`.
+#[inline]
 pub fn exp<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Exp> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -4176,24 +4645,28 @@ impl Operator for Expand {
 impl<'m> View<'m, Expand> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `shape`.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Expand`.
+#[inline]
 pub fn expand<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, shape: ValueId) -> Make<'a, 'b, Expand> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -4220,24 +4693,28 @@ impl Operator for EyeLike {
 impl<'m> View<'m, EyeLike> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `k`.
     #[must_use]
+    #[inline]
     pub fn k(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::K)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4245,12 +4722,14 @@ impl<'m> View<'m, EyeLike> {
 
 impl Make<'_, '_, EyeLike> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `k`.
+    #[inline]
     pub fn k(mut self, k: i64) -> Self {
         self.raw.attribute("k", attr::K, AttrValue::Int(k));
         self
@@ -4258,6 +4737,7 @@ impl Make<'_, '_, EyeLike> {
 }
 
 /// Begins a node that calls `EyeLike`.
+#[inline]
 pub fn eye_like<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, EyeLike> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -4282,18 +4762,21 @@ impl Operator for Flatten {
 impl<'m> View<'m, Flatten> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4301,6 +4784,7 @@ impl<'m> View<'m, Flatten> {
 
 impl Make<'_, '_, Flatten> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -4308,6 +4792,7 @@ impl Make<'_, '_, Flatten> {
 }
 
 /// Begins a node that calls `Flatten`.
+#[inline]
 pub fn flatten<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Flatten> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -4331,18 +4816,21 @@ impl Operator for Floor {
 impl<'m> View<'m, Floor> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4350,6 +4838,7 @@ impl<'m> View<'m, Floor> {
 
 impl Make<'_, '_, Floor> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -4357,6 +4846,7 @@ impl Make<'_, '_, Floor> {
 }
 
 /// Begins a node that calls `Floor`.
+#[inline]
 pub fn floor<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Floor> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -4394,102 +4884,119 @@ impl Operator for GRU {
 impl<'m> View<'m, GRU> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `sequence_lens`, optional.
     #[must_use]
+    #[inline]
     pub fn sequence_lens(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `initial_h`, optional.
     #[must_use]
+    #[inline]
     pub fn initial_h(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Attribute `activation_alpha`.
     #[must_use]
+    #[inline]
     pub fn activation_alpha(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_ALPHA)
     }
 
     /// Attribute `activation_beta`.
     #[must_use]
+    #[inline]
     pub fn activation_beta(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_BETA)
     }
 
     /// Attribute `activations`.
     #[must_use]
+    #[inline]
     pub fn activations(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::ACTIVATIONS)
     }
 
     /// Attribute `clip`.
     #[must_use]
+    #[inline]
     pub fn clip(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::CLIP)
     }
 
     /// Attribute `direction`.
     #[must_use]
+    #[inline]
     pub fn direction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DIRECTION)
     }
 
     /// Attribute `hidden_size`.
     #[must_use]
+    #[inline]
     pub fn hidden_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::HIDDEN_SIZE)
     }
 
     /// Attribute `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn output_sequence(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Attribute `linear_before_reset`.
     #[must_use]
+    #[inline]
     pub fn linear_before_reset(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LINEAR_BEFORE_RESET)
     }
 
     /// Attribute `layout`.
     #[must_use]
+    #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
     }
 
     /// Output `Y`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Y_h`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y_h(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -4497,24 +5004,28 @@ impl<'m> View<'m, GRU> {
 
 impl Make<'_, '_, GRU> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(3, Some(b));
         self
     }
 
     /// Sets `sequence_lens`.
+    #[inline]
     pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
         self.raw.input(4, Some(sequence_lens));
         self
     }
 
     /// Sets `initial_h`.
+    #[inline]
     pub fn initial_h(mut self, initial_h: ValueId) -> Self {
         self.raw.input(5, Some(initial_h));
         self
     }
 
     /// Sets `activation_alpha`.
+    #[inline]
     pub fn activation_alpha(mut self, activation_alpha: &[f32]) -> Self {
         self.raw.attribute(
             "activation_alpha",
@@ -4525,6 +5036,7 @@ impl Make<'_, '_, GRU> {
     }
 
     /// Sets `activation_beta`.
+    #[inline]
     pub fn activation_beta(mut self, activation_beta: &[f32]) -> Self {
         self.raw.attribute(
             "activation_beta",
@@ -4535,36 +5047,42 @@ impl Make<'_, '_, GRU> {
     }
 
     /// Sets `activations`.
+    #[inline]
     pub fn activations(mut self, activations: &[&str]) -> Self {
         self.raw.attribute("activations", attr::ACTIVATIONS, crate::make::strings(activations));
         self
     }
 
     /// Sets `clip`.
+    #[inline]
     pub fn clip(mut self, clip: f32) -> Self {
         self.raw.attribute("clip", attr::CLIP, AttrValue::Float(clip));
         self
     }
 
     /// Sets `direction`.
+    #[inline]
     pub fn direction(mut self, direction: &str) -> Self {
         self.raw.attribute("direction", attr::DIRECTION, AttrValue::from(direction));
         self
     }
 
     /// Sets `hidden_size`.
+    #[inline]
     pub fn hidden_size(mut self, hidden_size: i64) -> Self {
         self.raw.attribute("hidden_size", attr::HIDDEN_SIZE, AttrValue::Int(hidden_size));
         self
     }
 
     /// Sets `output_sequence`.
+    #[inline]
     pub fn output_sequence(mut self, output_sequence: i64) -> Self {
         self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 
     /// Sets `linear_before_reset`.
+    #[inline]
     pub fn linear_before_reset(mut self, linear_before_reset: i64) -> Self {
         self.raw.attribute(
             "linear_before_reset",
@@ -4575,6 +5093,7 @@ impl Make<'_, '_, GRU> {
     }
 
     /// Sets `layout`.
+    #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
         self
@@ -4582,6 +5101,7 @@ impl Make<'_, '_, GRU> {
 }
 
 /// Begins a node that calls `GRU`.
+#[inline]
 pub fn gru<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, w: ValueId, r: ValueId) -> Make<'a, 'b, GRU> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -4609,24 +5129,28 @@ impl Operator for Gather {
 impl<'m> View<'m, Gather> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4634,6 +5158,7 @@ impl<'m> View<'m, Gather> {
 
 impl Make<'_, '_, Gather> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -4641,6 +5166,7 @@ impl Make<'_, '_, Gather> {
 }
 
 /// Begins a node that calls `Gather`.
+#[inline]
 pub fn gather<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId, indices: ValueId) -> Make<'a, 'b, Gather> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -4667,24 +5193,28 @@ impl Operator for GatherElements {
 impl<'m> View<'m, GatherElements> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4692,6 +5222,7 @@ impl<'m> View<'m, GatherElements> {
 
 impl Make<'_, '_, GatherElements> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -4699,6 +5230,7 @@ impl Make<'_, '_, GatherElements> {
 }
 
 /// Begins a node that calls `GatherElements`.
+#[inline]
 pub fn gather_elements<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -4729,24 +5261,28 @@ impl Operator for GatherND {
 impl<'m> View<'m, GatherND> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `batch_dims`.
     #[must_use]
+    #[inline]
     pub fn batch_dims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BATCH_DIMS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4754,6 +5290,7 @@ impl<'m> View<'m, GatherND> {
 
 impl Make<'_, '_, GatherND> {
     /// Sets `batch_dims`.
+    #[inline]
     pub fn batch_dims(mut self, batch_dims: i64) -> Self {
         self.raw.attribute("batch_dims", attr::BATCH_DIMS, AttrValue::Int(batch_dims));
         self
@@ -4761,6 +5298,7 @@ impl Make<'_, '_, GatherND> {
 }
 
 /// Begins a node that calls `GatherND`.
+#[inline]
 pub fn gather_nd<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -4790,18 +5328,21 @@ impl Operator for Gelu {
 impl<'m> View<'m, Gelu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `approximate`.
     #[must_use]
+    #[inline]
     pub fn approximate(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::APPROXIMATE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4809,6 +5350,7 @@ impl<'m> View<'m, Gelu> {
 
 impl Make<'_, '_, Gelu> {
     /// Sets `approximate`.
+    #[inline]
     pub fn approximate(mut self, approximate: &str) -> Self {
         self.raw.attribute("approximate", attr::APPROXIMATE, AttrValue::from(approximate));
         self
@@ -4816,6 +5358,7 @@ impl Make<'_, '_, Gelu> {
 }
 
 /// Begins a node that calls `Gelu`.
+#[inline]
 pub fn gelu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Gelu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -4845,54 +5388,63 @@ impl Operator for Gemm {
 impl<'m> View<'m, Gemm> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `C`, optional.
     #[must_use]
+    #[inline]
     pub fn c(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `beta`.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Attribute `transA`.
     #[must_use]
+    #[inline]
     pub fn trans_a(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TRANS_A)
     }
 
     /// Attribute `transB`.
     #[must_use]
+    #[inline]
     pub fn trans_b(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TRANS_B)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -4900,36 +5452,42 @@ impl<'m> View<'m, Gemm> {
 
 impl Make<'_, '_, Gemm> {
     /// Sets `c`.
+    #[inline]
     pub fn c(mut self, c: ValueId) -> Self {
         self.raw.input(2, Some(c));
         self
     }
 
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `beta`.
+    #[inline]
     pub fn beta(mut self, beta: f32) -> Self {
         self.raw.attribute("beta", attr::BETA, AttrValue::Float(beta));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 
     /// Sets `trans_a`.
+    #[inline]
     pub fn trans_a(mut self, trans_a: i64) -> Self {
         self.raw.attribute("trans_a", attr::TRANS_A, AttrValue::Int(trans_a));
         self
     }
 
     /// Sets `trans_b`.
+    #[inline]
     pub fn trans_b(mut self, trans_b: i64) -> Self {
         self.raw.attribute("trans_b", attr::TRANS_B, AttrValue::Int(trans_b));
         self
@@ -4937,6 +5495,7 @@ impl Make<'_, '_, Gemm> {
 }
 
 /// Begins a node that calls `Gemm`.
+#[inline]
 pub fn gemm<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Gemm> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -4961,18 +5520,21 @@ impl Operator for GlobalAveragePool {
 impl<'m> View<'m, GlobalAveragePool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `GlobalAveragePool`.
+#[inline]
 pub fn global_average_pool<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -5000,18 +5562,21 @@ impl Operator for GlobalLpPool {
 impl<'m> View<'m, GlobalLpPool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `p`.
     #[must_use]
+    #[inline]
     pub fn p(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::P)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5019,6 +5584,7 @@ impl<'m> View<'m, GlobalLpPool> {
 
 impl Make<'_, '_, GlobalLpPool> {
     /// Sets `p`.
+    #[inline]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.attribute("p", attr::P, AttrValue::Int(p));
         self
@@ -5026,6 +5592,7 @@ impl Make<'_, '_, GlobalLpPool> {
 }
 
 /// Begins a node that calls `GlobalLpPool`.
+#[inline]
 pub fn global_lp_pool<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, GlobalLpPool> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5049,18 +5616,21 @@ impl Operator for GlobalMaxPool {
 impl<'m> View<'m, GlobalMaxPool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `GlobalMaxPool`.
+#[inline]
 pub fn global_max_pool<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, GlobalMaxPool> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5085,30 +5655,35 @@ impl Operator for Greater {
 impl<'m> View<'m, Greater> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5116,12 +5691,14 @@ impl<'m> View<'m, Greater> {
 
 impl Make<'_, '_, Greater> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -5129,6 +5706,7 @@ impl Make<'_, '_, Greater> {
 }
 
 /// Begins a node that calls `Greater`.
+#[inline]
 pub fn greater<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Greater> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -5154,24 +5732,28 @@ impl Operator for GreaterOrEqual {
 impl<'m> View<'m, GreaterOrEqual> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `GreaterOrEqual`.
+#[inline]
 pub fn greater_or_equal<'a, 'b>(
     build: &'b mut Builder<'a>,
     a: ValueId,
@@ -5204,36 +5786,42 @@ impl Operator for GridSample {
 impl<'m> View<'m, GridSample> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `grid`.
     #[must_use]
+    #[inline]
     pub fn grid(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `align_corners`.
     #[must_use]
+    #[inline]
     pub fn align_corners(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ALIGN_CORNERS)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `padding_mode`.
     #[must_use]
+    #[inline]
     pub fn padding_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::PADDING_MODE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5241,18 +5829,21 @@ impl<'m> View<'m, GridSample> {
 
 impl Make<'_, '_, GridSample> {
     /// Sets `align_corners`.
+    #[inline]
     pub fn align_corners(mut self, align_corners: i64) -> Self {
         self.raw.attribute("align_corners", attr::ALIGN_CORNERS, AttrValue::Int(align_corners));
         self
     }
 
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 
     /// Sets `padding_mode`.
+    #[inline]
     pub fn padding_mode(mut self, padding_mode: &str) -> Self {
         self.raw.attribute("padding_mode", attr::PADDING_MODE, AttrValue::from(padding_mode));
         self
@@ -5260,6 +5851,7 @@ impl Make<'_, '_, GridSample> {
 }
 
 /// Begins a node that calls `GridSample`.
+#[inline]
 pub fn grid_sample<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -5293,42 +5885,49 @@ impl Operator for GroupNormalization {
 impl<'m> View<'m, GroupNormalization> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `bias`.
     #[must_use]
+    #[inline]
     pub fn bias(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `num_groups`.
     #[must_use]
+    #[inline]
     pub fn num_groups(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NUM_GROUPS)
     }
 
     /// Attribute `stash_type`.
     #[must_use]
+    #[inline]
     pub fn stash_type(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::STASH_TYPE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5336,12 +5935,14 @@ impl<'m> View<'m, GroupNormalization> {
 
 impl Make<'_, '_, GroupNormalization> {
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `stash_type`.
+    #[inline]
     pub fn stash_type(mut self, stash_type: i64) -> Self {
         self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
         self
@@ -5349,6 +5950,7 @@ impl Make<'_, '_, GroupNormalization> {
 }
 
 /// Begins a node that calls `GroupNormalization`.
+#[inline]
 pub fn group_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -5383,24 +5985,28 @@ impl Operator for HammingWindow {
 impl<'m> View<'m, HammingWindow> {
     /// Input `size`.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `output_datatype`.
     #[must_use]
+    #[inline]
     pub fn output_datatype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DATATYPE)
     }
 
     /// Attribute `periodic`.
     #[must_use]
+    #[inline]
     pub fn periodic(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::PERIODIC)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5408,12 +6014,14 @@ impl<'m> View<'m, HammingWindow> {
 
 impl Make<'_, '_, HammingWindow> {
     /// Sets `output_datatype`.
+    #[inline]
     pub fn output_datatype(mut self, output_datatype: i64) -> Self {
         self.raw.attribute("output_datatype", attr::OUTPUT_DATATYPE, AttrValue::Int(output_datatype));
         self
     }
 
     /// Sets `periodic`.
+    #[inline]
     pub fn periodic(mut self, periodic: i64) -> Self {
         self.raw.attribute("periodic", attr::PERIODIC, AttrValue::Int(periodic));
         self
@@ -5421,6 +6029,7 @@ impl Make<'_, '_, HammingWindow> {
 }
 
 /// Begins a node that calls `HammingWindow`.
+#[inline]
 pub fn hamming_window<'a, 'b>(build: &'b mut Builder<'a>, size: ValueId) -> Make<'a, 'b, HammingWindow> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(size));
@@ -5446,24 +6055,28 @@ impl Operator for HannWindow {
 impl<'m> View<'m, HannWindow> {
     /// Input `size`.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `output_datatype`.
     #[must_use]
+    #[inline]
     pub fn output_datatype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DATATYPE)
     }
 
     /// Attribute `periodic`.
     #[must_use]
+    #[inline]
     pub fn periodic(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::PERIODIC)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5471,12 +6084,14 @@ impl<'m> View<'m, HannWindow> {
 
 impl Make<'_, '_, HannWindow> {
     /// Sets `output_datatype`.
+    #[inline]
     pub fn output_datatype(mut self, output_datatype: i64) -> Self {
         self.raw.attribute("output_datatype", attr::OUTPUT_DATATYPE, AttrValue::Int(output_datatype));
         self
     }
 
     /// Sets `periodic`.
+    #[inline]
     pub fn periodic(mut self, periodic: i64) -> Self {
         self.raw.attribute("periodic", attr::PERIODIC, AttrValue::Int(periodic));
         self
@@ -5484,6 +6099,7 @@ impl Make<'_, '_, HannWindow> {
 }
 
 /// Begins a node that calls `HannWindow`.
+#[inline]
 pub fn hann_window<'a, 'b>(build: &'b mut Builder<'a>, size: ValueId) -> Make<'a, 'b, HannWindow> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(size));
@@ -5509,30 +6125,35 @@ impl Operator for HardSigmoid {
 impl<'m> View<'m, HardSigmoid> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `beta`.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5540,18 +6161,21 @@ impl<'m> View<'m, HardSigmoid> {
 
 impl Make<'_, '_, HardSigmoid> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `beta`.
+    #[inline]
     pub fn beta(mut self, beta: f32) -> Self {
         self.raw.attribute("beta", attr::BETA, AttrValue::Float(beta));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -5559,6 +6183,7 @@ impl Make<'_, '_, HardSigmoid> {
 }
 
 /// Begins a node that calls `HardSigmoid`.
+#[inline]
 pub fn hard_sigmoid<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, HardSigmoid> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5582,18 +6207,21 @@ impl Operator for HardSwish {
 impl<'m> View<'m, HardSwish> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `HardSwish`.
+#[inline]
 pub fn hard_swish<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, HardSwish> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5618,18 +6246,21 @@ impl Operator for Hardmax {
 impl<'m> View<'m, Hardmax> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5637,6 +6268,7 @@ impl<'m> View<'m, Hardmax> {
 
 impl Make<'_, '_, Hardmax> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -5644,6 +6276,7 @@ impl Make<'_, '_, Hardmax> {
 }
 
 /// Begins a node that calls `Hardmax`.
+#[inline]
 pub fn hardmax<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Hardmax> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -5667,18 +6300,21 @@ impl Operator for Identity {
 impl<'m> View<'m, Identity> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Identity`.
+#[inline]
 pub fn identity<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Identity> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -5704,30 +6340,35 @@ impl Operator for If {
 impl<'m> View<'m, If> {
     /// Input `cond`.
     #[must_use]
+    #[inline]
     pub fn cond(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `else_branch`.
     #[must_use]
+    #[inline]
     pub fn else_branch(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::ELSE_BRANCH)
     }
 
     /// Attribute `then_branch`.
     #[must_use]
+    #[inline]
     pub fn then_branch(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::THEN_BRANCH)
     }
 
     /// The outputs `outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
 }
 
 /// Begins a node that calls `If`.
+#[inline]
 pub fn if_<'a, 'b>(
     build: &'b mut Builder<'a>,
     cond: ValueId,
@@ -5759,18 +6400,21 @@ impl Operator for ImageDecoder {
 impl<'m> View<'m, ImageDecoder> {
     /// Input `encoded_stream`.
     #[must_use]
+    #[inline]
     pub fn encoded_stream(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `pixel_format`.
     #[must_use]
+    #[inline]
     pub fn pixel_format(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::PIXEL_FORMAT)
     }
 
     /// Output `image`.
     #[must_use]
+    #[inline]
     pub fn out_image(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5778,6 +6422,7 @@ impl<'m> View<'m, ImageDecoder> {
 
 impl Make<'_, '_, ImageDecoder> {
     /// Sets `pixel_format`.
+    #[inline]
     pub fn pixel_format(mut self, pixel_format: &str) -> Self {
         self.raw.attribute("pixel_format", attr::PIXEL_FORMAT, AttrValue::from(pixel_format));
         self
@@ -5785,6 +6430,7 @@ impl Make<'_, '_, ImageDecoder> {
 }
 
 /// Begins a node that calls `ImageDecoder`.
+#[inline]
 pub fn image_decoder<'a, 'b>(
     build: &'b mut Builder<'a>,
     encoded_stream: ValueId,
@@ -5814,36 +6460,42 @@ impl Operator for InstanceNormalization {
 impl<'m> View<'m, InstanceNormalization> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5851,12 +6503,14 @@ impl<'m> View<'m, InstanceNormalization> {
 
 impl Make<'_, '_, InstanceNormalization> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
@@ -5864,6 +6518,7 @@ impl Make<'_, '_, InstanceNormalization> {
 }
 
 /// Begins a node that calls `InstanceNormalization`.
+#[inline]
 pub fn instance_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -5896,24 +6551,28 @@ impl Operator for IsInf {
 impl<'m> View<'m, IsInf> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `detect_negative`.
     #[must_use]
+    #[inline]
     pub fn detect_negative(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DETECT_NEGATIVE)
     }
 
     /// Attribute `detect_positive`.
     #[must_use]
+    #[inline]
     pub fn detect_positive(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DETECT_POSITIVE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -5921,12 +6580,14 @@ impl<'m> View<'m, IsInf> {
 
 impl Make<'_, '_, IsInf> {
     /// Sets `detect_negative`.
+    #[inline]
     pub fn detect_negative(mut self, detect_negative: i64) -> Self {
         self.raw.attribute("detect_negative", attr::DETECT_NEGATIVE, AttrValue::Int(detect_negative));
         self
     }
 
     /// Sets `detect_positive`.
+    #[inline]
     pub fn detect_positive(mut self, detect_positive: i64) -> Self {
         self.raw.attribute("detect_positive", attr::DETECT_POSITIVE, AttrValue::Int(detect_positive));
         self
@@ -5934,6 +6595,7 @@ impl Make<'_, '_, IsInf> {
 }
 
 /// Begins a node that calls `IsInf`.
+#[inline]
 pub fn is_inf<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, IsInf> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5957,18 +6619,21 @@ impl Operator for IsNaN {
 impl<'m> View<'m, IsNaN> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `IsNaN`.
+#[inline]
 pub fn is_nan<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, IsNaN> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -5996,36 +6661,42 @@ impl Operator for LRN {
 impl<'m> View<'m, LRN> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `beta`.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
     /// Attribute `bias`.
     #[must_use]
+    #[inline]
     pub fn bias(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BIAS)
     }
 
     /// Attribute `size`.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SIZE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6033,18 +6704,21 @@ impl<'m> View<'m, LRN> {
 
 impl Make<'_, '_, LRN> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `beta`.
+    #[inline]
     pub fn beta(mut self, beta: f32) -> Self {
         self.raw.attribute("beta", attr::BETA, AttrValue::Float(beta));
         self
     }
 
     /// Sets `bias`.
+    #[inline]
     pub fn bias(mut self, bias: f32) -> Self {
         self.raw.attribute("bias", attr::BIAS, AttrValue::Float(bias));
         self
@@ -6052,6 +6726,7 @@ impl Make<'_, '_, LRN> {
 }
 
 /// Begins a node that calls `LRN`.
+#[inline]
 pub fn lrn<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, size: i64) -> Make<'a, 'b, LRN> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -6093,120 +6768,140 @@ impl Operator for LSTM {
 impl<'m> View<'m, LSTM> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `sequence_lens`, optional.
     #[must_use]
+    #[inline]
     pub fn sequence_lens(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `initial_h`, optional.
     #[must_use]
+    #[inline]
     pub fn initial_h(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Input `initial_c`, optional.
     #[must_use]
+    #[inline]
     pub fn initial_c(&self) -> Option<ValueId> {
         self.call().input(6)
     }
 
     /// Input `P`, optional.
     #[must_use]
+    #[inline]
     pub fn p(&self) -> Option<ValueId> {
         self.call().input(7)
     }
 
     /// Attribute `activation_alpha`.
     #[must_use]
+    #[inline]
     pub fn activation_alpha(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_ALPHA)
     }
 
     /// Attribute `activation_beta`.
     #[must_use]
+    #[inline]
     pub fn activation_beta(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_BETA)
     }
 
     /// Attribute `activations`.
     #[must_use]
+    #[inline]
     pub fn activations(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::ACTIVATIONS)
     }
 
     /// Attribute `clip`.
     #[must_use]
+    #[inline]
     pub fn clip(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::CLIP)
     }
 
     /// Attribute `direction`.
     #[must_use]
+    #[inline]
     pub fn direction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DIRECTION)
     }
 
     /// Attribute `hidden_size`.
     #[must_use]
+    #[inline]
     pub fn hidden_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::HIDDEN_SIZE)
     }
 
     /// Attribute `input_forget`.
     #[must_use]
+    #[inline]
     pub fn input_forget(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::INPUT_FORGET)
     }
 
     /// Attribute `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn output_sequence(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Attribute `layout`.
     #[must_use]
+    #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
     }
 
     /// Output `Y`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Y_h`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y_h(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `Y_c`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y_c(&self) -> Option<ValueId> {
         self.call().output(2)
     }
@@ -6214,36 +6909,42 @@ impl<'m> View<'m, LSTM> {
 
 impl Make<'_, '_, LSTM> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(3, Some(b));
         self
     }
 
     /// Sets `sequence_lens`.
+    #[inline]
     pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
         self.raw.input(4, Some(sequence_lens));
         self
     }
 
     /// Sets `initial_h`.
+    #[inline]
     pub fn initial_h(mut self, initial_h: ValueId) -> Self {
         self.raw.input(5, Some(initial_h));
         self
     }
 
     /// Sets `initial_c`.
+    #[inline]
     pub fn initial_c(mut self, initial_c: ValueId) -> Self {
         self.raw.input(6, Some(initial_c));
         self
     }
 
     /// Sets `p`.
+    #[inline]
     pub fn p(mut self, p: ValueId) -> Self {
         self.raw.input(7, Some(p));
         self
     }
 
     /// Sets `activation_alpha`.
+    #[inline]
     pub fn activation_alpha(mut self, activation_alpha: &[f32]) -> Self {
         self.raw.attribute(
             "activation_alpha",
@@ -6254,6 +6955,7 @@ impl Make<'_, '_, LSTM> {
     }
 
     /// Sets `activation_beta`.
+    #[inline]
     pub fn activation_beta(mut self, activation_beta: &[f32]) -> Self {
         self.raw.attribute(
             "activation_beta",
@@ -6264,42 +6966,49 @@ impl Make<'_, '_, LSTM> {
     }
 
     /// Sets `activations`.
+    #[inline]
     pub fn activations(mut self, activations: &[&str]) -> Self {
         self.raw.attribute("activations", attr::ACTIVATIONS, crate::make::strings(activations));
         self
     }
 
     /// Sets `clip`.
+    #[inline]
     pub fn clip(mut self, clip: f32) -> Self {
         self.raw.attribute("clip", attr::CLIP, AttrValue::Float(clip));
         self
     }
 
     /// Sets `direction`.
+    #[inline]
     pub fn direction(mut self, direction: &str) -> Self {
         self.raw.attribute("direction", attr::DIRECTION, AttrValue::from(direction));
         self
     }
 
     /// Sets `hidden_size`.
+    #[inline]
     pub fn hidden_size(mut self, hidden_size: i64) -> Self {
         self.raw.attribute("hidden_size", attr::HIDDEN_SIZE, AttrValue::Int(hidden_size));
         self
     }
 
     /// Sets `input_forget`.
+    #[inline]
     pub fn input_forget(mut self, input_forget: i64) -> Self {
         self.raw.attribute("input_forget", attr::INPUT_FORGET, AttrValue::Int(input_forget));
         self
     }
 
     /// Sets `output_sequence`.
+    #[inline]
     pub fn output_sequence(mut self, output_sequence: i64) -> Self {
         self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 
     /// Sets `layout`.
+    #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
         self
@@ -6307,6 +7016,7 @@ impl Make<'_, '_, LSTM> {
 }
 
 /// Begins a node that calls `LSTM`.
+#[inline]
 pub fn lstm<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, w: ValueId, r: ValueId) -> Make<'a, 'b, LSTM> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -6339,54 +7049,63 @@ impl Operator for LayerNormalization {
 impl<'m> View<'m, LayerNormalization> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `Scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `stash_type`.
     #[must_use]
+    #[inline]
     pub fn stash_type(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::STASH_TYPE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Mean`, optional.
     #[must_use]
+    #[inline]
     pub fn out_mean(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `InvStdDev`, optional.
     #[must_use]
+    #[inline]
     pub fn out_inv_std_dev(&self) -> Option<ValueId> {
         self.call().output(2)
     }
@@ -6394,24 +7113,28 @@ impl<'m> View<'m, LayerNormalization> {
 
 impl Make<'_, '_, LayerNormalization> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(2, Some(b));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `stash_type`.
+    #[inline]
     pub fn stash_type(mut self, stash_type: i64) -> Self {
         self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
         self
@@ -6419,6 +7142,7 @@ impl Make<'_, '_, LayerNormalization> {
 }
 
 /// Begins a node that calls `LayerNormalization`.
+#[inline]
 pub fn layer_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -6448,24 +7172,28 @@ impl Operator for LeakyRelu {
 impl<'m> View<'m, LeakyRelu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6473,12 +7201,14 @@ impl<'m> View<'m, LeakyRelu> {
 
 impl Make<'_, '_, LeakyRelu> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -6486,6 +7216,7 @@ impl Make<'_, '_, LeakyRelu> {
 }
 
 /// Begins a node that calls `LeakyRelu`.
+#[inline]
 pub fn leaky_relu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, LeakyRelu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -6510,30 +7241,35 @@ impl Operator for Less {
 impl<'m> View<'m, Less> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6541,12 +7277,14 @@ impl<'m> View<'m, Less> {
 
 impl Make<'_, '_, Less> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -6554,6 +7292,7 @@ impl Make<'_, '_, Less> {
 }
 
 /// Begins a node that calls `Less`.
+#[inline]
 pub fn less<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Less> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -6579,24 +7318,28 @@ impl Operator for LessOrEqual {
 impl<'m> View<'m, LessOrEqual> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `LessOrEqual`.
+#[inline]
 pub fn less_or_equal<'a, 'b>(
     build: &'b mut Builder<'a>,
     a: ValueId,
@@ -6636,78 +7379,91 @@ impl Operator for LinearAttention {
 impl<'m> View<'m, LinearAttention> {
     /// Input `query`.
     #[must_use]
+    #[inline]
     pub fn query(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `key`.
     #[must_use]
+    #[inline]
     pub fn key(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `value`.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `past_state`, optional.
     #[must_use]
+    #[inline]
     pub fn past_state(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `decay`, optional.
     #[must_use]
+    #[inline]
     pub fn decay(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `beta`, optional.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Attribute `chunk_size`.
     #[must_use]
+    #[inline]
     pub fn chunk_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::CHUNK_SIZE)
     }
 
     /// Attribute `kv_num_heads`.
     #[must_use]
+    #[inline]
     pub fn kv_num_heads(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KV_NUM_HEADS)
     }
 
     /// Attribute `q_num_heads`.
     #[must_use]
+    #[inline]
     pub fn q_num_heads(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::Q_NUM_HEADS)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SCALE)
     }
 
     /// Attribute `update_rule`.
     #[must_use]
+    #[inline]
     pub fn update_rule(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::UPDATE_RULE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `present_state`.
     #[must_use]
+    #[inline]
     pub fn out_present_state(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -6715,36 +7471,42 @@ impl<'m> View<'m, LinearAttention> {
 
 impl Make<'_, '_, LinearAttention> {
     /// Sets `past_state`.
+    #[inline]
     pub fn past_state(mut self, past_state: ValueId) -> Self {
         self.raw.input(3, Some(past_state));
         self
     }
 
     /// Sets `decay`.
+    #[inline]
     pub fn decay(mut self, decay: ValueId) -> Self {
         self.raw.input(4, Some(decay));
         self
     }
 
     /// Sets `beta`.
+    #[inline]
     pub fn beta(mut self, beta: ValueId) -> Self {
         self.raw.input(5, Some(beta));
         self
     }
 
     /// Sets `chunk_size`.
+    #[inline]
     pub fn chunk_size(mut self, chunk_size: i64) -> Self {
         self.raw.attribute("chunk_size", attr::CHUNK_SIZE, AttrValue::Int(chunk_size));
         self
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: f32) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Float(scale));
         self
     }
 
     /// Sets `update_rule`.
+    #[inline]
     pub fn update_rule(mut self, update_rule: &str) -> Self {
         self.raw.attribute("update_rule", attr::UPDATE_RULE, AttrValue::from(update_rule));
         self
@@ -6752,6 +7514,7 @@ impl Make<'_, '_, LinearAttention> {
 }
 
 /// Begins a node that calls `LinearAttention`.
+#[inline]
 pub fn linear_attention<'a, 'b>(
     build: &'b mut Builder<'a>,
     query: ValueId,
@@ -6786,18 +7549,21 @@ impl Operator for Log {
 impl<'m> View<'m, Log> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6805,6 +7571,7 @@ impl<'m> View<'m, Log> {
 
 impl Make<'_, '_, Log> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -6812,6 +7579,7 @@ impl Make<'_, '_, Log> {
 }
 
 /// Begins a node that calls `Log`.
+#[inline]
 pub fn log<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Log> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -6836,18 +7604,21 @@ impl Operator for LogSoftmax {
 impl<'m> View<'m, LogSoftmax> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6855,6 +7626,7 @@ impl<'m> View<'m, LogSoftmax> {
 
 impl Make<'_, '_, LogSoftmax> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -6862,6 +7634,7 @@ impl Make<'_, '_, LogSoftmax> {
 }
 
 /// Begins a node that calls `LogSoftmax`.
+#[inline]
 pub fn log_softmax<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, LogSoftmax> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -6888,17 +7661,20 @@ impl Operator for Loop {
 impl<'m> View<'m, Loop> {
     /// Input `M`, optional.
     #[must_use]
+    #[inline]
     pub fn m(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `cond`, optional.
     #[must_use]
+    #[inline]
     pub fn cond(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// The inputs `v_initial`, from index 2 on.
+    #[inline]
     pub fn v_initial(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
@@ -6907,12 +7683,14 @@ impl<'m> View<'m, Loop> {
 
     /// Attribute `body`.
     #[must_use]
+    #[inline]
     pub fn body(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::BODY)
     }
 
     /// The outputs `v_final_and_scan_outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_v_final_and_scan_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -6920,18 +7698,21 @@ impl<'m> View<'m, Loop> {
 
 impl Make<'_, '_, Loop> {
     /// Sets `m`.
+    #[inline]
     pub fn m(mut self, m: ValueId) -> Self {
         self.raw.input(0, Some(m));
         self
     }
 
     /// Sets `cond`.
+    #[inline]
     pub fn cond(mut self, cond: ValueId) -> Self {
         self.raw.input(1, Some(cond));
         self
     }
 
     /// Sets `v_initial`.
+    #[inline]
     pub fn v_initial(mut self, v_initial: impl IntoIterator<Item = ValueId>) -> Self {
         self.raw.inputs_from(2, v_initial);
         self
@@ -6939,6 +7720,7 @@ impl Make<'_, '_, Loop> {
 }
 
 /// Begins a node that calls `Loop`.
+#[inline]
 pub fn loop_<'a, 'b>(build: &'b mut Builder<'a>, body: GraphId) -> Make<'a, 'b, Loop> {
     let mut make = Make::new(build);
     make.raw.attribute("body", attr::BODY, AttrValue::Graph(body));
@@ -6964,24 +7746,28 @@ impl Operator for LpNormalization {
 impl<'m> View<'m, LpNormalization> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `p`.
     #[must_use]
+    #[inline]
     pub fn p(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::P)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -6989,12 +7775,14 @@ impl<'m> View<'m, LpNormalization> {
 
 impl Make<'_, '_, LpNormalization> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `p`.
+    #[inline]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.attribute("p", attr::P, AttrValue::Int(p));
         self
@@ -7002,6 +7790,7 @@ impl Make<'_, '_, LpNormalization> {
 }
 
 /// Begins a node that calls `LpNormalization`.
+#[inline]
 pub fn lp_normalization<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, LpNormalization> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -7032,54 +7821,63 @@ impl Operator for LpPool {
 impl<'m> View<'m, LpPool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `p`.
     #[must_use]
+    #[inline]
     pub fn p(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::P)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Attribute `ceil_mode`.
     #[must_use]
+    #[inline]
     pub fn ceil_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::CEIL_MODE)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7087,36 +7885,42 @@ impl<'m> View<'m, LpPool> {
 
 impl Make<'_, '_, LpPool> {
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `p`.
+    #[inline]
     pub fn p(mut self, p: i64) -> Self {
         self.raw.attribute("p", attr::P, AttrValue::Int(p));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
     }
 
     /// Sets `ceil_mode`.
+    #[inline]
     pub fn ceil_mode(mut self, ceil_mode: i64) -> Self {
         self.raw.attribute("ceil_mode", attr::CEIL_MODE, AttrValue::Int(ceil_mode));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
@@ -7124,6 +7928,7 @@ impl Make<'_, '_, LpPool> {
 }
 
 /// Begins a node that calls `LpPool`.
+#[inline]
 pub fn lp_pool<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, kernel_shape: &[i64]) -> Make<'a, 'b, LpPool> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -7149,24 +7954,28 @@ impl Operator for MatMul {
 impl<'m> View<'m, MatMul> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `MatMul`.
+#[inline]
 pub fn mat_mul<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, MatMul> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -7194,30 +8003,35 @@ impl Operator for MatMulInteger {
 impl<'m> View<'m, MatMulInteger> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `a_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn a_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `b_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn b_zero_point(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7225,12 +8039,14 @@ impl<'m> View<'m, MatMulInteger> {
 
 impl Make<'_, '_, MatMulInteger> {
     /// Sets `a_zero_point`.
+    #[inline]
     pub fn a_zero_point(mut self, a_zero_point: ValueId) -> Self {
         self.raw.input(2, Some(a_zero_point));
         self
     }
 
     /// Sets `b_zero_point`.
+    #[inline]
     pub fn b_zero_point(mut self, b_zero_point: ValueId) -> Self {
         self.raw.input(3, Some(b_zero_point));
         self
@@ -7238,6 +8054,7 @@ impl Make<'_, '_, MatMulInteger> {
 }
 
 /// Begins a node that calls `MatMulInteger`.
+#[inline]
 pub fn mat_mul_integer<'a, 'b>(
     build: &'b mut Builder<'a>,
     a: ValueId,
@@ -7265,18 +8082,21 @@ impl Operator for Max {
 
 impl<'m> View<'m, Max> {
     /// The inputs `data_0`, from index 0 on.
+    #[inline]
     pub fn data_0(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `max`.
     #[must_use]
+    #[inline]
     pub fn out_max(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7284,6 +8104,7 @@ impl<'m> View<'m, Max> {
 
 impl Make<'_, '_, Max> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -7291,6 +8112,7 @@ impl Make<'_, '_, Max> {
 }
 
 /// Begins a node that calls `Max`.
+#[inline]
 pub fn max<'a, 'b>(
     build: &'b mut Builder<'a>,
     data_0: impl IntoIterator<Item = ValueId>,
@@ -7330,60 +8152,70 @@ impl MaxPool {
 impl<'m> View<'m, MaxPool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Attribute `storage_order`.
     #[must_use]
+    #[inline]
     pub fn storage_order(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::STORAGE_ORDER)
     }
 
     /// Attribute `ceil_mode`.
     #[must_use]
+    #[inline]
     pub fn ceil_mode(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::CEIL_MODE)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Indices`, optional.
     #[must_use]
+    #[inline]
     pub fn out_indices(&self) -> Option<ValueId> {
         self.call().output_at(MaxPool::OUT_INDICES)
     }
@@ -7391,36 +8223,42 @@ impl<'m> View<'m, MaxPool> {
 
 impl Make<'_, '_, MaxPool> {
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
     }
 
     /// Sets `storage_order`.
+    #[inline]
     pub fn storage_order(mut self, storage_order: i64) -> Self {
         self.raw.attribute("storage_order", attr::STORAGE_ORDER, AttrValue::Int(storage_order));
         self
     }
 
     /// Sets `ceil_mode`.
+    #[inline]
     pub fn ceil_mode(mut self, ceil_mode: i64) -> Self {
         self.raw.attribute("ceil_mode", attr::CEIL_MODE, AttrValue::Int(ceil_mode));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
@@ -7428,6 +8266,7 @@ impl Make<'_, '_, MaxPool> {
 }
 
 /// Begins a node that calls `MaxPool`.
+#[inline]
 pub fn max_pool<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -7459,30 +8298,35 @@ impl Operator for MaxRoiPool {
 impl<'m> View<'m, MaxRoiPool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `rois`.
     #[must_use]
+    #[inline]
     pub fn rois(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `pooled_shape`.
     #[must_use]
+    #[inline]
     pub fn pooled_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::POOLED_SHAPE)
     }
 
     /// Attribute `spatial_scale`.
     #[must_use]
+    #[inline]
     pub fn spatial_scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SPATIAL_SCALE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7490,6 +8334,7 @@ impl<'m> View<'m, MaxRoiPool> {
 
 impl Make<'_, '_, MaxRoiPool> {
     /// Sets `spatial_scale`.
+    #[inline]
     pub fn spatial_scale(mut self, spatial_scale: f32) -> Self {
         self.raw.attribute("spatial_scale", attr::SPATIAL_SCALE, AttrValue::Float(spatial_scale));
         self
@@ -7497,6 +8342,7 @@ impl Make<'_, '_, MaxRoiPool> {
 }
 
 /// Begins a node that calls `MaxRoiPool`.
+#[inline]
 pub fn max_roi_pool<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -7532,42 +8378,49 @@ impl Operator for MaxUnpool {
 impl<'m> View<'m, MaxUnpool> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `I`.
     #[must_use]
+    #[inline]
     pub fn i(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `output_shape`, optional.
     #[must_use]
+    #[inline]
     pub fn output_shape(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7575,18 +8428,21 @@ impl<'m> View<'m, MaxUnpool> {
 
 impl Make<'_, '_, MaxUnpool> {
     /// Sets `output_shape`.
+    #[inline]
     pub fn output_shape(mut self, output_shape: ValueId) -> Self {
         self.raw.input(2, Some(output_shape));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -7594,6 +8450,7 @@ impl Make<'_, '_, MaxUnpool> {
 }
 
 /// Begins a node that calls `MaxUnpool`.
+#[inline]
 pub fn max_unpool<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -7623,18 +8480,21 @@ impl Operator for Mean {
 
 impl<'m> View<'m, Mean> {
     /// The inputs `data_0`, from index 0 on.
+    #[inline]
     pub fn data_0(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `mean`.
     #[must_use]
+    #[inline]
     pub fn out_mean(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7642,6 +8502,7 @@ impl<'m> View<'m, Mean> {
 
 impl Make<'_, '_, Mean> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -7649,6 +8510,7 @@ impl Make<'_, '_, Mean> {
 }
 
 /// Begins a node that calls `Mean`.
+#[inline]
 pub fn mean<'a, 'b>(
     build: &'b mut Builder<'a>,
     data_0: impl IntoIterator<Item = ValueId>,
@@ -7676,18 +8538,21 @@ impl Operator for MeanVarianceNormalization {
 impl<'m> View<'m, MeanVarianceNormalization> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axes`.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::AXES)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7695,6 +8560,7 @@ impl<'m> View<'m, MeanVarianceNormalization> {
 
 impl Make<'_, '_, MeanVarianceNormalization> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: &[i64]) -> Self {
         self.raw.attribute("axes", attr::AXES, AttrValue::from(axes));
         self
@@ -7702,6 +8568,7 @@ impl Make<'_, '_, MeanVarianceNormalization> {
 }
 
 /// Begins a node that calls `MeanVarianceNormalization`.
+#[inline]
 pub fn mean_variance_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -7733,42 +8600,49 @@ impl Operator for MelWeightMatrix {
 impl<'m> View<'m, MelWeightMatrix> {
     /// Input `num_mel_bins`.
     #[must_use]
+    #[inline]
     pub fn num_mel_bins(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `dft_length`.
     #[must_use]
+    #[inline]
     pub fn dft_length(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `sample_rate`.
     #[must_use]
+    #[inline]
     pub fn sample_rate(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `lower_edge_hertz`.
     #[must_use]
+    #[inline]
     pub fn lower_edge_hertz(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `upper_edge_hertz`.
     #[must_use]
+    #[inline]
     pub fn upper_edge_hertz(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Attribute `output_datatype`.
     #[must_use]
+    #[inline]
     pub fn output_datatype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DATATYPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7776,6 +8650,7 @@ impl<'m> View<'m, MelWeightMatrix> {
 
 impl Make<'_, '_, MelWeightMatrix> {
     /// Sets `output_datatype`.
+    #[inline]
     pub fn output_datatype(mut self, output_datatype: i64) -> Self {
         self.raw.attribute("output_datatype", attr::OUTPUT_DATATYPE, AttrValue::Int(output_datatype));
         self
@@ -7783,6 +8658,7 @@ impl Make<'_, '_, MelWeightMatrix> {
 }
 
 /// Begins a node that calls `MelWeightMatrix`.
+#[inline]
 pub fn mel_weight_matrix<'a, 'b>(
     build: &'b mut Builder<'a>,
     num_mel_bins: ValueId,
@@ -7816,18 +8692,21 @@ impl Operator for Min {
 
 impl<'m> View<'m, Min> {
     /// The inputs `data_0`, from index 0 on.
+    #[inline]
     pub fn data_0(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `min`.
     #[must_use]
+    #[inline]
     pub fn out_min(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7835,6 +8714,7 @@ impl<'m> View<'m, Min> {
 
 impl Make<'_, '_, Min> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -7842,6 +8722,7 @@ impl Make<'_, '_, Min> {
 }
 
 /// Begins a node that calls `Min`.
+#[inline]
 pub fn min<'a, 'b>(
     build: &'b mut Builder<'a>,
     data_0: impl IntoIterator<Item = ValueId>,
@@ -7868,18 +8749,21 @@ impl Operator for Mish {
 impl<'m> View<'m, Mish> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Mish`.
+#[inline]
 pub fn mish<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Mish> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -7905,24 +8789,28 @@ impl Operator for Mod {
 impl<'m> View<'m, Mod> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `fmod`.
     #[must_use]
+    #[inline]
     pub fn fmod(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::FMOD)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7930,6 +8818,7 @@ impl<'m> View<'m, Mod> {
 
 impl Make<'_, '_, Mod> {
     /// Sets `fmod`.
+    #[inline]
     pub fn fmod(mut self, fmod: i64) -> Self {
         self.raw.attribute("fmod", attr::FMOD, AttrValue::Int(fmod));
         self
@@ -7937,6 +8826,7 @@ impl Make<'_, '_, Mod> {
 }
 
 /// Begins a node that calls `Mod`.
+#[inline]
 pub fn mod_<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Mod> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -7962,36 +8852,42 @@ impl Operator for Mul {
 impl<'m> View<'m, Mul> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -7999,18 +8895,21 @@ impl<'m> View<'m, Mul> {
 
 impl Make<'_, '_, Mul> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -8018,6 +8917,7 @@ impl Make<'_, '_, Mul> {
 }
 
 /// Begins a node that calls `Mul`.
+#[inline]
 pub fn mul<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Mul> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -8045,30 +8945,35 @@ impl Operator for Multinomial {
 impl<'m> View<'m, Multinomial> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `sample_size`.
     #[must_use]
+    #[inline]
     pub fn sample_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SAMPLE_SIZE)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8076,18 +8981,21 @@ impl<'m> View<'m, Multinomial> {
 
 impl Make<'_, '_, Multinomial> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `sample_size`.
+    #[inline]
     pub fn sample_size(mut self, sample_size: i64) -> Self {
         self.raw.attribute("sample_size", attr::SAMPLE_SIZE, AttrValue::Int(sample_size));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -8095,6 +9003,7 @@ impl Make<'_, '_, Multinomial> {
 }
 
 /// Begins a node that calls `Multinomial`.
+#[inline]
 pub fn multinomial<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Multinomial> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -8118,18 +9027,21 @@ impl Operator for Neg {
 impl<'m> View<'m, Neg> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8137,6 +9049,7 @@ impl<'m> View<'m, Neg> {
 
 impl Make<'_, '_, Neg> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -8144,6 +9057,7 @@ impl Make<'_, '_, Neg> {
 }
 
 /// Begins a node that calls `Neg`.
+#[inline]
 pub fn neg<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Neg> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -8171,36 +9085,42 @@ impl Operator for NegativeLogLikelihoodLoss {
 impl<'m> View<'m, NegativeLogLikelihoodLoss> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `target`.
     #[must_use]
+    #[inline]
     pub fn target(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `weight`, optional.
     #[must_use]
+    #[inline]
     pub fn weight(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `ignore_index`.
     #[must_use]
+    #[inline]
     pub fn ignore_index(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IGNORE_INDEX)
     }
 
     /// Attribute `reduction`.
     #[must_use]
+    #[inline]
     pub fn reduction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::REDUCTION)
     }
 
     /// Output `loss`.
     #[must_use]
+    #[inline]
     pub fn out_loss(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8208,18 +9128,21 @@ impl<'m> View<'m, NegativeLogLikelihoodLoss> {
 
 impl Make<'_, '_, NegativeLogLikelihoodLoss> {
     /// Sets `weight`.
+    #[inline]
     pub fn weight(mut self, weight: ValueId) -> Self {
         self.raw.input(2, Some(weight));
         self
     }
 
     /// Sets `ignore_index`.
+    #[inline]
     pub fn ignore_index(mut self, ignore_index: i64) -> Self {
         self.raw.attribute("ignore_index", attr::IGNORE_INDEX, AttrValue::Int(ignore_index));
         self
     }
 
     /// Sets `reduction`.
+    #[inline]
     pub fn reduction(mut self, reduction: &str) -> Self {
         self.raw.attribute("reduction", attr::REDUCTION, AttrValue::from(reduction));
         self
@@ -8227,6 +9150,7 @@ impl Make<'_, '_, NegativeLogLikelihoodLoss> {
 }
 
 /// Begins a node that calls `NegativeLogLikelihoodLoss`.
+#[inline]
 pub fn negative_log_likelihood_loss<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -8260,42 +9184,49 @@ impl Operator for NonMaxSuppression {
 impl<'m> View<'m, NonMaxSuppression> {
     /// Input `boxes`.
     #[must_use]
+    #[inline]
     pub fn boxes(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scores`.
     #[must_use]
+    #[inline]
     pub fn scores(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `max_output_boxes_per_class`, optional.
     #[must_use]
+    #[inline]
     pub fn max_output_boxes_per_class(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `iou_threshold`, optional.
     #[must_use]
+    #[inline]
     pub fn iou_threshold(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `score_threshold`, optional.
     #[must_use]
+    #[inline]
     pub fn score_threshold(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Attribute `center_point_box`.
     #[must_use]
+    #[inline]
     pub fn center_point_box(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::CENTER_POINT_BOX)
     }
 
     /// Output `selected_indices`.
     #[must_use]
+    #[inline]
     pub fn out_selected_indices(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8303,24 +9234,28 @@ impl<'m> View<'m, NonMaxSuppression> {
 
 impl Make<'_, '_, NonMaxSuppression> {
     /// Sets `max_output_boxes_per_class`.
+    #[inline]
     pub fn max_output_boxes_per_class(mut self, max_output_boxes_per_class: ValueId) -> Self {
         self.raw.input(2, Some(max_output_boxes_per_class));
         self
     }
 
     /// Sets `iou_threshold`.
+    #[inline]
     pub fn iou_threshold(mut self, iou_threshold: ValueId) -> Self {
         self.raw.input(3, Some(iou_threshold));
         self
     }
 
     /// Sets `score_threshold`.
+    #[inline]
     pub fn score_threshold(mut self, score_threshold: ValueId) -> Self {
         self.raw.input(4, Some(score_threshold));
         self
     }
 
     /// Sets `center_point_box`.
+    #[inline]
     pub fn center_point_box(mut self, center_point_box: i64) -> Self {
         self.raw.attribute("center_point_box", attr::CENTER_POINT_BOX, AttrValue::Int(center_point_box));
         self
@@ -8328,6 +9263,7 @@ impl Make<'_, '_, NonMaxSuppression> {
 }
 
 /// Begins a node that calls `NonMaxSuppression`.
+#[inline]
 pub fn non_max_suppression<'a, 'b>(
     build: &'b mut Builder<'a>,
     boxes: ValueId,
@@ -8356,18 +9292,21 @@ impl Operator for NonZero {
 impl<'m> View<'m, NonZero> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `NonZero`.
+#[inline]
 pub fn non_zero<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, NonZero> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -8391,18 +9330,21 @@ impl Operator for Not {
 impl<'m> View<'m, Not> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Not`.
+#[inline]
 pub fn not<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Not> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -8429,30 +9371,35 @@ impl Operator for OneHot {
 impl<'m> View<'m, OneHot> {
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `depth`.
     #[must_use]
+    #[inline]
     pub fn depth(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `values`.
     #[must_use]
+    #[inline]
     pub fn values(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8460,6 +9407,7 @@ impl<'m> View<'m, OneHot> {
 
 impl Make<'_, '_, OneHot> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -8467,6 +9415,7 @@ impl Make<'_, '_, OneHot> {
 }
 
 /// Begins a node that calls `OneHot`.
+#[inline]
 pub fn one_hot<'a, 'b>(
     build: &'b mut Builder<'a>,
     indices: ValueId,
@@ -8498,18 +9447,21 @@ impl Operator for Optional {
 impl<'m> View<'m, Optional> {
     /// Input `input`, optional.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `type`.
     #[must_use]
+    #[inline]
     pub fn type_(&self) -> Param<&'m Type> {
         self.call().attr::<kind::Type>(attr::TYPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8517,12 +9469,14 @@ impl<'m> View<'m, Optional> {
 
 impl Make<'_, '_, Optional> {
     /// Sets `input`.
+    #[inline]
     pub fn input(mut self, input: ValueId) -> Self {
         self.raw.input(0, Some(input));
         self
     }
 
     /// Sets `type`.
+    #[inline]
     pub fn type_(mut self, type_: Type) -> Self {
         self.raw.attribute("type", attr::TYPE, AttrValue::Type(std::sync::Arc::new(type_)));
         self
@@ -8530,6 +9484,7 @@ impl Make<'_, '_, Optional> {
 }
 
 /// Begins a node that calls `Optional`.
+#[inline]
 pub fn optional<'a, 'b>(build: &'b mut Builder<'a>) -> Make<'a, 'b, Optional> {
     Make::new(build)
 }
@@ -8551,18 +9506,21 @@ impl Operator for OptionalGetElement {
 impl<'m> View<'m, OptionalGetElement> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `OptionalGetElement`.
+#[inline]
 pub fn optional_get_element<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -8589,12 +9547,14 @@ impl Operator for OptionalHasElement {
 impl<'m> View<'m, OptionalHasElement> {
     /// Input `input`, optional.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8602,6 +9562,7 @@ impl<'m> View<'m, OptionalHasElement> {
 
 impl Make<'_, '_, OptionalHasElement> {
     /// Sets `input`.
+    #[inline]
     pub fn input(mut self, input: ValueId) -> Self {
         self.raw.input(0, Some(input));
         self
@@ -8609,6 +9570,7 @@ impl Make<'_, '_, OptionalHasElement> {
 }
 
 /// Begins a node that calls `OptionalHasElement`.
+#[inline]
 pub fn optional_has_element<'a, 'b>(build: &'b mut Builder<'a>) -> Make<'a, 'b, OptionalHasElement> {
     Make::new(build)
 }
@@ -8631,30 +9593,35 @@ impl Operator for Or {
 impl<'m> View<'m, Or> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8662,12 +9629,14 @@ impl<'m> View<'m, Or> {
 
 impl Make<'_, '_, Or> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -8675,6 +9644,7 @@ impl Make<'_, '_, Or> {
 }
 
 /// Begins a node that calls `Or`.
+#[inline]
 pub fn or<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Or> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -8700,24 +9670,28 @@ impl Operator for PRelu {
 impl<'m> View<'m, PRelu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `slope`.
     #[must_use]
+    #[inline]
     pub fn slope(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8725,6 +9699,7 @@ impl<'m> View<'m, PRelu> {
 
 impl Make<'_, '_, PRelu> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -8732,6 +9707,7 @@ impl Make<'_, '_, PRelu> {
 }
 
 /// Begins a node that calls `PRelu`.
+#[inline]
 pub fn p_relu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, slope: ValueId) -> Make<'a, 'b, PRelu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -8770,36 +9746,42 @@ impl Pad {
 impl<'m> View<'m, Pad> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// `pads`: an attribute since version 1, an attribute since version 2, input 1 since version 11.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Pad::PADS)
     }
 
     /// `constant_value`: an attribute since version 1, input 2 since version 11.
     #[must_use]
+    #[inline]
     pub fn constant_value(&self) -> Param<f32> {
         self.call().param::<kind::Float>(Pad::CONSTANT_VALUE)
     }
 
     /// Input `axes`, optional.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Option<ValueId> {
         self.call().operand(Pad::AXES)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8807,18 +9789,21 @@ impl<'m> View<'m, Pad> {
 
 impl Make<'_, '_, Pad> {
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 
     /// Sets `constant_value`.
+    #[inline]
     pub fn constant_value(mut self, constant_value: impl Into<Arg>) -> Self {
         self.raw.param("constant_value", Pad::CONSTANT_VALUE, constant_value.into());
         self
     }
 
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: ValueId) -> Self {
         self.raw.param("axes", Pad::AXES, Arg::Value(axes));
         self
@@ -8826,6 +9811,7 @@ impl Make<'_, '_, Pad> {
 }
 
 /// Begins a node that calls `Pad`.
+#[inline]
 pub fn pad<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId, pads: impl Into<Arg>) -> Make<'a, 'b, Pad> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -8851,30 +9837,35 @@ impl Operator for Pow {
 impl<'m> View<'m, Pow> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `Y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -8882,12 +9873,14 @@ impl<'m> View<'m, Pow> {
 
 impl Make<'_, '_, Pow> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -8895,6 +9888,7 @@ impl Make<'_, '_, Pow> {
 }
 
 /// Begins a node that calls `Pow`.
+#[inline]
 pub fn pow<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, y: ValueId) -> Make<'a, 'b, Pow> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -8933,96 +9927,112 @@ impl Operator for QLinearConv {
 impl<'m> View<'m, QLinearConv> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `x_scale`.
     #[must_use]
+    #[inline]
     pub fn x_scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `x_zero_point`.
     #[must_use]
+    #[inline]
     pub fn x_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `w`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `w_scale`.
     #[must_use]
+    #[inline]
     pub fn w_scale(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `w_zero_point`.
     #[must_use]
+    #[inline]
     pub fn w_zero_point(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Input `y_scale`.
     #[must_use]
+    #[inline]
     pub fn y_scale(&self) -> Option<ValueId> {
         self.call().input(6)
     }
 
     /// Input `y_zero_point`.
     #[must_use]
+    #[inline]
     pub fn y_zero_point(&self) -> Option<ValueId> {
         self.call().input(7)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(8)
     }
 
     /// Attribute `auto_pad`.
     #[must_use]
+    #[inline]
     pub fn auto_pad(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::AUTO_PAD)
     }
 
     /// Attribute `dilations`.
     #[must_use]
+    #[inline]
     pub fn dilations(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DILATIONS)
     }
 
     /// Attribute `group`.
     #[must_use]
+    #[inline]
     pub fn group(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::GROUP)
     }
 
     /// Attribute `kernel_shape`.
     #[must_use]
+    #[inline]
     pub fn kernel_shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::KERNEL_SHAPE)
     }
 
     /// Attribute `pads`.
     #[must_use]
+    #[inline]
     pub fn pads(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PADS)
     }
 
     /// Attribute `strides`.
     #[must_use]
+    #[inline]
     pub fn strides(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::STRIDES)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9030,42 +10040,49 @@ impl<'m> View<'m, QLinearConv> {
 
 impl Make<'_, '_, QLinearConv> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(8, Some(b));
         self
     }
 
     /// Sets `auto_pad`.
+    #[inline]
     pub fn auto_pad(mut self, auto_pad: &str) -> Self {
         self.raw.attribute("auto_pad", attr::AUTO_PAD, AttrValue::from(auto_pad));
         self
     }
 
     /// Sets `dilations`.
+    #[inline]
     pub fn dilations(mut self, dilations: &[i64]) -> Self {
         self.raw.attribute("dilations", attr::DILATIONS, AttrValue::from(dilations));
         self
     }
 
     /// Sets `group`.
+    #[inline]
     pub fn group(mut self, group: i64) -> Self {
         self.raw.attribute("group", attr::GROUP, AttrValue::Int(group));
         self
     }
 
     /// Sets `kernel_shape`.
+    #[inline]
     pub fn kernel_shape(mut self, kernel_shape: &[i64]) -> Self {
         self.raw.attribute("kernel_shape", attr::KERNEL_SHAPE, AttrValue::from(kernel_shape));
         self
     }
 
     /// Sets `pads`.
+    #[inline]
     pub fn pads(mut self, pads: &[i64]) -> Self {
         self.raw.attribute("pads", attr::PADS, AttrValue::from(pads));
         self
     }
 
     /// Sets `strides`.
+    #[inline]
     pub fn strides(mut self, strides: &[i64]) -> Self {
         self.raw.attribute("strides", attr::STRIDES, AttrValue::from(strides));
         self
@@ -9073,6 +10090,7 @@ impl Make<'_, '_, QLinearConv> {
 }
 
 /// Begins a node that calls `QLinearConv`.
+#[inline]
 pub fn q_linear_conv<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -9120,60 +10138,70 @@ impl Operator for QLinearMatMul {
 impl<'m> View<'m, QLinearMatMul> {
     /// Input `a`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `a_scale`.
     #[must_use]
+    #[inline]
     pub fn a_scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `a_zero_point`.
     #[must_use]
+    #[inline]
     pub fn a_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `b`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `b_scale`.
     #[must_use]
+    #[inline]
     pub fn b_scale(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `b_zero_point`.
     #[must_use]
+    #[inline]
     pub fn b_zero_point(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Input `y_scale`.
     #[must_use]
+    #[inline]
     pub fn y_scale(&self) -> Option<ValueId> {
         self.call().input(6)
     }
 
     /// Input `y_zero_point`.
     #[must_use]
+    #[inline]
     pub fn y_zero_point(&self) -> Option<ValueId> {
         self.call().input(7)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `QLinearMatMul`.
+#[inline]
 pub fn q_linear_mat_mul<'a, 'b>(
     build: &'b mut Builder<'a>,
     a: ValueId,
@@ -9221,54 +10249,63 @@ impl Operator for QuantizeLinear {
 impl<'m> View<'m, QuantizeLinear> {
     /// Input `x`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `y_scale`.
     #[must_use]
+    #[inline]
     pub fn y_scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `y_zero_point`, optional.
     #[must_use]
+    #[inline]
     pub fn y_zero_point(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `saturate`.
     #[must_use]
+    #[inline]
     pub fn saturate(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SATURATE)
     }
 
     /// Attribute `block_size`.
     #[must_use]
+    #[inline]
     pub fn block_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BLOCK_SIZE)
     }
 
     /// Attribute `output_dtype`.
     #[must_use]
+    #[inline]
     pub fn output_dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_DTYPE)
     }
 
     /// Attribute `precision`.
     #[must_use]
+    #[inline]
     pub fn precision(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::PRECISION)
     }
 
     /// Output `y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9276,36 +10313,42 @@ impl<'m> View<'m, QuantizeLinear> {
 
 impl Make<'_, '_, QuantizeLinear> {
     /// Sets `y_zero_point`.
+    #[inline]
     pub fn y_zero_point(mut self, y_zero_point: ValueId) -> Self {
         self.raw.input(2, Some(y_zero_point));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `saturate`.
+    #[inline]
     pub fn saturate(mut self, saturate: i64) -> Self {
         self.raw.attribute("saturate", attr::SATURATE, AttrValue::Int(saturate));
         self
     }
 
     /// Sets `block_size`.
+    #[inline]
     pub fn block_size(mut self, block_size: i64) -> Self {
         self.raw.attribute("block_size", attr::BLOCK_SIZE, AttrValue::Int(block_size));
         self
     }
 
     /// Sets `output_dtype`.
+    #[inline]
     pub fn output_dtype(mut self, output_dtype: i64) -> Self {
         self.raw.attribute("output_dtype", attr::OUTPUT_DTYPE, AttrValue::Int(output_dtype));
         self
     }
 
     /// Sets `precision`.
+    #[inline]
     pub fn precision(mut self, precision: i64) -> Self {
         self.raw.attribute("precision", attr::PRECISION, AttrValue::Int(precision));
         self
@@ -9313,6 +10356,7 @@ impl Make<'_, '_, QuantizeLinear> {
 }
 
 /// Begins a node that calls `QuantizeLinear`.
+#[inline]
 pub fn quantize_linear<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -9345,36 +10389,42 @@ impl Operator for RMSNormalization {
 impl<'m> View<'m, RMSNormalization> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `stash_type`.
     #[must_use]
+    #[inline]
     pub fn stash_type(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::STASH_TYPE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9382,18 +10432,21 @@ impl<'m> View<'m, RMSNormalization> {
 
 impl Make<'_, '_, RMSNormalization> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `stash_type`.
+    #[inline]
     pub fn stash_type(mut self, stash_type: i64) -> Self {
         self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
         self
@@ -9401,6 +10454,7 @@ impl Make<'_, '_, RMSNormalization> {
 }
 
 /// Begins a node that calls `RMSNormalization`.
+#[inline]
 pub fn rms_normalization<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -9442,96 +10496,112 @@ impl Operator for RNN {
 impl<'m> View<'m, RNN> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `W`.
     #[must_use]
+    #[inline]
     pub fn w(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `B`, optional.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Input `sequence_lens`, optional.
     #[must_use]
+    #[inline]
     pub fn sequence_lens(&self) -> Option<ValueId> {
         self.call().input(4)
     }
 
     /// Input `initial_h`, optional.
     #[must_use]
+    #[inline]
     pub fn initial_h(&self) -> Option<ValueId> {
         self.call().input(5)
     }
 
     /// Attribute `activation_alpha`.
     #[must_use]
+    #[inline]
     pub fn activation_alpha(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_ALPHA)
     }
 
     /// Attribute `activation_beta`.
     #[must_use]
+    #[inline]
     pub fn activation_beta(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::ACTIVATION_BETA)
     }
 
     /// Attribute `activations`.
     #[must_use]
+    #[inline]
     pub fn activations(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::ACTIVATIONS)
     }
 
     /// Attribute `clip`.
     #[must_use]
+    #[inline]
     pub fn clip(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::CLIP)
     }
 
     /// Attribute `direction`.
     #[must_use]
+    #[inline]
     pub fn direction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DIRECTION)
     }
 
     /// Attribute `hidden_size`.
     #[must_use]
+    #[inline]
     pub fn hidden_size(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::HIDDEN_SIZE)
     }
 
     /// Attribute `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn output_sequence(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_SEQUENCE)
     }
 
     /// Attribute `layout`.
     #[must_use]
+    #[inline]
     pub fn layout(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LAYOUT)
     }
 
     /// Output `Y`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Y_h`, optional.
     #[must_use]
+    #[inline]
     pub fn out_y_h(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -9539,24 +10609,28 @@ impl<'m> View<'m, RNN> {
 
 impl Make<'_, '_, RNN> {
     /// Sets `b`.
+    #[inline]
     pub fn b(mut self, b: ValueId) -> Self {
         self.raw.input(3, Some(b));
         self
     }
 
     /// Sets `sequence_lens`.
+    #[inline]
     pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
         self.raw.input(4, Some(sequence_lens));
         self
     }
 
     /// Sets `initial_h`.
+    #[inline]
     pub fn initial_h(mut self, initial_h: ValueId) -> Self {
         self.raw.input(5, Some(initial_h));
         self
     }
 
     /// Sets `activation_alpha`.
+    #[inline]
     pub fn activation_alpha(mut self, activation_alpha: &[f32]) -> Self {
         self.raw.attribute(
             "activation_alpha",
@@ -9567,6 +10641,7 @@ impl Make<'_, '_, RNN> {
     }
 
     /// Sets `activation_beta`.
+    #[inline]
     pub fn activation_beta(mut self, activation_beta: &[f32]) -> Self {
         self.raw.attribute(
             "activation_beta",
@@ -9577,36 +10652,42 @@ impl Make<'_, '_, RNN> {
     }
 
     /// Sets `activations`.
+    #[inline]
     pub fn activations(mut self, activations: &[&str]) -> Self {
         self.raw.attribute("activations", attr::ACTIVATIONS, crate::make::strings(activations));
         self
     }
 
     /// Sets `clip`.
+    #[inline]
     pub fn clip(mut self, clip: f32) -> Self {
         self.raw.attribute("clip", attr::CLIP, AttrValue::Float(clip));
         self
     }
 
     /// Sets `direction`.
+    #[inline]
     pub fn direction(mut self, direction: &str) -> Self {
         self.raw.attribute("direction", attr::DIRECTION, AttrValue::from(direction));
         self
     }
 
     /// Sets `hidden_size`.
+    #[inline]
     pub fn hidden_size(mut self, hidden_size: i64) -> Self {
         self.raw.attribute("hidden_size", attr::HIDDEN_SIZE, AttrValue::Int(hidden_size));
         self
     }
 
     /// Sets `output_sequence`.
+    #[inline]
     pub fn output_sequence(mut self, output_sequence: i64) -> Self {
         self.raw.attribute("output_sequence", attr::OUTPUT_SEQUENCE, AttrValue::Int(output_sequence));
         self
     }
 
     /// Sets `layout`.
+    #[inline]
     pub fn layout(mut self, layout: i64) -> Self {
         self.raw.attribute("layout", attr::LAYOUT, AttrValue::Int(layout));
         self
@@ -9614,6 +10695,7 @@ impl Make<'_, '_, RNN> {
 }
 
 /// Begins a node that calls `RNN`.
+#[inline]
 pub fn rnn<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, w: ValueId, r: ValueId) -> Make<'a, 'b, RNN> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -9643,36 +10725,42 @@ impl Operator for RandomNormal {
 impl<'m> View<'m, RandomNormal> {
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `mean`.
     #[must_use]
+    #[inline]
     pub fn mean(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::MEAN)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SCALE)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Attribute `shape`.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SHAPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9680,24 +10768,28 @@ impl<'m> View<'m, RandomNormal> {
 
 impl Make<'_, '_, RandomNormal> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `mean`.
+    #[inline]
     pub fn mean(mut self, mean: f32) -> Self {
         self.raw.attribute("mean", attr::MEAN, AttrValue::Float(mean));
         self
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: f32) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Float(scale));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -9705,6 +10797,7 @@ impl Make<'_, '_, RandomNormal> {
 }
 
 /// Begins a node that calls `RandomNormal`.
+#[inline]
 pub fn random_normal<'a, 'b>(build: &'b mut Builder<'a>, shape: &[i64]) -> Make<'a, 'b, RandomNormal> {
     let mut make = Make::new(build);
     make.raw.attribute("shape", attr::SHAPE, AttrValue::from(shape));
@@ -9732,36 +10825,42 @@ impl Operator for RandomNormalLike {
 impl<'m> View<'m, RandomNormalLike> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `mean`.
     #[must_use]
+    #[inline]
     pub fn mean(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::MEAN)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SCALE)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9769,24 +10868,28 @@ impl<'m> View<'m, RandomNormalLike> {
 
 impl Make<'_, '_, RandomNormalLike> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `mean`.
+    #[inline]
     pub fn mean(mut self, mean: f32) -> Self {
         self.raw.attribute("mean", attr::MEAN, AttrValue::Float(mean));
         self
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: f32) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Float(scale));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -9794,6 +10897,7 @@ impl Make<'_, '_, RandomNormalLike> {
 }
 
 /// Begins a node that calls `RandomNormalLike`.
+#[inline]
 pub fn random_normal_like<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -9824,36 +10928,42 @@ impl Operator for RandomUniform {
 impl<'m> View<'m, RandomUniform> {
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `high`.
     #[must_use]
+    #[inline]
     pub fn high(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::HIGH)
     }
 
     /// Attribute `low`.
     #[must_use]
+    #[inline]
     pub fn low(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::LOW)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Attribute `shape`.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SHAPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9861,24 +10971,28 @@ impl<'m> View<'m, RandomUniform> {
 
 impl Make<'_, '_, RandomUniform> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `high`.
+    #[inline]
     pub fn high(mut self, high: f32) -> Self {
         self.raw.attribute("high", attr::HIGH, AttrValue::Float(high));
         self
     }
 
     /// Sets `low`.
+    #[inline]
     pub fn low(mut self, low: f32) -> Self {
         self.raw.attribute("low", attr::LOW, AttrValue::Float(low));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -9886,6 +11000,7 @@ impl Make<'_, '_, RandomUniform> {
 }
 
 /// Begins a node that calls `RandomUniform`.
+#[inline]
 pub fn random_uniform<'a, 'b>(build: &'b mut Builder<'a>, shape: &[i64]) -> Make<'a, 'b, RandomUniform> {
     let mut make = Make::new(build);
     make.raw.attribute("shape", attr::SHAPE, AttrValue::from(shape));
@@ -9913,36 +11028,42 @@ impl Operator for RandomUniformLike {
 impl<'m> View<'m, RandomUniformLike> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Attribute `high`.
     #[must_use]
+    #[inline]
     pub fn high(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::HIGH)
     }
 
     /// Attribute `low`.
     #[must_use]
+    #[inline]
     pub fn low(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::LOW)
     }
 
     /// Attribute `seed`.
     #[must_use]
+    #[inline]
     pub fn seed(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SEED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -9950,24 +11071,28 @@ impl<'m> View<'m, RandomUniformLike> {
 
 impl Make<'_, '_, RandomUniformLike> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
     }
 
     /// Sets `high`.
+    #[inline]
     pub fn high(mut self, high: f32) -> Self {
         self.raw.attribute("high", attr::HIGH, AttrValue::Float(high));
         self
     }
 
     /// Sets `low`.
+    #[inline]
     pub fn low(mut self, low: f32) -> Self {
         self.raw.attribute("low", attr::LOW, AttrValue::Float(low));
         self
     }
 
     /// Sets `seed`.
+    #[inline]
     pub fn seed(mut self, seed: f32) -> Self {
         self.raw.attribute("seed", attr::SEED, AttrValue::Float(seed));
         self
@@ -9975,6 +11100,7 @@ impl Make<'_, '_, RandomUniformLike> {
 }
 
 /// Begins a node that calls `RandomUniformLike`.
+#[inline]
 pub fn random_uniform_like<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -10004,30 +11130,35 @@ impl Operator for Range {
 impl<'m> View<'m, Range> {
     /// Input `start`.
     #[must_use]
+    #[inline]
     pub fn start(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `limit`.
     #[must_use]
+    #[inline]
     pub fn limit(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `delta`.
     #[must_use]
+    #[inline]
     pub fn delta(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `stash_type`.
     #[must_use]
+    #[inline]
     pub fn stash_type(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::STASH_TYPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10035,6 +11166,7 @@ impl<'m> View<'m, Range> {
 
 impl Make<'_, '_, Range> {
     /// Sets `stash_type`.
+    #[inline]
     pub fn stash_type(mut self, stash_type: i64) -> Self {
         self.raw.attribute("stash_type", attr::STASH_TYPE, AttrValue::Int(stash_type));
         self
@@ -10042,6 +11174,7 @@ impl Make<'_, '_, Range> {
 }
 
 /// Begins a node that calls `Range`.
+#[inline]
 pub fn range<'a, 'b>(
     build: &'b mut Builder<'a>,
     start: ValueId,
@@ -10072,18 +11205,21 @@ impl Operator for Reciprocal {
 impl<'m> View<'m, Reciprocal> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10091,6 +11227,7 @@ impl<'m> View<'m, Reciprocal> {
 
 impl Make<'_, '_, Reciprocal> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -10098,6 +11235,7 @@ impl Make<'_, '_, Reciprocal> {
 }
 
 /// Begins a node that calls `Reciprocal`.
+#[inline]
 pub fn reciprocal<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Reciprocal> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -10129,30 +11267,35 @@ impl ReduceL1 {
 impl<'m> View<'m, ReduceL1> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceL1::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10160,18 +11303,21 @@ impl<'m> View<'m, ReduceL1> {
 
 impl Make<'_, '_, ReduceL1> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceL1::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10183,6 +11329,7 @@ impl Make<'_, '_, ReduceL1> {
 }
 
 /// Begins a node that calls `ReduceL1`.
+#[inline]
 pub fn reduce_l1<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceL1> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10214,30 +11361,35 @@ impl ReduceL2 {
 impl<'m> View<'m, ReduceL2> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceL2::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10245,18 +11397,21 @@ impl<'m> View<'m, ReduceL2> {
 
 impl Make<'_, '_, ReduceL2> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceL2::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10268,6 +11423,7 @@ impl Make<'_, '_, ReduceL2> {
 }
 
 /// Begins a node that calls `ReduceL2`.
+#[inline]
 pub fn reduce_l2<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceL2> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10299,30 +11455,35 @@ impl ReduceLogSum {
 impl<'m> View<'m, ReduceLogSum> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceLogSum::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10330,18 +11491,21 @@ impl<'m> View<'m, ReduceLogSum> {
 
 impl Make<'_, '_, ReduceLogSum> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceLogSum::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10353,6 +11517,7 @@ impl Make<'_, '_, ReduceLogSum> {
 }
 
 /// Begins a node that calls `ReduceLogSum`.
+#[inline]
 pub fn reduce_log_sum<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceLogSum> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10384,30 +11549,35 @@ impl ReduceLogSumExp {
 impl<'m> View<'m, ReduceLogSumExp> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceLogSumExp::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10415,18 +11585,21 @@ impl<'m> View<'m, ReduceLogSumExp> {
 
 impl Make<'_, '_, ReduceLogSumExp> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceLogSumExp::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10438,6 +11611,7 @@ impl Make<'_, '_, ReduceLogSumExp> {
 }
 
 /// Begins a node that calls `ReduceLogSumExp`.
+#[inline]
 pub fn reduce_log_sum_exp<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -10472,30 +11646,35 @@ impl ReduceMax {
 impl<'m> View<'m, ReduceMax> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceMax::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10503,18 +11682,21 @@ impl<'m> View<'m, ReduceMax> {
 
 impl Make<'_, '_, ReduceMax> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceMax::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10526,6 +11708,7 @@ impl Make<'_, '_, ReduceMax> {
 }
 
 /// Begins a node that calls `ReduceMax`.
+#[inline]
 pub fn reduce_max<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceMax> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10557,30 +11740,35 @@ impl ReduceMean {
 impl<'m> View<'m, ReduceMean> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceMean::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10588,18 +11776,21 @@ impl<'m> View<'m, ReduceMean> {
 
 impl Make<'_, '_, ReduceMean> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceMean::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10611,6 +11802,7 @@ impl Make<'_, '_, ReduceMean> {
 }
 
 /// Begins a node that calls `ReduceMean`.
+#[inline]
 pub fn reduce_mean<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceMean> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10642,30 +11834,35 @@ impl ReduceMin {
 impl<'m> View<'m, ReduceMin> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceMin::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10673,18 +11870,21 @@ impl<'m> View<'m, ReduceMin> {
 
 impl Make<'_, '_, ReduceMin> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceMin::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10696,6 +11896,7 @@ impl Make<'_, '_, ReduceMin> {
 }
 
 /// Begins a node that calls `ReduceMin`.
+#[inline]
 pub fn reduce_min<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceMin> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10727,30 +11928,35 @@ impl ReduceProd {
 impl<'m> View<'m, ReduceProd> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceProd::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10758,18 +11964,21 @@ impl<'m> View<'m, ReduceProd> {
 
 impl Make<'_, '_, ReduceProd> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceProd::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10781,6 +11990,7 @@ impl Make<'_, '_, ReduceProd> {
 }
 
 /// Begins a node that calls `ReduceProd`.
+#[inline]
 pub fn reduce_prod<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceProd> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10812,30 +12022,35 @@ impl ReduceSum {
 impl<'m> View<'m, ReduceSum> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 13.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceSum::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10843,18 +12058,21 @@ impl<'m> View<'m, ReduceSum> {
 
 impl Make<'_, '_, ReduceSum> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceSum::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10866,6 +12084,7 @@ impl Make<'_, '_, ReduceSum> {
 }
 
 /// Begins a node that calls `ReduceSum`.
+#[inline]
 pub fn reduce_sum<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceSum> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10897,30 +12116,35 @@ impl ReduceSumSquare {
 impl<'m> View<'m, ReduceSumSquare> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 18.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(ReduceSumSquare::AXES)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Attribute `noop_with_empty_axes`.
     #[must_use]
+    #[inline]
     pub fn noop_with_empty_axes(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NOOP_WITH_EMPTY_AXES)
     }
 
     /// Output `reduced`.
     #[must_use]
+    #[inline]
     pub fn out_reduced(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10928,18 +12152,21 @@ impl<'m> View<'m, ReduceSumSquare> {
 
 impl Make<'_, '_, ReduceSumSquare> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", ReduceSumSquare::AXES, axes.into());
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
     }
 
     /// Sets `noop_with_empty_axes`.
+    #[inline]
     pub fn noop_with_empty_axes(mut self, noop_with_empty_axes: i64) -> Self {
         self.raw.attribute(
             "noop_with_empty_axes",
@@ -10951,6 +12178,7 @@ impl Make<'_, '_, ReduceSumSquare> {
 }
 
 /// Begins a node that calls `ReduceSumSquare`.
+#[inline]
 pub fn reduce_sum_square<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, ReduceSumSquare> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -10975,18 +12203,21 @@ impl Operator for RegexFullMatch {
 impl<'m> View<'m, RegexFullMatch> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `pattern`.
     #[must_use]
+    #[inline]
     pub fn pattern(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::PATTERN)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -10994,6 +12225,7 @@ impl<'m> View<'m, RegexFullMatch> {
 
 impl Make<'_, '_, RegexFullMatch> {
     /// Sets `pattern`.
+    #[inline]
     pub fn pattern(mut self, pattern: &str) -> Self {
         self.raw.attribute("pattern", attr::PATTERN, AttrValue::from(pattern));
         self
@@ -11001,6 +12233,7 @@ impl Make<'_, '_, RegexFullMatch> {
 }
 
 /// Begins a node that calls `RegexFullMatch`.
+#[inline]
 pub fn regex_full_match<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, RegexFullMatch> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -11024,18 +12257,21 @@ impl Operator for Relu {
 impl<'m> View<'m, Relu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11043,6 +12279,7 @@ impl<'m> View<'m, Relu> {
 
 impl Make<'_, '_, Relu> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -11050,6 +12287,7 @@ impl Make<'_, '_, Relu> {
 }
 
 /// Begins a node that calls `Relu`.
+#[inline]
 pub fn relu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Relu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -11080,30 +12318,35 @@ impl Reshape {
 impl<'m> View<'m, Reshape> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// `shape`: an attribute since version 1, input 1 since version 5.
     #[must_use]
+    #[inline]
     pub fn shape(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Reshape::SHAPE)
     }
 
     /// Attribute `allowzero`.
     #[must_use]
+    #[inline]
     pub fn allowzero(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ALLOWZERO)
     }
 
     /// Output `reshaped`.
     #[must_use]
+    #[inline]
     pub fn out_reshaped(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11111,12 +12354,14 @@ impl<'m> View<'m, Reshape> {
 
 impl Make<'_, '_, Reshape> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `allowzero`.
+    #[inline]
     pub fn allowzero(mut self, allowzero: i64) -> Self {
         self.raw.attribute("allowzero", attr::ALLOWZERO, AttrValue::Int(allowzero));
         self
@@ -11124,6 +12369,7 @@ impl Make<'_, '_, Reshape> {
 }
 
 /// Begins a node that calls `Reshape`.
+#[inline]
 pub fn reshape<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -11173,84 +12419,98 @@ impl Resize {
 impl<'m> View<'m, Resize> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `scales`, optional.
     #[must_use]
+    #[inline]
     pub fn scales(&self) -> Option<ValueId> {
         self.call().operand(Resize::SCALES)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Input `roi`, optional.
     #[must_use]
+    #[inline]
     pub fn roi(&self) -> Option<ValueId> {
         self.call().operand(Resize::ROI)
     }
 
     /// Input `sizes`, optional.
     #[must_use]
+    #[inline]
     pub fn sizes(&self) -> Option<ValueId> {
         self.call().operand(Resize::SIZES)
     }
 
     /// Attribute `coordinate_transformation_mode`.
     #[must_use]
+    #[inline]
     pub fn coordinate_transformation_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::COORDINATE_TRANSFORMATION_MODE)
     }
 
     /// Attribute `cubic_coeff_a`.
     #[must_use]
+    #[inline]
     pub fn cubic_coeff_a(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::CUBIC_COEFF_A)
     }
 
     /// Attribute `exclude_outside`.
     #[must_use]
+    #[inline]
     pub fn exclude_outside(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::EXCLUDE_OUTSIDE)
     }
 
     /// Attribute `extrapolation_value`.
     #[must_use]
+    #[inline]
     pub fn extrapolation_value(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EXTRAPOLATION_VALUE)
     }
 
     /// Attribute `nearest_mode`.
     #[must_use]
+    #[inline]
     pub fn nearest_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::NEAREST_MODE)
     }
 
     /// Attribute `antialias`.
     #[must_use]
+    #[inline]
     pub fn antialias(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ANTIALIAS)
     }
 
     /// Attribute `axes`.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::AXES)
     }
 
     /// Attribute `keep_aspect_ratio_policy`.
     #[must_use]
+    #[inline]
     pub fn keep_aspect_ratio_policy(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::KEEP_ASPECT_RATIO_POLICY)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11258,30 +12518,35 @@ impl<'m> View<'m, Resize> {
 
 impl Make<'_, '_, Resize> {
     /// Sets `scales`.
+    #[inline]
     pub fn scales(mut self, scales: ValueId) -> Self {
         self.raw.param("scales", Resize::SCALES, Arg::Value(scales));
         self
     }
 
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 
     /// Sets `roi`.
+    #[inline]
     pub fn roi(mut self, roi: ValueId) -> Self {
         self.raw.param("roi", Resize::ROI, Arg::Value(roi));
         self
     }
 
     /// Sets `sizes`.
+    #[inline]
     pub fn sizes(mut self, sizes: ValueId) -> Self {
         self.raw.param("sizes", Resize::SIZES, Arg::Value(sizes));
         self
     }
 
     /// Sets `coordinate_transformation_mode`.
+    #[inline]
     pub fn coordinate_transformation_mode(mut self, coordinate_transformation_mode: &str) -> Self {
         self.raw.attribute(
             "coordinate_transformation_mode",
@@ -11292,18 +12557,21 @@ impl Make<'_, '_, Resize> {
     }
 
     /// Sets `cubic_coeff_a`.
+    #[inline]
     pub fn cubic_coeff_a(mut self, cubic_coeff_a: f32) -> Self {
         self.raw.attribute("cubic_coeff_a", attr::CUBIC_COEFF_A, AttrValue::Float(cubic_coeff_a));
         self
     }
 
     /// Sets `exclude_outside`.
+    #[inline]
     pub fn exclude_outside(mut self, exclude_outside: i64) -> Self {
         self.raw.attribute("exclude_outside", attr::EXCLUDE_OUTSIDE, AttrValue::Int(exclude_outside));
         self
     }
 
     /// Sets `extrapolation_value`.
+    #[inline]
     pub fn extrapolation_value(mut self, extrapolation_value: f32) -> Self {
         self.raw.attribute(
             "extrapolation_value",
@@ -11314,24 +12582,28 @@ impl Make<'_, '_, Resize> {
     }
 
     /// Sets `nearest_mode`.
+    #[inline]
     pub fn nearest_mode(mut self, nearest_mode: &str) -> Self {
         self.raw.attribute("nearest_mode", attr::NEAREST_MODE, AttrValue::from(nearest_mode));
         self
     }
 
     /// Sets `antialias`.
+    #[inline]
     pub fn antialias(mut self, antialias: i64) -> Self {
         self.raw.attribute("antialias", attr::ANTIALIAS, AttrValue::Int(antialias));
         self
     }
 
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: &[i64]) -> Self {
         self.raw.attribute("axes", attr::AXES, AttrValue::from(axes));
         self
     }
 
     /// Sets `keep_aspect_ratio_policy`.
+    #[inline]
     pub fn keep_aspect_ratio_policy(mut self, keep_aspect_ratio_policy: &str) -> Self {
         self.raw.attribute(
             "keep_aspect_ratio_policy",
@@ -11343,6 +12615,7 @@ impl Make<'_, '_, Resize> {
 }
 
 /// Begins a node that calls `Resize`.
+#[inline]
 pub fn resize<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Resize> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -11369,30 +12642,35 @@ impl Operator for ReverseSequence {
 impl<'m> View<'m, ReverseSequence> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `sequence_lens`.
     #[must_use]
+    #[inline]
     pub fn sequence_lens(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `batch_axis`.
     #[must_use]
+    #[inline]
     pub fn batch_axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BATCH_AXIS)
     }
 
     /// Attribute `time_axis`.
     #[must_use]
+    #[inline]
     pub fn time_axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::TIME_AXIS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11400,12 +12678,14 @@ impl<'m> View<'m, ReverseSequence> {
 
 impl Make<'_, '_, ReverseSequence> {
     /// Sets `batch_axis`.
+    #[inline]
     pub fn batch_axis(mut self, batch_axis: i64) -> Self {
         self.raw.attribute("batch_axis", attr::BATCH_AXIS, AttrValue::Int(batch_axis));
         self
     }
 
     /// Sets `time_axis`.
+    #[inline]
     pub fn time_axis(mut self, time_axis: i64) -> Self {
         self.raw.attribute("time_axis", attr::TIME_AXIS, AttrValue::Int(time_axis));
         self
@@ -11413,6 +12693,7 @@ impl Make<'_, '_, ReverseSequence> {
 }
 
 /// Begins a node that calls `ReverseSequence`.
+#[inline]
 pub fn reverse_sequence<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -11449,60 +12730,70 @@ impl Operator for RoiAlign {
 impl<'m> View<'m, RoiAlign> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `rois`.
     #[must_use]
+    #[inline]
     pub fn rois(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `batch_indices`.
     #[must_use]
+    #[inline]
     pub fn batch_indices(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `output_height`.
     #[must_use]
+    #[inline]
     pub fn output_height(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_HEIGHT)
     }
 
     /// Attribute `output_width`.
     #[must_use]
+    #[inline]
     pub fn output_width(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::OUTPUT_WIDTH)
     }
 
     /// Attribute `sampling_ratio`.
     #[must_use]
+    #[inline]
     pub fn sampling_ratio(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SAMPLING_RATIO)
     }
 
     /// Attribute `spatial_scale`.
     #[must_use]
+    #[inline]
     pub fn spatial_scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SPATIAL_SCALE)
     }
 
     /// Attribute `coordinate_transformation_mode`.
     #[must_use]
+    #[inline]
     pub fn coordinate_transformation_mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::COORDINATE_TRANSFORMATION_MODE)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11510,36 +12801,42 @@ impl<'m> View<'m, RoiAlign> {
 
 impl Make<'_, '_, RoiAlign> {
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
     }
 
     /// Sets `output_height`.
+    #[inline]
     pub fn output_height(mut self, output_height: i64) -> Self {
         self.raw.attribute("output_height", attr::OUTPUT_HEIGHT, AttrValue::Int(output_height));
         self
     }
 
     /// Sets `output_width`.
+    #[inline]
     pub fn output_width(mut self, output_width: i64) -> Self {
         self.raw.attribute("output_width", attr::OUTPUT_WIDTH, AttrValue::Int(output_width));
         self
     }
 
     /// Sets `sampling_ratio`.
+    #[inline]
     pub fn sampling_ratio(mut self, sampling_ratio: i64) -> Self {
         self.raw.attribute("sampling_ratio", attr::SAMPLING_RATIO, AttrValue::Int(sampling_ratio));
         self
     }
 
     /// Sets `spatial_scale`.
+    #[inline]
     pub fn spatial_scale(mut self, spatial_scale: f32) -> Self {
         self.raw.attribute("spatial_scale", attr::SPATIAL_SCALE, AttrValue::Float(spatial_scale));
         self
     }
 
     /// Sets `coordinate_transformation_mode`.
+    #[inline]
     pub fn coordinate_transformation_mode(mut self, coordinate_transformation_mode: &str) -> Self {
         self.raw.attribute(
             "coordinate_transformation_mode",
@@ -11551,6 +12848,7 @@ impl Make<'_, '_, RoiAlign> {
 }
 
 /// Begins a node that calls `RoiAlign`.
+#[inline]
 pub fn roi_align<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -11587,48 +12885,56 @@ impl Operator for RotaryEmbedding {
 impl<'m> View<'m, RotaryEmbedding> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `cos_cache`.
     #[must_use]
+    #[inline]
     pub fn cos_cache(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `sin_cache`.
     #[must_use]
+    #[inline]
     pub fn sin_cache(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `position_ids`, optional.
     #[must_use]
+    #[inline]
     pub fn position_ids(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Attribute `interleaved`.
     #[must_use]
+    #[inline]
     pub fn interleaved(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::INTERLEAVED)
     }
 
     /// Attribute `num_heads`.
     #[must_use]
+    #[inline]
     pub fn num_heads(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NUM_HEADS)
     }
 
     /// Attribute `rotary_embedding_dim`.
     #[must_use]
+    #[inline]
     pub fn rotary_embedding_dim(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ROTARY_EMBEDDING_DIM)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11636,24 +12942,28 @@ impl<'m> View<'m, RotaryEmbedding> {
 
 impl Make<'_, '_, RotaryEmbedding> {
     /// Sets `position_ids`.
+    #[inline]
     pub fn position_ids(mut self, position_ids: ValueId) -> Self {
         self.raw.input(3, Some(position_ids));
         self
     }
 
     /// Sets `interleaved`.
+    #[inline]
     pub fn interleaved(mut self, interleaved: i64) -> Self {
         self.raw.attribute("interleaved", attr::INTERLEAVED, AttrValue::Int(interleaved));
         self
     }
 
     /// Sets `num_heads`.
+    #[inline]
     pub fn num_heads(mut self, num_heads: i64) -> Self {
         self.raw.attribute("num_heads", attr::NUM_HEADS, AttrValue::Int(num_heads));
         self
     }
 
     /// Sets `rotary_embedding_dim`.
+    #[inline]
     pub fn rotary_embedding_dim(mut self, rotary_embedding_dim: i64) -> Self {
         self.raw.attribute(
             "rotary_embedding_dim",
@@ -11665,6 +12975,7 @@ impl Make<'_, '_, RotaryEmbedding> {
 }
 
 /// Begins a node that calls `RotaryEmbedding`.
+#[inline]
 pub fn rotary_embedding<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -11695,18 +13006,21 @@ impl Operator for Round {
 impl<'m> View<'m, Round> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Round`.
+#[inline]
 pub fn round<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Round> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -11734,36 +13048,42 @@ impl Operator for STFT {
 impl<'m> View<'m, STFT> {
     /// Input `signal`.
     #[must_use]
+    #[inline]
     pub fn signal(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `frame_step`.
     #[must_use]
+    #[inline]
     pub fn frame_step(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `window`, optional.
     #[must_use]
+    #[inline]
     pub fn window(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Input `frame_length`, optional.
     #[must_use]
+    #[inline]
     pub fn frame_length(&self) -> Option<ValueId> {
         self.call().input(3)
     }
 
     /// Attribute `onesided`.
     #[must_use]
+    #[inline]
     pub fn onesided(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::ONESIDED)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -11771,18 +13091,21 @@ impl<'m> View<'m, STFT> {
 
 impl Make<'_, '_, STFT> {
     /// Sets `window`.
+    #[inline]
     pub fn window(mut self, window: ValueId) -> Self {
         self.raw.input(2, Some(window));
         self
     }
 
     /// Sets `frame_length`.
+    #[inline]
     pub fn frame_length(mut self, frame_length: ValueId) -> Self {
         self.raw.input(3, Some(frame_length));
         self
     }
 
     /// Sets `onesided`.
+    #[inline]
     pub fn onesided(mut self, onesided: i64) -> Self {
         self.raw.attribute("onesided", attr::ONESIDED, AttrValue::Int(onesided));
         self
@@ -11790,6 +13113,7 @@ impl Make<'_, '_, STFT> {
 }
 
 /// Begins a node that calls `STFT`.
+#[inline]
 pub fn stft<'a, 'b>(build: &'b mut Builder<'a>, signal: ValueId, frame_step: ValueId) -> Make<'a, 'b, STFT> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(signal));
@@ -11827,11 +13151,13 @@ impl Scan {
 impl<'m> View<'m, Scan> {
     /// Input `sequence_lens`, optional.
     #[must_use]
+    #[inline]
     pub fn sequence_lens(&self) -> Option<ValueId> {
         self.call().operand(Scan::SEQUENCE_LENS)
     }
 
     /// The inputs `initial_state_and_scan_inputs`, from index 0 on.
+    #[inline]
     pub fn initial_state_and_scan_inputs(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
@@ -11840,48 +13166,56 @@ impl<'m> View<'m, Scan> {
 
     /// Attribute `body`.
     #[must_use]
+    #[inline]
     pub fn body(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::BODY)
     }
 
     /// Attribute `directions`.
     #[must_use]
+    #[inline]
     pub fn directions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::DIRECTIONS)
     }
 
     /// Attribute `num_scan_inputs`.
     #[must_use]
+    #[inline]
     pub fn num_scan_inputs(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NUM_SCAN_INPUTS)
     }
 
     /// Attribute `scan_input_axes`.
     #[must_use]
+    #[inline]
     pub fn scan_input_axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_INPUT_AXES)
     }
 
     /// Attribute `scan_input_directions`.
     #[must_use]
+    #[inline]
     pub fn scan_input_directions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_INPUT_DIRECTIONS)
     }
 
     /// Attribute `scan_output_axes`.
     #[must_use]
+    #[inline]
     pub fn scan_output_axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_OUTPUT_AXES)
     }
 
     /// Attribute `scan_output_directions`.
     #[must_use]
+    #[inline]
     pub fn scan_output_directions(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SCAN_OUTPUT_DIRECTIONS)
     }
 
     /// The outputs `final_state_and_scan_outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_final_state_and_scan_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -11889,24 +13223,28 @@ impl<'m> View<'m, Scan> {
 
 impl Make<'_, '_, Scan> {
     /// Sets `sequence_lens`.
+    #[inline]
     pub fn sequence_lens(mut self, sequence_lens: ValueId) -> Self {
         self.raw.param("sequence_lens", Scan::SEQUENCE_LENS, Arg::Value(sequence_lens));
         self
     }
 
     /// Sets `directions`.
+    #[inline]
     pub fn directions(mut self, directions: &[i64]) -> Self {
         self.raw.attribute("directions", attr::DIRECTIONS, AttrValue::from(directions));
         self
     }
 
     /// Sets `scan_input_axes`.
+    #[inline]
     pub fn scan_input_axes(mut self, scan_input_axes: &[i64]) -> Self {
         self.raw.attribute("scan_input_axes", attr::SCAN_INPUT_AXES, AttrValue::from(scan_input_axes));
         self
     }
 
     /// Sets `scan_input_directions`.
+    #[inline]
     pub fn scan_input_directions(mut self, scan_input_directions: &[i64]) -> Self {
         self.raw.attribute(
             "scan_input_directions",
@@ -11917,12 +13255,14 @@ impl Make<'_, '_, Scan> {
     }
 
     /// Sets `scan_output_axes`.
+    #[inline]
     pub fn scan_output_axes(mut self, scan_output_axes: &[i64]) -> Self {
         self.raw.attribute("scan_output_axes", attr::SCAN_OUTPUT_AXES, AttrValue::from(scan_output_axes));
         self
     }
 
     /// Sets `scan_output_directions`.
+    #[inline]
     pub fn scan_output_directions(mut self, scan_output_directions: &[i64]) -> Self {
         self.raw.attribute(
             "scan_output_directions",
@@ -11934,6 +13274,7 @@ impl Make<'_, '_, Scan> {
 }
 
 /// Begins a node that calls `Scan`.
+#[inline]
 pub fn scan<'a, 'b>(
     build: &'b mut Builder<'a>,
     initial_state_and_scan_inputs: impl IntoIterator<Item = ValueId>,
@@ -11969,30 +13310,35 @@ impl Operator for Scatter {
 impl<'m> View<'m, Scatter> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `updates`.
     #[must_use]
+    #[inline]
     pub fn updates(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12019,36 +13365,42 @@ impl Operator for ScatterElements {
 impl<'m> View<'m, ScatterElements> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `updates`.
     #[must_use]
+    #[inline]
     pub fn updates(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `reduction`.
     #[must_use]
+    #[inline]
     pub fn reduction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::REDUCTION)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12056,12 +13408,14 @@ impl<'m> View<'m, ScatterElements> {
 
 impl Make<'_, '_, ScatterElements> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `reduction`.
+    #[inline]
     pub fn reduction(mut self, reduction: &str) -> Self {
         self.raw.attribute("reduction", attr::REDUCTION, AttrValue::from(reduction));
         self
@@ -12069,6 +13423,7 @@ impl Make<'_, '_, ScatterElements> {
 }
 
 /// Begins a node that calls `ScatterElements`.
+#[inline]
 pub fn scatter_elements<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -12102,30 +13457,35 @@ impl Operator for ScatterND {
 impl<'m> View<'m, ScatterND> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `indices`.
     #[must_use]
+    #[inline]
     pub fn indices(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `updates`.
     #[must_use]
+    #[inline]
     pub fn updates(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `reduction`.
     #[must_use]
+    #[inline]
     pub fn reduction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::REDUCTION)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12133,6 +13493,7 @@ impl<'m> View<'m, ScatterND> {
 
 impl Make<'_, '_, ScatterND> {
     /// Sets `reduction`.
+    #[inline]
     pub fn reduction(mut self, reduction: &str) -> Self {
         self.raw.attribute("reduction", attr::REDUCTION, AttrValue::from(reduction));
         self
@@ -12140,6 +13501,7 @@ impl Make<'_, '_, ScatterND> {
 }
 
 /// Begins a node that calls `ScatterND`.
+#[inline]
 pub fn scatter_nd<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -12172,30 +13534,35 @@ impl Operator for Selu {
 impl<'m> View<'m, Selu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Attribute `gamma`.
     #[must_use]
+    #[inline]
     pub fn gamma(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::GAMMA)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12203,18 +13570,21 @@ impl<'m> View<'m, Selu> {
 
 impl Make<'_, '_, Selu> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
     }
 
     /// Sets `gamma`.
+    #[inline]
     pub fn gamma(mut self, gamma: f32) -> Self {
         self.raw.attribute("gamma", attr::GAMMA, AttrValue::Float(gamma));
         self
@@ -12222,6 +13592,7 @@ impl Make<'_, '_, Selu> {
 }
 
 /// Begins a node that calls `Selu`.
+#[inline]
 pub fn selu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Selu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -12246,24 +13617,28 @@ impl Operator for SequenceAt {
 impl<'m> View<'m, SequenceAt> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `position`.
     #[must_use]
+    #[inline]
     pub fn position(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `tensor`.
     #[must_use]
+    #[inline]
     pub fn out_tensor(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `SequenceAt`.
+#[inline]
 pub fn sequence_at<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -12291,18 +13666,21 @@ impl Operator for SequenceConstruct {
 
 impl<'m> View<'m, SequenceConstruct> {
     /// The inputs `inputs`, from index 0 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Output `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn out_output_sequence(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `SequenceConstruct`.
+#[inline]
 pub fn sequence_construct<'a, 'b>(
     build: &'b mut Builder<'a>,
     inputs: impl IntoIterator<Item = ValueId>,
@@ -12329,12 +13707,14 @@ impl Operator for SequenceEmpty {
 impl<'m> View<'m, SequenceEmpty> {
     /// Attribute `dtype`.
     #[must_use]
+    #[inline]
     pub fn dtype(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::DTYPE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12342,6 +13722,7 @@ impl<'m> View<'m, SequenceEmpty> {
 
 impl Make<'_, '_, SequenceEmpty> {
     /// Sets `dtype`.
+    #[inline]
     pub fn dtype(mut self, dtype: i64) -> Self {
         self.raw.attribute("dtype", attr::DTYPE, AttrValue::Int(dtype));
         self
@@ -12349,6 +13730,7 @@ impl Make<'_, '_, SequenceEmpty> {
 }
 
 /// Begins a node that calls `SequenceEmpty`.
+#[inline]
 pub fn sequence_empty<'a, 'b>(build: &'b mut Builder<'a>) -> Make<'a, 'b, SequenceEmpty> {
     Make::new(build)
 }
@@ -12371,18 +13753,21 @@ impl Operator for SequenceErase {
 impl<'m> View<'m, SequenceErase> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `position`, optional.
     #[must_use]
+    #[inline]
     pub fn position(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn out_output_sequence(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12390,6 +13775,7 @@ impl<'m> View<'m, SequenceErase> {
 
 impl Make<'_, '_, SequenceErase> {
     /// Sets `position`.
+    #[inline]
     pub fn position(mut self, position: ValueId) -> Self {
         self.raw.input(1, Some(position));
         self
@@ -12397,6 +13783,7 @@ impl Make<'_, '_, SequenceErase> {
 }
 
 /// Begins a node that calls `SequenceErase`.
+#[inline]
 pub fn sequence_erase<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -12425,24 +13812,28 @@ impl Operator for SequenceInsert {
 impl<'m> View<'m, SequenceInsert> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `tensor`.
     #[must_use]
+    #[inline]
     pub fn tensor(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `position`, optional.
     #[must_use]
+    #[inline]
     pub fn position(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Output `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn out_output_sequence(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12450,6 +13841,7 @@ impl<'m> View<'m, SequenceInsert> {
 
 impl Make<'_, '_, SequenceInsert> {
     /// Sets `position`.
+    #[inline]
     pub fn position(mut self, position: ValueId) -> Self {
         self.raw.input(2, Some(position));
         self
@@ -12457,6 +13849,7 @@ impl Make<'_, '_, SequenceInsert> {
 }
 
 /// Begins a node that calls `SequenceInsert`.
+#[inline]
 pub fn sequence_insert<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -12485,18 +13878,21 @@ impl Operator for SequenceLength {
 impl<'m> View<'m, SequenceLength> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `length`.
     #[must_use]
+    #[inline]
     pub fn out_length(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `SequenceLength`.
+#[inline]
 pub fn sequence_length<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -12525,11 +13921,13 @@ impl Operator for SequenceMap {
 impl<'m> View<'m, SequenceMap> {
     /// Input `input_sequence`.
     #[must_use]
+    #[inline]
     pub fn input_sequence(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// The inputs `additional_inputs`, from index 1 on.
+    #[inline]
     pub fn additional_inputs(
         &self,
     ) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
@@ -12538,12 +13936,14 @@ impl<'m> View<'m, SequenceMap> {
 
     /// Attribute `body`.
     #[must_use]
+    #[inline]
     pub fn body(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::BODY)
     }
 
     /// The outputs `out_sequence`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_out_sequence(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -12551,6 +13951,7 @@ impl<'m> View<'m, SequenceMap> {
 
 impl Make<'_, '_, SequenceMap> {
     /// Sets `additional_inputs`.
+    #[inline]
     pub fn additional_inputs(mut self, additional_inputs: impl IntoIterator<Item = ValueId>) -> Self {
         self.raw.inputs_from(1, additional_inputs);
         self
@@ -12558,6 +13959,7 @@ impl Make<'_, '_, SequenceMap> {
 }
 
 /// Begins a node that calls `SequenceMap`.
+#[inline]
 pub fn sequence_map<'a, 'b>(
     build: &'b mut Builder<'a>,
     input_sequence: ValueId,
@@ -12588,24 +13990,28 @@ impl Operator for Shape {
 impl<'m> View<'m, Shape> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `end`.
     #[must_use]
+    #[inline]
     pub fn end(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::END)
     }
 
     /// Attribute `start`.
     #[must_use]
+    #[inline]
     pub fn start(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::START)
     }
 
     /// Output `shape`.
     #[must_use]
+    #[inline]
     pub fn out_shape(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12613,12 +14019,14 @@ impl<'m> View<'m, Shape> {
 
 impl Make<'_, '_, Shape> {
     /// Sets `end`.
+    #[inline]
     pub fn end(mut self, end: i64) -> Self {
         self.raw.attribute("end", attr::END, AttrValue::Int(end));
         self
     }
 
     /// Sets `start`.
+    #[inline]
     pub fn start(mut self, start: i64) -> Self {
         self.raw.attribute("start", attr::START, AttrValue::Int(start));
         self
@@ -12626,6 +14034,7 @@ impl Make<'_, '_, Shape> {
 }
 
 /// Begins a node that calls `Shape`.
+#[inline]
 pub fn shape<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, Shape> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -12651,24 +14060,28 @@ impl Operator for Shrink {
 impl<'m> View<'m, Shrink> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `bias`.
     #[must_use]
+    #[inline]
     pub fn bias(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BIAS)
     }
 
     /// Attribute `lambd`.
     #[must_use]
+    #[inline]
     pub fn lambd(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::LAMBD)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12676,12 +14089,14 @@ impl<'m> View<'m, Shrink> {
 
 impl Make<'_, '_, Shrink> {
     /// Sets `bias`.
+    #[inline]
     pub fn bias(mut self, bias: f32) -> Self {
         self.raw.attribute("bias", attr::BIAS, AttrValue::Float(bias));
         self
     }
 
     /// Sets `lambd`.
+    #[inline]
     pub fn lambd(mut self, lambd: f32) -> Self {
         self.raw.attribute("lambd", attr::LAMBD, AttrValue::Float(lambd));
         self
@@ -12689,6 +14104,7 @@ impl Make<'_, '_, Shrink> {
 }
 
 /// Begins a node that calls `Shrink`.
+#[inline]
 pub fn shrink<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Shrink> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -12712,18 +14128,21 @@ impl Operator for Sigmoid {
 impl<'m> View<'m, Sigmoid> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12731,6 +14150,7 @@ impl<'m> View<'m, Sigmoid> {
 
 impl Make<'_, '_, Sigmoid> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -12738,6 +14158,7 @@ impl Make<'_, '_, Sigmoid> {
 }
 
 /// Begins a node that calls `Sigmoid`.
+#[inline]
 pub fn sigmoid<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Sigmoid> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -12761,18 +14182,21 @@ impl Operator for Sign {
 impl<'m> View<'m, Sign> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Sign`.
+#[inline]
 pub fn sign<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Sign> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -12796,18 +14220,21 @@ impl Operator for Sin {
 impl<'m> View<'m, Sin> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Sin`.
+#[inline]
 pub fn sin<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Sin> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -12831,18 +14258,21 @@ impl Operator for Sinh {
 impl<'m> View<'m, Sinh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Sinh`.
+#[inline]
 pub fn sinh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Sinh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -12866,18 +14296,21 @@ impl Operator for Size {
 impl<'m> View<'m, Size> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `size`.
     #[must_use]
+    #[inline]
     pub fn out_size(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Size`.
+#[inline]
 pub fn size<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, Size> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -12916,36 +14349,42 @@ impl Slice {
 impl<'m> View<'m, Slice> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 3 since version 10.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Slice::AXES)
     }
 
     /// `ends`: an attribute since version 1, input 2 since version 10.
     #[must_use]
+    #[inline]
     pub fn ends(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Slice::ENDS)
     }
 
     /// `starts`: an attribute since version 1, input 1 since version 10.
     #[must_use]
+    #[inline]
     pub fn starts(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Slice::STARTS)
     }
 
     /// Input `steps`, optional.
     #[must_use]
+    #[inline]
     pub fn steps(&self) -> Option<ValueId> {
         self.call().operand(Slice::STEPS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -12953,12 +14392,14 @@ impl<'m> View<'m, Slice> {
 
 impl Make<'_, '_, Slice> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", Slice::AXES, axes.into());
         self
     }
 
     /// Sets `steps`.
+    #[inline]
     pub fn steps(mut self, steps: ValueId) -> Self {
         self.raw.param("steps", Slice::STEPS, Arg::Value(steps));
         self
@@ -12966,6 +14407,7 @@ impl Make<'_, '_, Slice> {
 }
 
 /// Begins a node that calls `Slice`.
+#[inline]
 pub fn slice<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -12997,18 +14439,21 @@ impl Operator for Softmax {
 impl<'m> View<'m, Softmax> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13016,6 +14461,7 @@ impl<'m> View<'m, Softmax> {
 
 impl Make<'_, '_, Softmax> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
@@ -13023,6 +14469,7 @@ impl Make<'_, '_, Softmax> {
 }
 
 /// Begins a node that calls `Softmax`.
+#[inline]
 pub fn softmax<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Softmax> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -13051,42 +14498,49 @@ impl Operator for SoftmaxCrossEntropyLoss {
 impl<'m> View<'m, SoftmaxCrossEntropyLoss> {
     /// Input `scores`.
     #[must_use]
+    #[inline]
     pub fn scores(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `labels`.
     #[must_use]
+    #[inline]
     pub fn labels(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `weights`, optional.
     #[must_use]
+    #[inline]
     pub fn weights(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `ignore_index`.
     #[must_use]
+    #[inline]
     pub fn ignore_index(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IGNORE_INDEX)
     }
 
     /// Attribute `reduction`.
     #[must_use]
+    #[inline]
     pub fn reduction(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::REDUCTION)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `log_prob`, optional.
     #[must_use]
+    #[inline]
     pub fn out_log_prob(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -13094,18 +14548,21 @@ impl<'m> View<'m, SoftmaxCrossEntropyLoss> {
 
 impl Make<'_, '_, SoftmaxCrossEntropyLoss> {
     /// Sets `weights`.
+    #[inline]
     pub fn weights(mut self, weights: ValueId) -> Self {
         self.raw.input(2, Some(weights));
         self
     }
 
     /// Sets `ignore_index`.
+    #[inline]
     pub fn ignore_index(mut self, ignore_index: i64) -> Self {
         self.raw.attribute("ignore_index", attr::IGNORE_INDEX, AttrValue::Int(ignore_index));
         self
     }
 
     /// Sets `reduction`.
+    #[inline]
     pub fn reduction(mut self, reduction: &str) -> Self {
         self.raw.attribute("reduction", attr::REDUCTION, AttrValue::from(reduction));
         self
@@ -13113,6 +14570,7 @@ impl Make<'_, '_, SoftmaxCrossEntropyLoss> {
 }
 
 /// Begins a node that calls `SoftmaxCrossEntropyLoss`.
+#[inline]
 pub fn softmax_cross_entropy_loss<'a, 'b>(
     build: &'b mut Builder<'a>,
     scores: ValueId,
@@ -13141,18 +14599,21 @@ impl Operator for Softplus {
 impl<'m> View<'m, Softplus> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Softplus`.
+#[inline]
 pub fn softplus<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Softplus> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -13176,18 +14637,21 @@ impl Operator for Softsign {
 impl<'m> View<'m, Softsign> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Softsign`.
+#[inline]
 pub fn softsign<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Softsign> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -13213,24 +14677,28 @@ impl Operator for SpaceToDepth {
 impl<'m> View<'m, SpaceToDepth> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `blocksize`.
     #[must_use]
+    #[inline]
     pub fn blocksize(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BLOCKSIZE)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13238,6 +14706,7 @@ impl<'m> View<'m, SpaceToDepth> {
 
 impl Make<'_, '_, SpaceToDepth> {
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
@@ -13245,6 +14714,7 @@ impl Make<'_, '_, SpaceToDepth> {
 }
 
 /// Begins a node that calls `SpaceToDepth`.
+#[inline]
 pub fn space_to_depth<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -13281,36 +14751,42 @@ impl Split {
 impl<'m> View<'m, Split> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `split`: input 1 since version 1, an attribute since version 2, input 1 since version 13.
     #[must_use]
+    #[inline]
     pub fn split(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Split::SPLIT)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `split`.
     #[must_use]
+    #[inline]
     pub fn split_attr(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::SPLIT)
     }
 
     /// Attribute `num_outputs`.
     #[must_use]
+    #[inline]
     pub fn num_outputs(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::NUM_OUTPUTS)
     }
 
     /// The outputs `outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -13318,24 +14794,28 @@ impl<'m> View<'m, Split> {
 
 impl Make<'_, '_, Split> {
     /// Sets `split`.
+    #[inline]
     pub fn split(mut self, split: impl Into<Arg>) -> Self {
         self.raw.param("split", Split::SPLIT, split.into());
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `split_attr`.
+    #[inline]
     pub fn split_attr(mut self, split_attr: &[i64]) -> Self {
         self.raw.attribute("split_attr", attr::SPLIT, AttrValue::from(split_attr));
         self
     }
 
     /// Sets `num_outputs`.
+    #[inline]
     pub fn num_outputs(mut self, num_outputs: i64) -> Self {
         self.raw.attribute("num_outputs", attr::NUM_OUTPUTS, AttrValue::Int(num_outputs));
         self
@@ -13343,6 +14823,7 @@ impl Make<'_, '_, Split> {
 }
 
 /// Begins a node that calls `Split`.
+#[inline]
 pub fn split<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Split> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -13369,30 +14850,35 @@ impl Operator for SplitToSequence {
 impl<'m> View<'m, SplitToSequence> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `split`, optional.
     #[must_use]
+    #[inline]
     pub fn split(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `keepdims`.
     #[must_use]
+    #[inline]
     pub fn keepdims(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::KEEPDIMS)
     }
 
     /// Output `output_sequence`.
     #[must_use]
+    #[inline]
     pub fn out_output_sequence(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13400,18 +14886,21 @@ impl<'m> View<'m, SplitToSequence> {
 
 impl Make<'_, '_, SplitToSequence> {
     /// Sets `split`.
+    #[inline]
     pub fn split(mut self, split: ValueId) -> Self {
         self.raw.input(1, Some(split));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `keepdims`.
+    #[inline]
     pub fn keepdims(mut self, keepdims: i64) -> Self {
         self.raw.attribute("keepdims", attr::KEEPDIMS, AttrValue::Int(keepdims));
         self
@@ -13419,6 +14908,7 @@ impl Make<'_, '_, SplitToSequence> {
 }
 
 /// Begins a node that calls `SplitToSequence`.
+#[inline]
 pub fn split_to_sequence<'a, 'b>(
     build: &'b mut Builder<'a>,
     input: ValueId,
@@ -13445,18 +14935,21 @@ impl Operator for Sqrt {
 impl<'m> View<'m, Sqrt> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13464,6 +14957,7 @@ impl<'m> View<'m, Sqrt> {
 
 impl Make<'_, '_, Sqrt> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -13471,6 +14965,7 @@ impl Make<'_, '_, Sqrt> {
 }
 
 /// Begins a node that calls `Sqrt`.
+#[inline]
 pub fn sqrt<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Sqrt> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -13500,18 +14995,21 @@ impl Squeeze {
 impl<'m> View<'m, Squeeze> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 13.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Squeeze::AXES)
     }
 
     /// Output `squeezed`.
     #[must_use]
+    #[inline]
     pub fn out_squeezed(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13519,6 +15017,7 @@ impl<'m> View<'m, Squeeze> {
 
 impl Make<'_, '_, Squeeze> {
     /// Sets `axes`.
+    #[inline]
     pub fn axes(mut self, axes: impl Into<Arg>) -> Self {
         self.raw.param("axes", Squeeze::AXES, axes.into());
         self
@@ -13526,6 +15025,7 @@ impl Make<'_, '_, Squeeze> {
 }
 
 /// Begins a node that calls `Squeeze`.
+#[inline]
 pub fn squeeze<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, Squeeze> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -13550,24 +15050,28 @@ impl Operator for StringConcat {
 impl<'m> View<'m, StringConcat> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `Y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `StringConcat`.
+#[inline]
 pub fn string_concat<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -13600,36 +15104,42 @@ impl Operator for StringNormalizer {
 impl<'m> View<'m, StringNormalizer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `case_change_action`.
     #[must_use]
+    #[inline]
     pub fn case_change_action(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::CASE_CHANGE_ACTION)
     }
 
     /// Attribute `is_case_sensitive`.
     #[must_use]
+    #[inline]
     pub fn is_case_sensitive(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::IS_CASE_SENSITIVE)
     }
 
     /// Attribute `locale`.
     #[must_use]
+    #[inline]
     pub fn locale(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::LOCALE)
     }
 
     /// Attribute `stopwords`.
     #[must_use]
+    #[inline]
     pub fn stopwords(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::STOPWORDS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13637,6 +15147,7 @@ impl<'m> View<'m, StringNormalizer> {
 
 impl Make<'_, '_, StringNormalizer> {
     /// Sets `case_change_action`.
+    #[inline]
     pub fn case_change_action(mut self, case_change_action: &str) -> Self {
         self.raw.attribute(
             "case_change_action",
@@ -13647,18 +15158,21 @@ impl Make<'_, '_, StringNormalizer> {
     }
 
     /// Sets `is_case_sensitive`.
+    #[inline]
     pub fn is_case_sensitive(mut self, is_case_sensitive: i64) -> Self {
         self.raw.attribute("is_case_sensitive", attr::IS_CASE_SENSITIVE, AttrValue::Int(is_case_sensitive));
         self
     }
 
     /// Sets `locale`.
+    #[inline]
     pub fn locale(mut self, locale: &str) -> Self {
         self.raw.attribute("locale", attr::LOCALE, AttrValue::from(locale));
         self
     }
 
     /// Sets `stopwords`.
+    #[inline]
     pub fn stopwords(mut self, stopwords: &[&str]) -> Self {
         self.raw.attribute("stopwords", attr::STOPWORDS, crate::make::strings(stopwords));
         self
@@ -13666,6 +15180,7 @@ impl Make<'_, '_, StringNormalizer> {
 }
 
 /// Begins a node that calls `StringNormalizer`.
+#[inline]
 pub fn string_normalizer<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, StringNormalizer> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -13692,30 +15207,35 @@ impl Operator for StringSplit {
 impl<'m> View<'m, StringSplit> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `delimiter`.
     #[must_use]
+    #[inline]
     pub fn delimiter(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::DELIMITER)
     }
 
     /// Attribute `maxsplit`.
     #[must_use]
+    #[inline]
     pub fn maxsplit(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MAXSPLIT)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Z`.
     #[must_use]
+    #[inline]
     pub fn out_z(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -13723,12 +15243,14 @@ impl<'m> View<'m, StringSplit> {
 
 impl Make<'_, '_, StringSplit> {
     /// Sets `delimiter`.
+    #[inline]
     pub fn delimiter(mut self, delimiter: &str) -> Self {
         self.raw.attribute("delimiter", attr::DELIMITER, AttrValue::from(delimiter));
         self
     }
 
     /// Sets `maxsplit`.
+    #[inline]
     pub fn maxsplit(mut self, maxsplit: i64) -> Self {
         self.raw.attribute("maxsplit", attr::MAXSPLIT, AttrValue::Int(maxsplit));
         self
@@ -13736,6 +15258,7 @@ impl Make<'_, '_, StringSplit> {
 }
 
 /// Begins a node that calls `StringSplit`.
+#[inline]
 pub fn string_split<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, StringSplit> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -13760,36 +15283,42 @@ impl Operator for Sub {
 impl<'m> View<'m, Sub> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13797,18 +15326,21 @@ impl<'m> View<'m, Sub> {
 
 impl Make<'_, '_, Sub> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
     }
 
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -13816,6 +15348,7 @@ impl Make<'_, '_, Sub> {
 }
 
 /// Begins a node that calls `Sub`.
+#[inline]
 pub fn sub<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Sub> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -13839,18 +15372,21 @@ impl Operator for Sum {
 
 impl<'m> View<'m, Sum> {
     /// The inputs `data_0`, from index 0 on.
+    #[inline]
     pub fn data_0(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `sum`.
     #[must_use]
+    #[inline]
     pub fn out_sum(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13858,6 +15394,7 @@ impl<'m> View<'m, Sum> {
 
 impl Make<'_, '_, Sum> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -13865,6 +15402,7 @@ impl Make<'_, '_, Sum> {
 }
 
 /// Begins a node that calls `Sum`.
+#[inline]
 pub fn sum<'a, 'b>(
     build: &'b mut Builder<'a>,
     data_0: impl IntoIterator<Item = ValueId>,
@@ -13893,24 +15431,28 @@ impl Operator for SwiGLU {
 impl<'m> View<'m, SwiGLU> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13918,6 +15460,7 @@ impl<'m> View<'m, SwiGLU> {
 
 impl Make<'_, '_, SwiGLU> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
@@ -13925,6 +15468,7 @@ impl Make<'_, '_, SwiGLU> {
 }
 
 /// Begins a node that calls `SwiGLU`.
+#[inline]
 pub fn swi_glu<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, SwiGLU> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));
@@ -13950,18 +15494,21 @@ impl Operator for Swish {
 impl<'m> View<'m, Swish> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -13969,6 +15516,7 @@ impl<'m> View<'m, Swish> {
 
 impl Make<'_, '_, Swish> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
@@ -13976,6 +15524,7 @@ impl Make<'_, '_, Swish> {
 }
 
 /// Begins a node that calls `Swish`.
+#[inline]
 pub fn swish<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Swish> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -13999,18 +15548,21 @@ impl Operator for Tan {
 impl<'m> View<'m, Tan> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Tan`.
+#[inline]
 pub fn tan<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Tan> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -14034,18 +15586,21 @@ impl Operator for Tanh {
 impl<'m> View<'m, Tanh> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `consumed_inputs`.
     #[must_use]
+    #[inline]
     pub fn consumed_inputs(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::CONSUMED_INPUTS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14053,6 +15608,7 @@ impl<'m> View<'m, Tanh> {
 
 impl Make<'_, '_, Tanh> {
     /// Sets `consumed_inputs`.
+    #[inline]
     pub fn consumed_inputs(mut self, consumed_inputs: &[i64]) -> Self {
         self.raw.attribute("consumed_inputs", attr::CONSUMED_INPUTS, AttrValue::from(consumed_inputs));
         self
@@ -14060,6 +15616,7 @@ impl Make<'_, '_, Tanh> {
 }
 
 /// Begins a node that calls `Tanh`.
+#[inline]
 pub fn tanh<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Tanh> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -14087,36 +15644,42 @@ impl Operator for TensorScatter {
 impl<'m> View<'m, TensorScatter> {
     /// Input `past_cache`.
     #[must_use]
+    #[inline]
     pub fn past_cache(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `update`.
     #[must_use]
+    #[inline]
     pub fn update(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `write_indices`, optional.
     #[must_use]
+    #[inline]
     pub fn write_indices(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Output `present_cache`.
     #[must_use]
+    #[inline]
     pub fn out_present_cache(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14124,18 +15687,21 @@ impl<'m> View<'m, TensorScatter> {
 
 impl Make<'_, '_, TensorScatter> {
     /// Sets `write_indices`.
+    #[inline]
     pub fn write_indices(mut self, write_indices: ValueId) -> Self {
         self.raw.input(2, Some(write_indices));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `mode`.
+    #[inline]
     pub fn mode(mut self, mode: &str) -> Self {
         self.raw.attribute("mode", attr::MODE, AttrValue::from(mode));
         self
@@ -14143,6 +15709,7 @@ impl Make<'_, '_, TensorScatter> {
 }
 
 /// Begins a node that calls `TensorScatter`.
+#[inline]
 pub fn tensor_scatter<'a, 'b>(
     build: &'b mut Builder<'a>,
     past_cache: ValueId,
@@ -14180,66 +15747,77 @@ impl Operator for TfIdfVectorizer {
 impl<'m> View<'m, TfIdfVectorizer> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `max_gram_length`.
     #[must_use]
+    #[inline]
     pub fn max_gram_length(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MAX_GRAM_LENGTH)
     }
 
     /// Attribute `max_skip_count`.
     #[must_use]
+    #[inline]
     pub fn max_skip_count(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MAX_SKIP_COUNT)
     }
 
     /// Attribute `min_gram_length`.
     #[must_use]
+    #[inline]
     pub fn min_gram_length(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::MIN_GRAM_LENGTH)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `ngram_counts`.
     #[must_use]
+    #[inline]
     pub fn ngram_counts(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NGRAM_COUNTS)
     }
 
     /// Attribute `ngram_indexes`.
     #[must_use]
+    #[inline]
     pub fn ngram_indexes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::NGRAM_INDEXES)
     }
 
     /// Attribute `pool_int64s`.
     #[must_use]
+    #[inline]
     pub fn pool_int64s(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::POOL_INT64S)
     }
 
     /// Attribute `pool_strings`.
     #[must_use]
+    #[inline]
     pub fn pool_strings(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::POOL_STRINGS)
     }
 
     /// Attribute `weights`.
     #[must_use]
+    #[inline]
     pub fn weights(&self) -> Param<Cow<'m, [f32]>> {
         self.call().attr::<kind::Floats>(attr::WEIGHTS)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14247,18 +15825,21 @@ impl<'m> View<'m, TfIdfVectorizer> {
 
 impl Make<'_, '_, TfIdfVectorizer> {
     /// Sets `pool_int64s`.
+    #[inline]
     pub fn pool_int64s(mut self, pool_int64s: &[i64]) -> Self {
         self.raw.attribute("pool_int64s", attr::POOL_INT64S, AttrValue::from(pool_int64s));
         self
     }
 
     /// Sets `pool_strings`.
+    #[inline]
     pub fn pool_strings(mut self, pool_strings: &[&str]) -> Self {
         self.raw.attribute("pool_strings", attr::POOL_STRINGS, crate::make::strings(pool_strings));
         self
     }
 
     /// Sets `weights`.
+    #[inline]
     pub fn weights(mut self, weights: &[f32]) -> Self {
         self.raw.attribute("weights", attr::WEIGHTS, AttrValue::Floats(weights.to_vec()));
         self
@@ -14266,6 +15847,7 @@ impl Make<'_, '_, TfIdfVectorizer> {
 }
 
 /// Begins a node that calls `TfIdfVectorizer`.
+#[inline]
 pub fn tf_idf_vectorizer<'a, 'b>(
     build: &'b mut Builder<'a>,
     x: ValueId,
@@ -14305,18 +15887,21 @@ impl Operator for ThresholdedRelu {
 impl<'m> View<'m, ThresholdedRelu> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14324,6 +15909,7 @@ impl<'m> View<'m, ThresholdedRelu> {
 
 impl Make<'_, '_, ThresholdedRelu> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
@@ -14331,6 +15917,7 @@ impl Make<'_, '_, ThresholdedRelu> {
 }
 
 /// Begins a node that calls `ThresholdedRelu`.
+#[inline]
 pub fn thresholded_relu<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, ThresholdedRelu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -14364,30 +15951,35 @@ impl Tile {
 impl<'m> View<'m, Tile> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `tiles`.
     #[must_use]
+    #[inline]
     pub fn tiles(&self) -> Option<ValueId> {
         self.call().operand(Tile::TILES)
     }
 
     /// Input `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Option<ValueId> {
         self.call().operand(Tile::AXIS)
     }
 
     /// Input `repeats`.
     #[must_use]
+    #[inline]
     pub fn repeats(&self) -> Option<ValueId> {
         self.call().operand(Tile::REPEATS)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14395,12 +15987,14 @@ impl<'m> View<'m, Tile> {
 
 impl Make<'_, '_, Tile> {
     /// Sets `tiles`.
+    #[inline]
     pub fn tiles(mut self, tiles: ValueId) -> Self {
         self.raw.param("tiles", Tile::TILES, Arg::Value(tiles));
         self
     }
 
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: ValueId) -> Self {
         self.raw.param("axis", Tile::AXIS, Arg::Value(axis));
         self
@@ -14408,6 +16002,7 @@ impl Make<'_, '_, Tile> {
 }
 
 /// Begins a node that calls `Tile`.
+#[inline]
 pub fn tile<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId, repeats: ValueId) -> Make<'a, 'b, Tile> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -14442,42 +16037,49 @@ impl TopK {
 impl<'m> View<'m, TopK> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// `k`: an attribute since version 1, input 1 since version 10.
     #[must_use]
+    #[inline]
     pub fn k(&self) -> Param<i64> {
         self.call().param::<kind::Int>(TopK::K)
     }
 
     /// Attribute `largest`.
     #[must_use]
+    #[inline]
     pub fn largest(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::LARGEST)
     }
 
     /// Attribute `sorted`.
     #[must_use]
+    #[inline]
     pub fn sorted(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SORTED)
     }
 
     /// Output `Values`.
     #[must_use]
+    #[inline]
     pub fn out_values(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `Indices`.
     #[must_use]
+    #[inline]
     pub fn out_indices(&self) -> Option<ValueId> {
         self.call().output(1)
     }
@@ -14485,18 +16087,21 @@ impl<'m> View<'m, TopK> {
 
 impl Make<'_, '_, TopK> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `largest`.
+    #[inline]
     pub fn largest(mut self, largest: i64) -> Self {
         self.raw.attribute("largest", attr::LARGEST, AttrValue::Int(largest));
         self
     }
 
     /// Sets `sorted`.
+    #[inline]
     pub fn sorted(mut self, sorted: i64) -> Self {
         self.raw.attribute("sorted", attr::SORTED, AttrValue::Int(sorted));
         self
@@ -14504,6 +16109,7 @@ impl Make<'_, '_, TopK> {
 }
 
 /// Begins a node that calls `TopK`.
+#[inline]
 pub fn top_k<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId, k: impl Into<Arg>) -> Make<'a, 'b, TopK> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -14529,18 +16135,21 @@ impl Operator for Transpose {
 impl<'m> View<'m, Transpose> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `perm`.
     #[must_use]
+    #[inline]
     pub fn perm(&self) -> Param<Cow<'m, [i64]>> {
         self.call().attr::<kind::Ints>(attr::PERM)
     }
 
     /// Output `transposed`.
     #[must_use]
+    #[inline]
     pub fn out_transposed(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14548,6 +16157,7 @@ impl<'m> View<'m, Transpose> {
 
 impl Make<'_, '_, Transpose> {
     /// Sets `perm`.
+    #[inline]
     pub fn perm(mut self, perm: &[i64]) -> Self {
         self.raw.attribute("perm", attr::PERM, AttrValue::from(perm));
         self
@@ -14555,6 +16165,7 @@ impl Make<'_, '_, Transpose> {
 }
 
 /// Begins a node that calls `Transpose`.
+#[inline]
 pub fn transpose<'a, 'b>(build: &'b mut Builder<'a>, data: ValueId) -> Make<'a, 'b, Transpose> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(data));
@@ -14580,24 +16191,28 @@ impl Operator for Trilu {
 impl<'m> View<'m, Trilu> {
     /// Input `input`.
     #[must_use]
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `k`, optional.
     #[must_use]
+    #[inline]
     pub fn k(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `upper`.
     #[must_use]
+    #[inline]
     pub fn upper(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::UPPER)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14605,12 +16220,14 @@ impl<'m> View<'m, Trilu> {
 
 impl Make<'_, '_, Trilu> {
     /// Sets `k`.
+    #[inline]
     pub fn k(mut self, k: ValueId) -> Self {
         self.raw.input(1, Some(k));
         self
     }
 
     /// Sets `upper`.
+    #[inline]
     pub fn upper(mut self, upper: i64) -> Self {
         self.raw.attribute("upper", attr::UPPER, AttrValue::Int(upper));
         self
@@ -14618,6 +16235,7 @@ impl Make<'_, '_, Trilu> {
 }
 
 /// Begins a node that calls `Trilu`.
+#[inline]
 pub fn trilu<'a, 'b>(build: &'b mut Builder<'a>, input: ValueId) -> Make<'a, 'b, Trilu> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(input));
@@ -14646,42 +16264,49 @@ impl Operator for Unique {
 impl<'m> View<'m, Unique> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `sorted`.
     #[must_use]
+    #[inline]
     pub fn sorted(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SORTED)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 
     /// Output `indices`, optional.
     #[must_use]
+    #[inline]
     pub fn out_indices(&self) -> Option<ValueId> {
         self.call().output(1)
     }
 
     /// Output `inverse_indices`, optional.
     #[must_use]
+    #[inline]
     pub fn out_inverse_indices(&self) -> Option<ValueId> {
         self.call().output(2)
     }
 
     /// Output `counts`, optional.
     #[must_use]
+    #[inline]
     pub fn out_counts(&self) -> Option<ValueId> {
         self.call().output(3)
     }
@@ -14689,12 +16314,14 @@ impl<'m> View<'m, Unique> {
 
 impl Make<'_, '_, Unique> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `sorted`.
+    #[inline]
     pub fn sorted(mut self, sorted: i64) -> Self {
         self.raw.attribute("sorted", attr::SORTED, AttrValue::Int(sorted));
         self
@@ -14702,6 +16329,7 @@ impl Make<'_, '_, Unique> {
 }
 
 /// Begins a node that calls `Unique`.
+#[inline]
 pub fn unique<'a, 'b>(build: &'b mut Builder<'a>, x: ValueId) -> Make<'a, 'b, Unique> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(x));
@@ -14731,24 +16359,28 @@ impl Unsqueeze {
 impl<'m> View<'m, Unsqueeze> {
     /// Input `data`.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// `axes`: an attribute since version 1, input 1 since version 13.
     #[must_use]
+    #[inline]
     pub fn axes(&self) -> Param<Cow<'m, [i64]>> {
         self.call().param::<kind::Ints>(Unsqueeze::AXES)
     }
 
     /// Output `expanded`.
     #[must_use]
+    #[inline]
     pub fn out_expanded(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Unsqueeze`.
+#[inline]
 pub fn unsqueeze<'a, 'b>(
     build: &'b mut Builder<'a>,
     data: ValueId,
@@ -14786,36 +16418,42 @@ impl Upsample {
 impl<'m> View<'m, Upsample> {
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Attribute `height_scale`.
     #[must_use]
+    #[inline]
     pub fn height_scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::HEIGHT_SCALE)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `width_scale`.
     #[must_use]
+    #[inline]
     pub fn width_scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::WIDTH_SCALE)
     }
 
     /// `scales`: an attribute since version 7, input 1 since version 9.
     #[must_use]
+    #[inline]
     pub fn scales(&self) -> Param<Cow<'m, [f32]>> {
         self.call().param::<kind::Floats>(Upsample::SCALES)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14840,30 +16478,35 @@ impl Operator for Where {
 impl<'m> View<'m, Where> {
     /// Input `condition`.
     #[must_use]
+    #[inline]
     pub fn condition(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `X`.
     #[must_use]
+    #[inline]
     pub fn x(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `Y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Output `output`.
     #[must_use]
+    #[inline]
     pub fn out_output(&self) -> Option<ValueId> {
         self.call().output(0)
     }
 }
 
 /// Begins a node that calls `Where`.
+#[inline]
 pub fn where_<'a, 'b>(
     build: &'b mut Builder<'a>,
     condition: ValueId,
@@ -14895,30 +16538,35 @@ impl Operator for Xor {
 impl<'m> View<'m, Xor> {
     /// Input `A`.
     #[must_use]
+    #[inline]
     pub fn a(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `B`.
     #[must_use]
+    #[inline]
     pub fn b(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Attribute `axis`.
     #[must_use]
+    #[inline]
     pub fn axis(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::AXIS)
     }
 
     /// Attribute `broadcast`.
     #[must_use]
+    #[inline]
     pub fn broadcast(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::BROADCAST)
     }
 
     /// Output `C`.
     #[must_use]
+    #[inline]
     pub fn out_c(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -14926,12 +16574,14 @@ impl<'m> View<'m, Xor> {
 
 impl Make<'_, '_, Xor> {
     /// Sets `axis`.
+    #[inline]
     pub fn axis(mut self, axis: i64) -> Self {
         self.raw.attribute("axis", attr::AXIS, AttrValue::Int(axis));
         self
     }
 
     /// Sets `broadcast`.
+    #[inline]
     pub fn broadcast(mut self, broadcast: i64) -> Self {
         self.raw.attribute("broadcast", attr::BROADCAST, AttrValue::Int(broadcast));
         self
@@ -14939,6 +16589,7 @@ impl Make<'_, '_, Xor> {
 }
 
 /// Begins a node that calls `Xor`.
+#[inline]
 pub fn xor<'a, 'b>(build: &'b mut Builder<'a>, a: ValueId, b: ValueId) -> Make<'a, 'b, Xor> {
     let mut make = Make::new(build);
     make.raw.input(0, Some(a));

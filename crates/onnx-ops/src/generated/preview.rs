@@ -33,48 +33,56 @@ impl Operator for FlexAttention {
 impl<'m> View<'m, FlexAttention> {
     /// Input `Q`.
     #[must_use]
+    #[inline]
     pub fn q(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `K`.
     #[must_use]
+    #[inline]
     pub fn k(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// Input `V`.
     #[must_use]
+    #[inline]
     pub fn v(&self) -> Option<ValueId> {
         self.call().input(2)
     }
 
     /// Attribute `prob_mod`.
     #[must_use]
+    #[inline]
     pub fn prob_mod(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::PROB_MOD)
     }
 
     /// Attribute `scale`.
     #[must_use]
+    #[inline]
     pub fn scale(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::SCALE)
     }
 
     /// Attribute `score_mod`.
     #[must_use]
+    #[inline]
     pub fn score_mod(&self) -> Param<GraphId> {
         self.call().attr::<kind::Graph>(attr::SCORE_MOD)
     }
 
     /// Attribute `softmax_precision`.
     #[must_use]
+    #[inline]
     pub fn softmax_precision(&self) -> Param<i64> {
         self.call().attr::<kind::Int>(attr::SOFTMAX_PRECISION)
     }
 
     /// Output `Y`.
     #[must_use]
+    #[inline]
     pub fn out_y(&self) -> Option<ValueId> {
         self.call().output(0)
     }
@@ -82,24 +90,28 @@ impl<'m> View<'m, FlexAttention> {
 
 impl Make<'_, '_, FlexAttention> {
     /// Sets `prob_mod`.
+    #[inline]
     pub fn prob_mod(mut self, prob_mod: GraphId) -> Self {
         self.raw.attribute("prob_mod", attr::PROB_MOD, AttrValue::Graph(prob_mod));
         self
     }
 
     /// Sets `scale`.
+    #[inline]
     pub fn scale(mut self, scale: f32) -> Self {
         self.raw.attribute("scale", attr::SCALE, AttrValue::Float(scale));
         self
     }
 
     /// Sets `score_mod`.
+    #[inline]
     pub fn score_mod(mut self, score_mod: GraphId) -> Self {
         self.raw.attribute("score_mod", attr::SCORE_MOD, AttrValue::Graph(score_mod));
         self
     }
 
     /// Sets `softmax_precision`.
+    #[inline]
     pub fn softmax_precision(mut self, softmax_precision: i64) -> Self {
         self.raw.attribute("softmax_precision", attr::SOFTMAX_PRECISION, AttrValue::Int(softmax_precision));
         self
@@ -107,6 +119,7 @@ impl Make<'_, '_, FlexAttention> {
 }
 
 /// Begins a node that calls `FlexAttention`.
+#[inline]
 pub fn flex_attention<'a, 'b>(
     build: &'b mut Builder<'a>,
     q: ValueId,

@@ -32,41 +32,48 @@ impl Operator for Adagrad {
 impl<'m> View<'m, Adagrad> {
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `T`.
     #[must_use]
+    #[inline]
     pub fn t(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// The inputs `inputs`, from index 2 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(2)
     }
 
     /// Attribute `decay_factor`.
     #[must_use]
+    #[inline]
     pub fn decay_factor(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::DECAY_FACTOR)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `norm_coefficient`.
     #[must_use]
+    #[inline]
     pub fn norm_coefficient(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::NORM_COEFFICIENT)
     }
 
     /// The outputs `outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -74,18 +81,21 @@ impl<'m> View<'m, Adagrad> {
 
 impl Make<'_, '_, Adagrad> {
     /// Sets `decay_factor`.
+    #[inline]
     pub fn decay_factor(mut self, decay_factor: f32) -> Self {
         self.raw.attribute("decay_factor", attr::DECAY_FACTOR, AttrValue::Float(decay_factor));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `norm_coefficient`.
+    #[inline]
     pub fn norm_coefficient(mut self, norm_coefficient: f32) -> Self {
         self.raw.attribute("norm_coefficient", attr::NORM_COEFFICIENT, AttrValue::Float(norm_coefficient));
         self
@@ -93,6 +103,7 @@ impl Make<'_, '_, Adagrad> {
 }
 
 /// Begins a node that calls `Adagrad`.
+#[inline]
 pub fn adagrad<'a, 'b>(
     build: &'b mut Builder<'a>,
     r: ValueId,
@@ -130,53 +141,62 @@ impl Operator for Adam {
 impl<'m> View<'m, Adam> {
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `T`.
     #[must_use]
+    #[inline]
     pub fn t(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// The inputs `inputs`, from index 2 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(2)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `beta`.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
     /// Attribute `epsilon`.
     #[must_use]
+    #[inline]
     pub fn epsilon(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::EPSILON)
     }
 
     /// Attribute `norm_coefficient`.
     #[must_use]
+    #[inline]
     pub fn norm_coefficient(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::NORM_COEFFICIENT)
     }
 
     /// Attribute `norm_coefficient_post`.
     #[must_use]
+    #[inline]
     pub fn norm_coefficient_post(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::NORM_COEFFICIENT_POST)
     }
 
     /// The outputs `outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -184,30 +204,35 @@ impl<'m> View<'m, Adam> {
 
 impl Make<'_, '_, Adam> {
     /// Sets `alpha`.
+    #[inline]
     pub fn alpha(mut self, alpha: f32) -> Self {
         self.raw.attribute("alpha", attr::ALPHA, AttrValue::Float(alpha));
         self
     }
 
     /// Sets `beta`.
+    #[inline]
     pub fn beta(mut self, beta: f32) -> Self {
         self.raw.attribute("beta", attr::BETA, AttrValue::Float(beta));
         self
     }
 
     /// Sets `epsilon`.
+    #[inline]
     pub fn epsilon(mut self, epsilon: f32) -> Self {
         self.raw.attribute("epsilon", attr::EPSILON, AttrValue::Float(epsilon));
         self
     }
 
     /// Sets `norm_coefficient`.
+    #[inline]
     pub fn norm_coefficient(mut self, norm_coefficient: f32) -> Self {
         self.raw.attribute("norm_coefficient", attr::NORM_COEFFICIENT, AttrValue::Float(norm_coefficient));
         self
     }
 
     /// Sets `norm_coefficient_post`.
+    #[inline]
     pub fn norm_coefficient_post(mut self, norm_coefficient_post: f32) -> Self {
         self.raw.attribute(
             "norm_coefficient_post",
@@ -219,6 +244,7 @@ impl Make<'_, '_, Adam> {
 }
 
 /// Begins a node that calls `Adam`.
+#[inline]
 pub fn adam<'a, 'b>(
     build: &'b mut Builder<'a>,
     r: ValueId,
@@ -251,30 +277,35 @@ impl Operator for Gradient {
 
 impl<'m> View<'m, Gradient> {
     /// The inputs `Inputs`, from index 0 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(0)
     }
 
     /// Attribute `xs`.
     #[must_use]
+    #[inline]
     pub fn xs(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::XS)
     }
 
     /// Attribute `y`.
     #[must_use]
+    #[inline]
     pub fn y(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::Y)
     }
 
     /// Attribute `zs`.
     #[must_use]
+    #[inline]
     pub fn zs(&self) -> Param<Texts<'m>> {
         self.call().attr::<kind::Texts>(attr::ZS)
     }
 
     /// The outputs `Outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
@@ -282,6 +313,7 @@ impl<'m> View<'m, Gradient> {
 
 impl Make<'_, '_, Gradient> {
     /// Sets `zs`.
+    #[inline]
     pub fn zs(mut self, zs: &[&str]) -> Self {
         self.raw.attribute("zs", attr::ZS, crate::make::strings(zs));
         self
@@ -289,6 +321,7 @@ impl Make<'_, '_, Gradient> {
 }
 
 /// Begins a node that calls `Gradient`.
+#[inline]
 pub fn gradient<'a, 'b>(
     build: &'b mut Builder<'a>,
     inputs: impl IntoIterator<Item = ValueId>,
@@ -325,53 +358,62 @@ impl Operator for Momentum {
 impl<'m> View<'m, Momentum> {
     /// Input `R`.
     #[must_use]
+    #[inline]
     pub fn r(&self) -> Option<ValueId> {
         self.call().input(0)
     }
 
     /// Input `T`.
     #[must_use]
+    #[inline]
     pub fn t(&self) -> Option<ValueId> {
         self.call().input(1)
     }
 
     /// The inputs `inputs`, from index 2 on.
+    #[inline]
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {
         self.call().inputs_from(2)
     }
 
     /// Attribute `alpha`.
     #[must_use]
+    #[inline]
     pub fn alpha(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::ALPHA)
     }
 
     /// Attribute `beta`.
     #[must_use]
+    #[inline]
     pub fn beta(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::BETA)
     }
 
     /// Attribute `mode`.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Param<&'m [u8]> {
         self.call().attr::<kind::Text>(attr::MODE)
     }
 
     /// Attribute `norm_coefficient`.
     #[must_use]
+    #[inline]
     pub fn norm_coefficient(&self) -> Param<f32> {
         self.call().attr::<kind::Float>(attr::NORM_COEFFICIENT)
     }
 
     /// The outputs `outputs`, from index 0 on.
     #[must_use]
+    #[inline]
     pub fn out_outputs(&self) -> &'m [Option<ValueId>] {
         self.call().outputs_from(0)
     }
 }
 
 /// Begins a node that calls `Momentum`.
+#[inline]
 pub fn momentum<'a, 'b>(
     build: &'b mut Builder<'a>,
     r: ValueId,

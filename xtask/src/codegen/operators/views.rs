@@ -330,7 +330,7 @@ impl<'f> Operator<'f> {
                     let index = input_index(role);
                     let _ = writeln!(
                         out,
-                        "/// The inputs `{}`, from index {index} on.\npub fn {name}(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {{ self.call().inputs_from({index}) }}\n",
+                        "/// The inputs `{}`, from index {index} on.\n#[inline]\npub fn {name}(&self) -> impl ExactSizeIterator<Item = Option<ValueId>> + DoubleEndedIterator + use<'m> {{ self.call().inputs_from({index}) }}\n",
                         formal.name
                     );
                 }
@@ -343,7 +343,7 @@ impl<'f> Operator<'f> {
                     let option = if formal.option.as_deref() == Some("Optional") { ", optional" } else { "" };
                     let _ = writeln!(
                         out,
-                        "/// Input `{}`{option}.\n#[must_use]\npub fn {name}(&self) -> Option<ValueId> {{ {read} }}\n",
+                        "/// Input `{}`{option}.\n#[must_use]\n#[inline]\npub fn {name}(&self) -> Option<ValueId> {{ {read} }}\n",
                         formal.name
                     );
                 }
@@ -360,7 +360,7 @@ impl<'f> Operator<'f> {
                     };
                     let _ = writeln!(
                         out,
-                        "/// {what}.\n#[must_use]\npub fn {name}(&self) -> Param<{}> {{ self.call().{read} }}\n",
+                        "/// {what}.\n#[must_use]\n#[inline]\npub fn {name}(&self) -> Param<{}> {{ self.call().{read} }}\n",
                         value_type(kind)
                     );
                 }
@@ -377,7 +377,7 @@ impl<'f> Operator<'f> {
         let option = if formal.option.as_deref() == Some("Optional") { ", optional" } else { "" };
         if formal.option.as_deref() == Some("Variadic") {
             return format!(
-                "/// The outputs `{}`, from index {index} on.\n#[must_use]\npub fn {output}(&self) -> &'m [Option<ValueId>] {{ self.call().outputs_from({index}) }}\n\n",
+                "/// The outputs `{}`, from index {index} on.\n#[must_use]\n#[inline]\npub fn {output}(&self) -> &'m [Option<ValueId>] {{ self.call().outputs_from({index}) }}\n\n",
                 formal.name.trim_end_matches("...")
             );
         }
@@ -387,7 +387,7 @@ impl<'f> Operator<'f> {
             format!("output_at({}::{})", self.name, output.to_uppercase())
         };
         format!(
-            "/// Output `{}`{option}.\n#[must_use]\npub fn {output}(&self) -> Option<ValueId> {{ self.call().{read} }}\n\n",
+            "/// Output `{}`{option}.\n#[must_use]\n#[inline]\npub fn {output}(&self) -> Option<ValueId> {{ self.call().{read} }}\n\n",
             formal.name
         )
     }
@@ -417,7 +417,7 @@ impl<'f> Operator<'f> {
             } else {
                 let _ = writeln!(
                     setters,
-                    "/// Sets `{}`.\npub fn {name}(mut self, {name}: {ty}) -> Self {{ {set}; self }}\n",
+                    "/// Sets `{}`.\n#[inline]\npub fn {name}(mut self, {name}: {ty}) -> Self {{ {set}; self }}\n",
                     role.name
                 );
             }
@@ -433,7 +433,7 @@ impl<'f> Operator<'f> {
         };
         let _ = writeln!(
             out,
-            "/// Begins a node that calls `{0}`.\npub fn {function}<'a, 'b>(build: &'b mut Builder<'a>{arguments}) -> Make<'a, 'b, {0}> {{\n{bind}\n{sets}{make}\n}}\n",
+            "/// Begins a node that calls `{0}`.\n#[inline]\npub fn {function}<'a, 'b>(build: &'b mut Builder<'a>{arguments}) -> Make<'a, 'b, {0}> {{\n{bind}\n{sets}{make}\n}}\n",
             self.name
         );
     }
