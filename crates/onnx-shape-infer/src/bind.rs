@@ -158,7 +158,7 @@ impl Inference {
             }
         }
         let fails = |fact: &&Fact| fact.relation.fails(|dim| known(dim).flatten());
-        violations.extend(self.facts().all().iter().filter(fails).filter_map(|&fact| match fact {
+        violations.extend(self.facts().conditions().filter(fails).filter_map(|&fact| match fact {
             Fact { scope: Scope::Model, .. } => Some(Violation::Fact(fact)),
             // What is proved in a graph that does not run says nothing about the results.
             Fact { strength: Strength::Assumed, .. } => Some(Violation::Scoped(fact)),

@@ -101,9 +101,29 @@ pub struct Fact {
     pub reason: &'static str,
     /// The node of the main graph, or of the graph that inference started in, during whose visit it was concluded.
     pub(crate) root: Option<NodeId>,
+    /// Whether the node relies on it without having concluded it: see [`Ground`].
+    pub(crate) is_borrowed: bool,
+}
+
+/// Why an expression, the size of a tensor, is not negative: the relation that a node concluded from it.
+///
+/// Other nodes rely on the size without a conclusion of their own, also nodes that do not depend on the first one. For them
+/// the relation is recorded again, as *borrowed*, so that their results are known to depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground {
+    pub(crate) relation: Relation,
+    pub(crate) reason: &'static str,
 }
 
 impl Fact {
+    /// Returns `true` if another conclusion of the same relation adds nothing: it goes when this one goes, and is not a
+    /// condition that this one might depend on.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        other.root == self.root
+            && other.scope >= self.scope
+            && (other.strength == self.strength || other.strength == Strength::Proved)
+    }
+
     /// Returns `true` if the fact holds only when a nested graph or a function is executed.
     #[must_use]
     pub const fn is_conditional(&self) -> bool {
@@ -126,8 +146,12 @@ pub struct Facts {
     sizes: Exprs,
     /// The sizes that this run has proved not to be negative, or for which it has recorded a guard of the model.
     guarded: Exprs,
+    /// Why sizes are not negative that can be by algebra.
+    grounds: HashMap<ExprId, Ground, RandomState>,
     /// Further conclusions of the same relations: facts of other nodes remain when a node is erased.
     repeated: Vec<Fact>,
+    /// Whether facts are borrowed.
+    has_borrowed: bool,
     /// Whether conclusions are missing in `repeated`: facts of functions that were not visited for each call, or too many.
     is_incomplete: bool,
     /// Number of conclusions.
@@ -237,7 +261,21 @@ impl Facts {
 
     /// The conditions under which the results hold: the facts that do not follow from the meaning of operators.
     pub fn guards(&self) -> impl Iterator<Item = &Fact> {
-        self.list.iter().filter(|fact| fact.strength == Strength::Assumed)
+        self.conditions().filter(|fact| fact.strength == Strength::Assumed)
+    }
+
+    /// The facts, each relation once for every graph that it is a condition of: in two graphs that need not be executed, one
+    /// relation is two conditions.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &Fact> {
+        let mut scopes: HashMap<(Relation, Scope), (), RandomState> = HashMap::default();
+        let further = self.repeated.iter().filter(move |fact| {
+            let primary = self.primary(fact.relation);
+            fact.is_conditional()
+                && !fact.is_borrowed
+                && primary.is_some_and(|primary| primary.is_conditional() && primary.scope != fact.scope)
+                && scopes.insert((fact.relation, fact.scope), ()).is_none()
+        });
+        self.list.iter().chain(further)
     }
 
     pub(crate) fn add(&mut self, fact: Fact) {
@@ -246,6 +284,7 @@ impl Facts {
             return;
         }
         self.concluded = self.concluded.wrapping_add(1);
+        self.has_borrowed |= fact.is_borrowed;
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let known = *self.known.entry(fact.relation).or_insert(position);
         if known == position {
@@ -256,7 +295,7 @@ impl Facts {
         let is_stronger =
             (fact.scope != Scope::Model, fact.strength) < (known.scope != Scope::Model, known.strength);
         let other = if is_stronger { std::mem::replace(known, fact) } else { fact };
-        if other.root == known.root && (other.scope, other.strength) >= (known.scope, known.strength) {
+        if known.covers(&other) {
             return;
         }
         if self.repeated.len() < MAX_REPEATED {
@@ -292,10 +331,26 @@ impl Facts {
         self.revision = self.revision.wrapping_add(1);
     }
 
+    /// The strongest conclusion of a relation.
+    pub(crate) fn primary(&self, relation: Relation) -> Option<&Fact> {
+        self.known.get(&relation).and_then(|&at| self.list.get(at as usize))
+    }
+
+    /// All conclusions of a relation, the strongest one first: several nodes can prove the same.
+    pub fn conclusions(&self, relation: Relation) -> impl Iterator<Item = &Fact> {
+        let first = self.primary(relation);
+        let others = first.map(|_| self.repeated.iter()).into_iter().flatten();
+        first.into_iter().chain(others.filter(move |fact| fact.relation == relation))
+    }
+
+    /// Whether facts are borrowed.
+    pub(crate) const fn has_borrowed(&self) -> bool {
+        self.has_borrowed
+    }
+
     /// Whether a relation holds in every run.
     fn has(&self, relation: Relation) -> bool {
-        let fact = self.known.get(&relation).and_then(|&at| self.list.get(at as usize));
-        fact.is_some_and(|fact| !fact.is_conditional())
+        self.primary(relation).is_some_and(|fact| !fact.is_conditional())
     }
 
     /// Whether two dimensions are the same by algebra and intervals alone.
@@ -314,6 +369,20 @@ impl Facts {
         is_never.then_some(false)
     }
 
+    /// Whether an expression is the size of a tensor, which is not negative.
+    pub(crate) fn is_size(&self, size: ExprId) -> bool {
+        self.sizes.contains(size)
+    }
+
+    /// Why a size is not negative, if that does not follow from algebra and intervals.
+    pub(crate) fn ground(&self, size: ExprId) -> Option<Ground> {
+        self.grounds.get(&size).copied()
+    }
+
+    pub(crate) fn set_ground(&mut self, size: ExprId, ground: Ground) {
+        self.grounds.insert(size, ground);
+    }
+
     /// Whether the first is at most the second by algebra and intervals alone.
     pub(crate) fn le_by_algebra(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
         if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
@@ -321,11 +390,6 @@ impl Facts {
         }
         if a.is_unknown() || b.is_unknown() {
             return None;
-        }
-        if let (Dim::Known(..=0), Dim::Expr(size)) = (a, b)
-            && self.sizes.contains(size)
-        {
-            return Some(true);
         }
         if exprs.proves_le_in(a, b, self) {
             return Some(true);
@@ -357,10 +421,17 @@ impl Facts {
             || exprs.proves_le_in(Dim::Known(0), size, self)
     }
 
-    /// Returns `true` if a fact that was just concluded from a node states that a dimension is not negative.
-    pub(crate) fn excludes_negative(&self, exprs: &mut ExprTable, node: NodeId, size: ExprId) -> bool {
-        let recent = self.list.iter().rev().take_while(|fact| fact.node == Some(node));
-        recent.take(MAX_RECENT).any(|fact| match fact.relation {
+    /// The fact that was just concluded from a node and states that a dimension is not negative.
+    pub(crate) fn excludes_negative(
+        &self,
+        exprs: &mut ExprTable,
+        node: NodeId,
+        size: ExprId,
+    ) -> Option<Relation> {
+        let is_own = |fact: &&Fact| fact.node == Some(node);
+        let recent = self.list.iter().rev().take_while(is_own).take(MAX_RECENT);
+        let repeated = self.repeated.iter().rev().take_while(is_own).take(MAX_RECENT);
+        recent.chain(repeated).map(|fact| fact.relation).find(|relation| match *relation {
             Relation::AtMost(low, high) => exprs.sub(high, low) == Dim::Expr(size),
             _ => false,
         })
@@ -386,6 +457,7 @@ impl Facts {
     }
 
     /// Whether two dimensions are the same whenever the results hold: `None` when that is not known.
+    /// [`Inference::eq`](crate::Inference::eq) also says what the answer depends on.
     #[must_use]
     pub fn eq(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
         if self.has(Relation::Equal(a, b)) || self.has(Relation::Equal(b, a)) {
@@ -395,9 +467,16 @@ impl Facts {
     }
 
     /// Whether the first is at most the second whenever the results hold: `None` when that is not known.
+    /// [`Inference::le`](crate::Inference::le) also says what the answer depends on.
     #[must_use]
     pub fn le(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
         if self.has(Relation::AtMost(a, b)) {
+            return Some(true);
+        }
+        // A size is not negative as long as the relation holds that this was concluded from.
+        if let (Dim::Known(..=0), Dim::Expr(size)) = (a, b)
+            && self.ground(size).is_some_and(|ground| self.has(ground.relation))
+        {
             return Some(true);
         }
         self.le_by_algebra(exprs, a, b)

@@ -1,10 +1,9 @@
 //! Guards as text and as metadata, and the test of given shapes against declarations and guards.
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
-use onnx_ir::{MetadataEntry, Model, NodeId, Owner, Places, ValueId};
+use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
 use onnx_types::Dim;
 use onnx_types::expr::Dialect;
-use slotmap::SecondaryMap;
 
 use crate::bind::Violation;
 use crate::facts::{Fact, Relation, Scope, Strength};
@@ -33,7 +32,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn new(model: &Model, fact: Fact) -> Self {
+    /// A fact as a guard of a model, with its texts.
+    #[must_use]
+    pub fn new(model: &Model, fact: Fact) -> Self {
         let node = fact.node.and_then(|node| model.get_node(node));
         let name = node.map_or("", |node| match (model.str(node.name()), node.output(0)) {
             ("", Some(output)) => model.str(model.value(output).name()),
@@ -115,35 +116,15 @@ impl Inference {
     /// The conditions under which the inferred results hold, in the order in which they were concluded. If all hold, every
     /// inferred dimension is the dimension at run time, and none is negative.
     pub fn guards<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Guard> + 'a {
-        self.facts.all().iter().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, fact))
+        self.facts.conditions().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, fact))
     }
 
     /// The conditions that the results for one value can depend on: those of the nodes that it is computed by.
     #[must_use]
     pub fn guards_of(&self, model: &Model, value: ValueId) -> Vec<Guard> {
-        let mut reached: SecondaryMap<NodeId, ()> = SecondaryMap::new();
-        let mut open: Vec<NodeId> = model.value(value).producer().into_iter().collect();
-        while let Some(node) = open.pop() {
-            if reached.insert(node, ()).is_none() {
-                model.for_each_predecessor(node, |producer| open.push(producer));
-                open.extend(model.owner_node(model.node(node).graph()));
-            }
-        }
-        let is_reached = |fact: &Fact| match fact.root {
-            // Facts of functions may have been concluded during the visit of another call.
-            Some(_) if self.facts.is_incomplete() => true,
-            Some(root) => {
-                reached.contains_key(root) || fact.node.is_some_and(|node| reached.contains_key(node))
-            }
-            None => true,
-        };
-        let mut guards: Vec<Guard> = Vec::new();
-        for &fact in self.facts.every().filter(|fact| is_guard(fact) && is_reached(fact)) {
-            if !guards.iter().any(|known| known.fact.relation == fact.relation) {
-                guards.push(Guard::new(model, fact));
-            }
-        }
-        guards
+        let slice = self.slice_of(model, value);
+        let facts = self.facts_of(&slice, |fact| is_guard(fact) && !fact.is_borrowed);
+        facts.into_iter().map(|fact| Guard::new(model, fact)).collect()
     }
 
     /// Writes the guards into the metadata of the model, as entries `onnx.infer.guard.0`, `onnx.infer.guard.1`, … with the

@@ -30,6 +30,10 @@ pub struct Options<'a> {
     /// Whether types that the model declares for values in between (`value_info`, types of outputs) serve where inference
     /// knows nothing. What rests on them is recorded as assumed. On by default.
     pub declared: bool,
+    /// Whether results may depend on conditions that do not follow from the semantics of the operators. Without it, every
+    /// result holds in every run, and what would need a guard is unknown; declared types and defaults of inputs are not
+    /// used. On by default.
+    pub assumed: bool,
     /// Whether an initializer that is an input of the main graph, too, counts as a constant, as in the reference. The caller
     /// of the model can give another value for it, so what is inferred then holds only for callers who do not. Off by
     /// default; before version 4 of the format all initializers had to be inputs, and all count as constants. A guard records
@@ -55,6 +59,7 @@ impl Default for Options<'_> {
             values: true,
             check_types: false,
             declared: true,
+            assumed: true,
             defaults_are_constant: false,
             registry: &STANDARD,
             data: &NoData,
@@ -71,6 +76,18 @@ impl<'a> Options<'a> {
     pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
         self.registry = registry;
         self
+    }
+
+    /// The same with or without results that depend on guards.
+    #[must_use]
+    pub const fn with_assumed(mut self, assumed: bool) -> Self {
+        self.assumed = assumed;
+        self
+    }
+
+    /// Whether declared types of values serve as results.
+    pub(crate) const fn believes(&self) -> bool {
+        self.declared && self.assumed
     }
 
     /// The same for these sizes of dimension variables.

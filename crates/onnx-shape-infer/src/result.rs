@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Sink};
-use onnx_ir::{CallGraph, Changes, Model, NodeId, ValueId};
+use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Interner, Symbol};
+use slotmap::SecondaryMap;
 
 use crate::content::Content;
 use crate::engine::state::{Failure, Fresh};
@@ -30,6 +31,8 @@ pub struct Inference {
     pub(crate) findings: Sink,
     /// For updates: the dimension variables of the inputs, and what declarations say.
     pub(crate) variables: HashSet<Symbol, RandomState>,
+    /// The graphs that are not known to be executed in every run.
+    pub(crate) conditional: SecondaryMap<GraphId, ()>,
     pub(crate) interface: Interface,
 }
 
@@ -111,7 +114,8 @@ impl From<Engine<'_>> for Inference {
         let (state, interface) = (engine.state, engine.interface);
         let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
         let findings = Sink::new();
-        Self { table, facts, fresh, failures, findings, variables: state.variables, interface }
+        let (variables, conditional) = (state.variables, state.conditional);
+        Self { table, facts, fresh, failures, findings, variables, conditional, interface }
     }
 }
 

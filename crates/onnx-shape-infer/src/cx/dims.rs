@@ -51,8 +51,23 @@ impl Cx<'_, '_> {
 
     /// Records a guard: a relation that the results of the node depend on and that a valid run may violate. `reason`
     /// completes "because": "the window must fit into the padded axis".
+    ///
+    /// If the options exclude assumptions, the shapes and elements of all outputs become unknown. A rule that knows less
+    /// without the assumption, but not nothing, asks [`may_assume`](Self::may_assume).
     pub fn assume(&mut self, relation: Relation, reason: &'static str) {
-        self.state.conclude(relation, Strength::Assumed, Some(self.id), reason);
+        if !self.may_assume(relation, reason) {
+            self.state.is_refused = true;
+        }
+    }
+
+    /// Records a guard as [`assume`](Self::assume) does; `false` if the options exclude assumptions. Then the rule may only
+    /// claim what holds without it.
+    #[must_use]
+    pub fn may_assume(&mut self, relation: Relation, reason: &'static str) -> bool {
+        if self.state.options.assumed {
+            self.state.conclude(relation, Strength::Assumed, Some(self.id), reason);
+        }
+        self.state.options.assumed
     }
 
     /// Whether two dimensions are the same, by algebra and by the intervals of symbols: `None` when that is not known.

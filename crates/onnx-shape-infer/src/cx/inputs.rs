@@ -202,7 +202,7 @@ impl<'m> crate::engine::state::State<'m> {
     /// Whether initializers that are inputs, too, count as constants. Before version 4 of the format every initializer had
     /// to be an input, so being one says nothing.
     pub(crate) const fn defaults_are_constant(&self) -> bool {
-        self.options.defaults_are_constant || self.model.info().ir_version < 4
+        self.options.assumed && (self.options.defaults_are_constant || self.model.info().ir_version < 4)
     }
 
     /// Records a guard if a value that was read as a constant is an input, which the caller may override.
@@ -219,6 +219,7 @@ impl<'m> crate::engine::state::State<'m> {
                 scope,
                 reason,
                 root: None,
+                is_borrowed: false,
             });
         }
     }

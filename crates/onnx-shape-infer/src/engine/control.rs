@@ -46,6 +46,8 @@ pub(crate) struct Control {
     pub(crate) visited: u32,
     /// The number of facts before the graph was entered.
     pub(crate) mark: usize,
+    /// Whether the rule needs an assumption that the options exclude.
+    pub(crate) is_refused: bool,
     /// The function that is called, and how the call is remembered.
     pub(crate) call: Option<super::call::Call>,
 }
@@ -77,8 +79,8 @@ impl Cx<'_, '_> {
                 self.state.failure(&DECLARED_DIFFERS, Some(self.id), Some(value), message);
                 return Err(Stop::Failed);
             }
-            if self.state.options.declared {
-                complete(&mut known.ty, declared);
+            if self.state.options.believes() && complete(&mut known.ty, declared) {
+                self.state.believe(value, Some(self.id));
             }
         }
         self.state.bind(value, known);
@@ -155,9 +157,11 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Takes a declared type where nothing is known, and a declared shape where that is not known.
-fn complete(known: &mut Ty, declared: Ty) {
-    match (known, declared) {
+/// Takes a declared type where nothing is known, and a declared shape where that is not known. Returns `true` if it took
+/// something.
+fn complete(known: &mut Ty, declared: Ty) -> bool {
+    let before = known.clone();
+    match (&mut *known, declared) {
         (known @ Ty::Unknown, declared) => *known = declared,
         (Ty::Tensor(elem, dims), Ty::Tensor(other, shape)) => {
             if *elem == ElemType::Undefined {
@@ -169,6 +173,7 @@ fn complete(known: &mut Ty, declared: Ty) {
         }
         _ => {}
     }
+    *known != before
 }
 
 impl super::state::State<'_> {

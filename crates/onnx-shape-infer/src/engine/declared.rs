@@ -43,7 +43,7 @@ impl<'m> Engine<'m> {
         let mut ty = record.ty().map_or(Ty::Unknown, |ty| self.state.declared(ty));
         if let Some(constant) = record.initializer() {
             self.state.check_default(value, &ty, constant);
-            if ty.is_unknown() || self.state.defaults_are_constant() {
+            if self.state.options.assumed && (ty.is_unknown() || self.state.defaults_are_constant()) {
                 let found = of_constant(constant);
                 // A declaration with other sizes lets the caller override them.
                 if found != ty {
@@ -54,6 +54,9 @@ impl<'m> Engine<'m> {
         }
         if let Ty::Tensor(_, Some(dims)) = &mut ty {
             self.state.materialize(value, dims);
+            if !self.state.options.assumed {
+                self.state.note_given(dims);
+            }
         }
         self.state.table.set(value, &ty);
     }
@@ -82,7 +85,10 @@ impl<'m> Engine<'m> {
         for &value in model.graph(graph).inputs() {
             if !self.state.table.contains(value)
                 && let Some(ty) = model.value(value).ty()
+                && self.state.options.assumed
             {
+                let caller = self.caller();
+                self.state.believe(value, caller);
                 let mut ty = self.state.declared_inside(ty);
                 if let Ty::Tensor(_, Some(dims)) = &mut ty {
                     self.state.materialize(value, dims);
@@ -106,12 +112,12 @@ impl<'m> Engine<'m> {
         match (&mut out.ty, declared) {
             (_, Ty::Unknown) => {}
             (inferred @ Ty::Unknown, mut declared) => {
-                if self.state.options.declared {
+                if self.state.options.believes() {
                     if let Ty::Tensor(_, Some(dims)) = &mut declared {
                         dims.iter_mut().for_each(|dim| *dim = self.believed(*dim));
                     }
                     *inferred = declared;
-                    self.state.conclude(Relation::Declared(value), Strength::Assumed, Some(node), DECLARED);
+                    self.state.believe(value, Some(node));
                 }
             }
             (Ty::Tensor(elem, dims), Ty::Tensor(wanted, shape)) => {
@@ -120,8 +126,9 @@ impl<'m> Engine<'m> {
                     self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
                     return;
                 }
-                if elem.code() == 0 {
+                if elem.code() == 0 && wanted.code() != 0 && self.state.options.assumed {
                     *elem = wanted;
+                    self.state.believe(value, Some(node));
                 }
                 let Some(shape) = shape else { return };
                 match dims {
@@ -135,10 +142,9 @@ impl<'m> Engine<'m> {
                         self.merge_dims(node, value, &mut merged, &shape);
                         *dims = merged;
                     }
-                    None if self.state.options.declared => {
+                    None if self.state.options.believes() => {
                         *dims = Some(shape.into_iter().map(|dim| self.believed(dim)).collect());
-                        let relation = Relation::Declared(value);
-                        self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
+                        self.state.believe(value, Some(node));
                     }
                     None => {}
                 }
@@ -197,8 +203,13 @@ impl<'m> Engine<'m> {
                     self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
                 }
                 (Dim::Known(_), _) => {}
-                (Dim::Unknown, wanted) if self.state.options.declared => *dim = self.believed(wanted),
-                (found, Dim::Known(_)) if self.state.options.declared => {
+                (Dim::Unknown, wanted) if self.state.options.believes() => {
+                    *dim = self.believed(wanted);
+                    if !dim.is_unknown() {
+                        self.state.believe(value, Some(node));
+                    }
+                }
+                (found, Dim::Known(_)) if self.state.options.believes() => {
                     let relation = Relation::Equal(found, wanted);
                     self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
                     // Files declare sizes that are not so; one that follows from the inputs counts for more.
@@ -213,6 +224,21 @@ impl<'m> Engine<'m> {
 }
 
 impl State<'_> {
+    /// Records a guard that a value has the type that the model declares.
+    pub(crate) fn believe(&mut self, value: ValueId, node: Option<NodeId>) {
+        self.conclude(Relation::Declared(value), Strength::Assumed, node, DECLARED);
+    }
+
+    /// Notes that the expressions in the shape of an input of the model are sizes: no caller can give a negative one.
+    fn note_given(&mut self, dims: &[Dim]) {
+        for &dim in dims {
+            if let Dim::Expr(size) = dim {
+                self.facts.add_size(size);
+                self.facts.set_guarded(size);
+            }
+        }
+    }
+
     /// The symbols in a dimension.
     pub(crate) fn symbols(&self, dim: Dim) -> Vec<Symbol> {
         match dim {

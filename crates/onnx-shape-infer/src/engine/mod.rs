@@ -81,7 +81,7 @@ impl<'m> Engine<'m> {
         let mut state = State::new(model, options, names, exprs, variables);
         if let Some(mut before) = before {
             state.facts = before.facts.take_intervals();
-            (state.table, state.fresh) = (before.table, before.fresh);
+            (state.table, state.fresh, state.conditional) = (before.table, before.fresh, before.conditional);
             state.earlier = Some((before.facts, before.failures));
         }
         Self {

@@ -73,6 +73,7 @@ impl<'m> Engine<'m> {
             args: args.as_deref(),
             outs,
         };
+        cx.state.is_refused = control.as_ref().is_some_and(|control| control.is_refused);
         let step = if super::bind::bind(&mut cx).is_err() {
             Err(Stop::Failed)
         } else if cx.has_open_reference() {
@@ -89,9 +90,11 @@ impl<'m> Engine<'m> {
         };
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
-            Ok(Next::Enter(graph, runs, control)) => {
+            Ok(Next::Enter(graph, runs, mut control)) => {
+                control.is_refused = self.state.is_refused;
                 if self.enter(graph, runs, control) {
                     self.end_steps(id);
+                    self.state.borrow_grounds(id);
                     outs.clear();
                     self.outs = outs;
                     return;
@@ -103,8 +106,12 @@ impl<'m> Engine<'m> {
             Err(Stop::Failed) => outs.iter_mut().for_each(Out::forget_sizes),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
+        if self.state.is_refused {
+            outs.iter_mut().for_each(Out::forget_sizes);
+        }
         self.end_steps(id);
         self.finish(id, node, &mut outs);
+        self.state.borrow_grounds(id);
         outs.clear();
         self.outs = outs;
     }
@@ -197,6 +204,9 @@ impl<'m> Engine<'m> {
             }
             return false;
         }
+        if scope.runs != Runs::Always {
+            self.state.conditional.insert(graph, ());
+        }
         self.clear(graph);
         let opened = Frame::new(self.state.model, graph, scope);
         if let Some(frame) = self.frames.last_mut() {
@@ -236,6 +246,7 @@ impl<'m> Engine<'m> {
                 dims.iter_mut()
                     .filter(|dim| matches!(dim, Dim::Known(..0)))
                     .for_each(|dim| *dim = Dim::Unknown);
+                self.state.forget_negative(id, dims);
                 self.state.materialize(value, dims);
                 self.note_sizes(id, dims);
             }

@@ -14,7 +14,7 @@ use slotmap::SecondaryMap;
 
 use super::control::Known;
 use super::frame::Runs;
-use crate::facts::{Answers, Fact, Facts, Question, Relation, Scope, Strength};
+use crate::facts::{Answers, Fact, Facts, Ground, Question, Relation, Scope, Strength};
 use crate::fault;
 use crate::options::Options;
 use crate::table::Table;
@@ -101,8 +101,14 @@ pub(crate) struct State<'m> {
     reported: HashMap<u64, usize, RandomState>,
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
     pub(crate) variables: HashSet<Symbol, RandomState>,
+    /// The graphs that are not known to be executed in every run.
+    pub(crate) conditional: SecondaryMap<GraphId, ()>,
     hasher: RandomState,
     answers: RefCell<Answers>,
+    /// The sizes that the node relies on not to be negative.
+    relied: RefCell<Vec<ExprId>>,
+    /// Whether the rule of the node needs an assumption that the options exclude.
+    pub(crate) is_refused: bool,
 }
 
 impl<'m> State<'m> {
@@ -149,8 +155,11 @@ impl<'m> State<'m> {
             widened: HashMap::default(),
             reported: HashMap::default(),
             variables,
+            conditional: SecondaryMap::new(),
             hasher: RandomState::default(),
             answers: RefCell::default(),
+            relied: RefCell::default(),
+            is_refused: false,
         }
     }
 
@@ -192,7 +201,7 @@ impl<'m> State<'m> {
     ) {
         let root = self.site.root;
         if let Some(scope) = self.site.scope() {
-            self.facts.add(Fact { relation, strength, node, scope, reason, root });
+            self.facts.add(Fact { relation, strength, node, scope, reason, root, is_borrowed: false });
         }
     }
 
@@ -205,14 +214,19 @@ impl<'m> State<'m> {
     /// rule of the node has recorded it.
     pub(crate) fn guard_size(&mut self, node: NodeId, size: ExprId) {
         if self.facts.is_guarded(size) {
+            self.relied.borrow_mut().push(size);
             return;
         }
         let scope = self.site.scope();
-        if !self.facts.is_never_negative(self.exprs, size)
-            && !self.facts.excludes_negative(self.exprs, node, size)
-        {
-            let relation = Relation::AtMost(Dim::Known(0), Dim::Expr(size));
-            self.conclude(relation, Strength::Assumed, Some(node), "a size must not be negative");
+        if !self.facts.is_never_negative(self.exprs, size) {
+            let reason = "a size must not be negative";
+            let excluded = self.facts.excludes_negative(self.exprs, node, size);
+            let relation = excluded.unwrap_or(Relation::AtMost(Dim::Known(0), Dim::Expr(size)));
+            if excluded.is_none() {
+                self.conclude(relation, Strength::Assumed, Some(node), reason);
+            }
+            let reason = self.facts.primary(relation).map_or(reason, |fact| fact.reason);
+            self.facts.set_ground(size, Ground { relation, reason });
         }
         // A guard of a graph that may not be executed does not cover the rest of the model.
         if scope == Some(Scope::Model) {
@@ -220,8 +234,57 @@ impl<'m> State<'m> {
         }
     }
 
+    /// Makes the sizes of an output of a node unknown that can be negative, if the options exclude assumptions.
+    pub(crate) fn forget_negative(&mut self, node: NodeId, dims: &mut [Dim]) {
+        if self.options.assumed {
+            return;
+        }
+        for dim in dims {
+            if let Dim::Expr(size) = *dim
+                && !self.facts.is_size(size)
+                && !self.facts.is_never_negative(self.exprs, size)
+                && self.facts.excludes_negative(self.exprs, node, size).is_none()
+            {
+                *dim = Dim::Unknown;
+            }
+        }
+    }
+
+    /// Records for a node that it relies on sizes not being negative. Where an input has the size, the nodes that the input
+    /// comes from have recorded it.
+    pub(crate) fn borrow_grounds(&mut self, node: NodeId) {
+        let mut relied = std::mem::take(self.relied.get_mut());
+        relied.sort_unstable();
+        relied.dedup();
+        for &size in &relied {
+            let Some(Ground { relation, reason }) = self.facts.ground(size) else { continue };
+            let inputs = self.model.node(node).inputs().flatten();
+            let has_size = |value| self.table.dims(value).is_some_and(|dims| dims.contains(&Dim::Expr(size)));
+            let is_own = || {
+                let root = self.site.root;
+                self.facts.primary(relation).is_some_and(|fact| fact.root == root && !fact.is_borrowed)
+            };
+            if is_own() || inputs.into_iter().any(has_size) {
+                continue;
+            }
+            let (strength, root) = (Strength::Assumed, self.site.root);
+            if let Some(scope) = self.site.scope() {
+                let node = Some(node);
+                self.facts.add(Fact { relation, strength, node, scope, reason, root, is_borrowed: true });
+            }
+        }
+        relied.clear();
+        *self.relied.get_mut() = relied;
+    }
+
     /// What algebra and the intervals of symbols answer; `None` when they do not.
     pub(crate) fn ask(&self, question: Question, a: Dim, b: Dim) -> Option<bool> {
+        if let (Question::AtMost, Dim::Known(..=0), Dim::Expr(size)) = (question, a, b)
+            && self.facts.is_size(size)
+        {
+            self.relied.borrow_mut().push(size);
+            return Some(true);
+        }
         self.answers.borrow_mut().ask(&self.facts, self.exprs, question, a, b)
     }
 

@@ -64,8 +64,7 @@ impl Engine<'_> {
         if self.calls > 0 {
             self.forget_functions();
         }
-        self.forget(&queue);
-        true
+        self.forget(&queue)
     }
 
     /// Queues the nodes whose results may be different after edits of nodes, values and graphs.
@@ -194,6 +193,10 @@ impl Engine<'_> {
         for (known, _) in &before {
             self.state.forget_bounds(known, &outputs);
         }
+        let model = self.state.model;
+        for graph in model.node(node).nested_graphs().flat_map(|graph| model.graphs_in(graph)) {
+            self.state.conditional.remove(graph);
+        }
         if let Some(frame) = self.frames.last_mut() {
             frame.stand_at(node);
         }
@@ -206,11 +209,12 @@ impl Engine<'_> {
         }
     }
 
-    /// Replaces what was concluded from nodes that are gone or were visited again.
-    fn forget(&mut self, queue: &Queue) {
+    /// Replaces what was concluded from nodes that are gone or were visited again. Returns `false` if a node relies on what
+    /// only those concluded.
+    fn forget(&mut self, queue: &Queue) -> bool {
         let model = self.state.model;
         let order = |node: NodeId| model.get_node(node).map(|_| model.order_key(node));
-        let Some((mut facts, mut failures)) = self.state.earlier.take() else { return };
+        let Some((mut facts, mut failures)) = self.state.earlier.take() else { return false };
         // The order of the facts that remain must not depend on hashes.
         let mut outdated: Vec<NodeId> = queue.outdated.keys().copied().collect();
         outdated.sort_unstable();
@@ -218,7 +222,7 @@ impl Engine<'_> {
         let mut declared: Vec<ValueId> = queue.declared.keys().copied().collect();
         declared.sort_unstable();
         declared.into_iter().for_each(|value| facts.remove_default(value));
-        facts.merge(std::mem::take(&mut self.state.facts), order);
+        let is_founded = facts.merge(std::mem::take(&mut self.state.facts), order);
         failures.retain(|failure| match (failure.root, failure.value) {
             (Some(root), _) => !queue.outdated.contains_key(&root),
             (None, Some(value)) => !queue.declared.contains_key(&value),
@@ -227,6 +231,7 @@ impl Engine<'_> {
         failures.append(&mut self.state.failures);
         failures.sort_by_key(|failure| failure.root.and_then(order));
         (self.state.facts, self.state.failures) = (facts, failures);
+        is_founded
     }
 }
 

@@ -17,17 +17,20 @@ pub(super) struct Index {
     roots: SecondaryMap<NodeId, SmallVec<[Relation; 2]>>,
     /// The positions of the repeated conclusions by their relation.
     repeated: HashMap<Relation, SmallVec<[u32; 2]>, RandomState>,
+    /// The relations of which only borrowed facts were left at some time.
+    unfounded: Vec<Relation>,
 }
 
-/// The order in which conclusions of one relation are preferred: what holds in every run, what is proved, what was found
-/// first.
-type Preference = (bool, Strength, Option<u64>);
+/// The order in which conclusions of one relation are preferred: what holds in every run, what is proved, what is not
+/// borrowed, what was found first.
+type Preference = (bool, Strength, bool, Option<u64>);
 
 impl Facts {
     /// The intervals of a run, for a run that continues it.
     pub(crate) fn take_intervals(&mut self) -> Self {
         let (bounds, sizes) = (std::mem::take(&mut self.bounds), std::mem::take(&mut self.sizes));
-        Self { bounds, sizes, ..Self::default() }
+        let grounds = std::mem::take(&mut self.grounds);
+        Self { bounds, sizes, grounds, ..Self::default() }
     }
 
     fn make_index(&mut self) {
@@ -92,6 +95,9 @@ impl Facts {
                     if let Some(slot) = self.list.get_mut(at as usize) {
                         *slot = fact;
                     }
+                    if fact.is_borrowed {
+                        self.index.unfounded.push(relation);
+                    }
                     gone.push(from);
                 }
                 None => self.remove_primary(relation, at),
@@ -132,15 +138,20 @@ impl Facts {
         }
     }
 
-    /// Adds the conclusions of a run that visited some nodes again, whose earlier conclusions were removed.
-    pub(crate) fn merge(&mut self, run: Self, order: impl Fn(NodeId) -> Option<u64>) {
+    /// Adds the conclusions of a run that visited some nodes again, whose earlier conclusions were removed. Returns `false`
+    /// if a node that was not visited again relies on a relation that no node concludes any more.
+    pub(crate) fn merge(&mut self, run: Self, order: impl Fn(NodeId) -> Option<u64>) -> bool {
         self.make_index();
         self.bounds = run.bounds;
         self.sizes = run.sizes;
+        self.grounds = run.grounds;
         self.is_incomplete |= run.is_incomplete;
+        self.has_borrowed |= run.has_borrowed;
         for fact in run.list.into_iter().chain(run.repeated) {
             self.insert(fact, &order);
         }
+        let unfounded = std::mem::take(&mut self.index.unfounded);
+        !unfounded.into_iter().any(|relation| self.primary(relation).is_some_and(|fact| fact.is_borrowed))
     }
 
     fn insert(&mut self, fact: Fact, order: &impl Fn(NodeId) -> Option<u64>) {
@@ -156,13 +167,16 @@ impl Facts {
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let at = *self.known.entry(fact.relation).or_insert(position);
         if at == position {
+            if fact.is_borrowed {
+                self.index.unfounded.push(fact.relation);
+            }
             self.list.push(fact);
             return;
         }
         let Some(known) = self.list.get_mut(at as usize) else { return };
         let is_preferred = preference(&fact, order) < preference(known, order);
         let other = if is_preferred { std::mem::replace(known, fact) } else { fact };
-        if other.root == known.root && (other.scope, other.strength) >= (known.scope, known.strength) {
+        if known.covers(&other) {
             return;
         }
         let at = u32::try_from(self.repeated.len()).unwrap_or(u32::MAX);
@@ -172,5 +186,5 @@ impl Facts {
 }
 
 fn preference(fact: &Fact, order: &impl Fn(NodeId) -> Option<u64>) -> Preference {
-    (fact.scope != Scope::Model, fact.strength, fact.root.and_then(order))
+    (fact.scope != Scope::Model, fact.strength, fact.is_borrowed, fact.root.and_then(order))
 }

@@ -212,11 +212,12 @@ fn in_range(cx: &mut Cx<'_, '_>, dim: Dim, range: RangeInclusive<i64>) -> Option
     if (!is_above && lo == 0) || (!(is_above && is_below) && hi < NARROW) {
         return None;
     }
-    if !is_above {
-        cx.assume(Relation::AtMost(low, dim), "the element must be in the exact range of its type");
+    let reason = "the element must be in the exact range of its type";
+    if !is_above && !cx.may_assume(Relation::AtMost(low, dim), reason) {
+        return None;
     }
-    if !is_below {
-        cx.assume(Relation::AtMost(dim, high), "the element must be in the exact range of its type");
+    if !is_below && !cx.may_assume(Relation::AtMost(dim, high), reason) {
+        return None;
     }
     Some(dim)
 }
@@ -227,11 +228,8 @@ fn is_positive(cx: &mut Cx<'_, '_>, divisor: Elem) -> bool {
     if cx.dims_le(Dim::Known(1), divisor) == Some(true) {
         return true;
     }
-    let is_size = cx.is_size(divisor);
-    if is_size {
-        cx.assume(Relation::AtMost(Dim::Known(1), divisor), "the result of a division by 0 is not defined");
-    }
-    is_size
+    let is_positive = Relation::AtMost(Dim::Known(1), divisor);
+    cx.is_size(divisor) && cx.may_assume(is_positive, "the result of a division by 0 is not defined")
 }
 
 fn integers(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
@@ -241,7 +239,11 @@ fn integers(cx: &mut Cx<'_, '_>, op: Op, a: Elem, b: Elem) -> Elem {
     }
     if matches!(op, Op::Div | Op::Mod | Op::Rem) {
         // Division by 0 fails in runtimes; the reference gives 0. A guard excludes it.
-        is_positive(cx, b);
+        let is_positive = is_positive(cx, b);
+        let is_known = matches!(b, Elem::Int(Dim::Known(_)));
+        if !is_positive && !is_known && !cx.state.options.assumed {
+            return Elem::Unknown;
+        }
     }
     let (Elem::Int(a), Elem::Int(b)) = (a, b) else { return Elem::Unknown };
     Elem::int(match op {

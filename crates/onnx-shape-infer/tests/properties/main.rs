@@ -7,6 +7,7 @@ mod generate;
 mod hostile;
 mod monotone;
 mod numbers;
+mod strict;
 
 /// How many random nodes are made of each schema.
 fn rounds() -> u64 {

@@ -58,10 +58,10 @@ fn less_known(mut ty: Type, numbers: &mut Numbers) -> Type {
 }
 
 /// What one run says.
-struct Known<'a> {
-    inference: &'a Inference,
-    exprs: &'a ExprTable,
-    variables: [Symbol; 3],
+pub(crate) struct Known<'a> {
+    pub(crate) inference: &'a Inference,
+    pub(crate) exprs: &'a ExprTable,
+    pub(crate) variables: [Symbol; 3],
 }
 
 impl Known<'_> {
@@ -84,7 +84,7 @@ impl Known<'_> {
         Some((0..3).map(sizes).collect())
     }
 
-    fn ty(&self, value: ValueId) -> Ty {
+    pub(crate) fn ty(&self, value: ValueId) -> Ty {
         self.inference.ty(value)
     }
 }
@@ -106,7 +106,7 @@ fn lost_size(more: &Known<'_>, less: &Known<'_>, (ours, theirs): (Dim, Dim)) -> 
     }
 }
 
-fn lost(more: &Known<'_>, less: &Known<'_>, ours: &Ty, theirs: &Ty) -> Option<&'static str> {
+pub(crate) fn lost(more: &Known<'_>, less: &Known<'_>, ours: &Ty, theirs: &Ty) -> Option<&'static str> {
     match (ours, theirs) {
         (_, Ty::Unknown) => None,
         (Ty::Unknown, _) => Some("the type"),
@@ -131,7 +131,7 @@ fn lost(more: &Known<'_>, less: &Known<'_>, ours: &Ty, theirs: &Ty) -> Option<&'
     }
 }
 
-fn lost_content(more: &Known<'_>, less: &Known<'_>, value: ValueId) -> bool {
+pub(crate) fn lost_content(more: &Known<'_>, less: &Known<'_>, value: ValueId) -> bool {
     let content = |known: &Known<'_>| known.inference.content(value).cloned();
     let (ours, theirs): (Option<Content>, Option<Content>) = (content(more), content(less));
     let Some(theirs) = theirs else { return false };

@@ -55,7 +55,9 @@ pub(super) fn grow(
     }
     let Some(guards) = guards(cx, body, &sizes, (runs, mark)) else { return };
     for fact in guards {
-        cx.assume(fact.relation, fact.reason);
+        if !cx.may_assume(fact.relation, fact.reason) {
+            return;
+        }
     }
     for size in sizes {
         let dim = match size.later {

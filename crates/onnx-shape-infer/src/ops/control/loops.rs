@@ -314,14 +314,10 @@ fn inserted(cx: &Cx<'_, '_>, body: GraphId, index: usize) -> Option<Ty> {
 
 /// Returns `true` if there is an iteration, with a guard if that is not proved, and `false` if there is none.
 fn has_iteration(cx: &mut Cx<'_, '_>, length: Dim) -> bool {
-    let is_positive = cx.dims_le(Dim::Known(1), length);
-    if is_positive.is_none() {
-        cx.assume(
-            Relation::AtMost(Dim::Known(1), length),
-            "without an iteration, collected shapes are undefined",
-        );
-    }
-    is_positive != Some(false)
+    cx.dims_le(Dim::Known(1), length).unwrap_or_else(|| {
+        let reason = "without an iteration, collected shapes are undefined";
+        cx.may_assume(Relation::AtMost(Dim::Known(1), length), reason)
+    })
 }
 
 /// The trip count, if it is known; no less than 0.

@@ -93,8 +93,9 @@ fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) ->
     if at_least(cx, 0) {
         // Where the size is 0 and copies something else, the shape is not the one computed: that this does not happen is
         // what every exporter means.
-        cx.assume(Relation::AtMost(Dim::Known(1), size), "a size of 0 in the shape copies a dimension");
-        return size;
+        let reason = "a size of 0 in the shape copies a dimension";
+        let is_assumed = cx.may_assume(Relation::AtMost(Dim::Known(1), size), reason);
+        return if is_assumed { size } else { Dim::Unknown };
     }
     Dim::Unknown
 }
@@ -126,7 +127,10 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
     }
     if rest.is_none() && cx.dims_le(Dim::Known(1), to) != Some(true) && !to.is_unknown() {
         // A size that is read when the model runs is determined only by sizes that are not 0.
-        cx.assume(Relation::AtMost(Dim::Known(1), to), "the missing size is a quotient by the others");
+        let reason = "the missing size is a quotient by the others";
+        if !cx.may_assume(Relation::AtMost(Dim::Known(1), to), reason) {
+            return Ok(());
+        }
     }
     if let (Dim::Known(from), Dim::Known(to)) = (from, to)
         && from.checked_rem(to) != Some(0)

@@ -168,7 +168,13 @@ impl Cut {
     /// How many elements lie between the start and the end.
     fn forward(self, cx: &mut Cx<'_, '_>, dim: Dim) -> Dim {
         let end = match self.end {
-            Dim::Known(end) if end >= ALL && dim.known().is_none() => within(cx, dim, end),
+            Dim::Known(end) if end >= ALL && dim.known().is_none() => {
+                if within(cx, dim, end) {
+                    dim
+                } else {
+                    cx.min(dim, Dim::Known(end))
+                }
+            }
             end => match position(cx, end, dim) {
                 Dim::Unknown => return Dim::Unknown,
                 end => cx.min(end, dim),
@@ -176,13 +182,14 @@ impl Cut {
         };
         let start = match self.start {
             Dim::Known(start) if start <= -ALL && dim.known().is_none() => {
-                within(cx, dim, start.saturating_neg());
+                if !within(cx, dim, start.saturating_neg()) {
+                    return Dim::Unknown;
+                }
                 Dim::Known(0)
             }
             // Beyond the last one: a difference to such a start can overflow.
             Dim::Known(start) if start >= ALL && dim.known().is_none() => {
-                within(cx, dim, start);
-                return Dim::Known(0);
+                return if within(cx, dim, start) { Dim::Known(0) } else { Dim::Unknown };
             }
             // The last ones.
             Dim::Known(start) if start < 0 && end == dim => {
@@ -202,7 +209,9 @@ impl Cut {
         let start = match self.start {
             Dim::Known(-1) => last,
             Dim::Known(start) if start >= ALL && dim.known().is_none() => {
-                within(cx, last, start);
+                if !within(cx, last, start) {
+                    return Dim::Unknown;
+                }
                 last
             }
             start if cx.is_size(start) => cx.min(start, last),
@@ -217,7 +226,9 @@ impl Cut {
         };
         let end = match self.end {
             Dim::Known(end) if end <= -ALL && dim.known().is_none() => {
-                within(cx, dim, end.saturating_neg());
+                if !within(cx, dim, end.saturating_neg()) {
+                    return Dim::Unknown;
+                }
                 Dim::Known(-1)
             }
             end => match position(cx, end, dim) {
@@ -238,15 +249,12 @@ const fn is_portable_end(end: Dim) -> bool {
     }
 }
 
-/// A size that is assumed to be at most a number which stands for "all".
-fn within(cx: &mut Cx<'_, '_>, dim: Dim, most: i64) -> Dim {
-    if most != i64::MAX && cx.dims_le(dim, Dim::Known(most)) != Some(true) {
-        cx.assume(
-            Relation::AtMost(dim, Dim::Known(most)),
-            "the end of the slice stands for the end of the axis",
-        );
-    }
-    dim
+/// Returns `true` if a size is at most a number which stands for "all", or is assumed to be.
+fn within(cx: &mut Cx<'_, '_>, dim: Dim, most: i64) -> bool {
+    let reason = "the end of the slice stands for the end of the axis";
+    most == i64::MAX
+        || cx.dims_le(dim, Dim::Known(most)) == Some(true)
+        || cx.may_assume(Relation::AtMost(dim, Dim::Known(most)), reason)
 }
 
 /// A place on an axis, counted from its beginning. It may lie outside. Where its sign depends on sizes, so does from which
@@ -277,10 +285,12 @@ fn between(cx: &mut Cx<'_, '_>, low: Dim, high: Dim, dim: Dim) -> Dim {
     }
     // All but one: `N - 1` is the exact number of an axis that has any.
     if cx.dims().sub(dim, gap) == Dim::Known(1) {
-        if cx.dims_le(Dim::Known(1), dim) != Some(true) {
-            cx.assume(Relation::AtMost(Dim::Known(1), dim), "the slice omits one element of the axis");
+        let has_any = Relation::AtMost(Dim::Known(1), dim);
+        if cx.dims_le(Dim::Known(1), dim) == Some(true)
+            || cx.may_assume(has_any, "the slice omits one element of the axis")
+        {
+            return gap;
         }
-        return gap;
     }
     cx.max(gap, Dim::Known(0))
 }

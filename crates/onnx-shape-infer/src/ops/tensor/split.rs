@@ -161,7 +161,9 @@ fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
         if last.known().is_some() || last.is_unknown() {
             return Ok(Dims::new());
         }
-        cx.assume(Relation::AtMost(before_last, dim), "the last part must not be negative");
+        if !cx.may_assume(Relation::AtMost(before_last, dim), "the last part must not be negative") {
+            return Ok(Dims::new());
+        }
     }
     let outputs = cx.output_count();
     let last_at = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);

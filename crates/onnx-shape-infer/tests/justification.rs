@@ -1,0 +1,268 @@
+//! What results depend on: proved, proved in a graph, or assumed with guards.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::{Answer, Inference, Justification, Options, Scope, Strength, Ty, infer};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::Dim;
+
+fn parsed(graph: &str) -> Model {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 20, \"my\": 1]> {graph}");
+    parse_model(&text, &ParseOptions::default()).unwrap()
+}
+
+fn run(graph: &str) -> (Model, Inference) {
+    let mut model = parsed(graph);
+    let inference = infer(&mut model, &Options::default());
+    assert!(inference.findings().diagnostics().is_empty());
+    (model, inference)
+}
+
+/// The value of a name in the main graph or in graphs nested in it.
+fn value(model: &Model, name: &str) -> ValueId {
+    let main = model.main_graph();
+    let inputs = model.graph(main).inputs().iter().copied();
+    let made = model.nodes_in(main).flat_map(|node| model.node(node).outputs().iter().copied().flatten());
+    let mut all = inputs.chain(model.initializers(main)).chain(made);
+    all.find(|&value| model.str(model.value(value).name()) == name).unwrap()
+}
+
+fn dim(model: &Model, inference: &Inference, name: &str, axis: usize) -> Dim {
+    inference.shape(value(model, name)).unwrap()[axis]
+}
+
+fn describe(model: &Model, inference: &Inference, justification: &Justification) -> String {
+    let graph = |graph| format!("in {}", model.str(model.graph(graph).name()));
+    let guards = |guards: &[onnx_shape_infer::Fact]| {
+        let conditions = guards.iter().map(|&fact| {
+            assert!(inference.facts().guards().any(|guard| guard.relation == fact.relation));
+            onnx_shape_infer::Guard::new(model, fact).condition
+        });
+        conditions.collect::<Vec<_>>().join(", ")
+    };
+    match justification {
+        Justification::Proved => "proved".to_owned(),
+        Justification::ProvedIn(scope) => format!("proved {}", graph(*scope)),
+        Justification::Assumed { guards: facts, graph: None } => format!("if {}", guards(facts)),
+        Justification::Assumed { guards: facts, graph: Some(scope) } => {
+            format!("if {} {}", guards(facts), graph(*scope))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn check(graph: &str, expected: &[(&str, &str)]) {
+    let (model, inference) = run(graph);
+    for (name, expected) in expected {
+        let found = inference.justification(&model, value(&model, name));
+        assert_eq!(describe(&model, &inference, &found), *expected, "`{name}`");
+    }
+}
+
+fn answer(model: &Model, inference: &Inference, answer: Option<Answer>) -> String {
+    match answer {
+        None => "unknown".to_owned(),
+        Some(Answer { holds, justification }) => {
+            format!("{holds}, {}", describe(model, inference, &justification))
+        }
+    }
+}
+
+const CUTS: &str = "<int64[1] one = {1}, int64[1] two = {2}, int64[1] all = {9223372036854775807}>";
+
+#[test]
+fn results_depend_on_the_guards_of_what_they_are_computed_by() {
+    check(
+        &format!(
+            "g (float[N] x, float[M] y) => (r) {CUTS} {{ a = Slice (x, one, all) b = Relu (a) c = Neg (y) \
+             d = Slice (y, one, all) r = Concat <axis = 0> (b, d) }}"
+        ),
+        &[
+            ("a", "if 1 <= N"),
+            ("b", "if 1 <= N"),
+            ("c", "proved"),
+            ("d", "if 1 <= M"),
+            ("r", "if 1 <= N, 1 <= M, 0 <= N + M - 2"),
+            ("x", "proved"),
+            ("one", "proved"),
+        ],
+    );
+}
+
+/// The second node finds that `N - 1` is a size, which only the first one has assumed.
+#[test]
+fn what_another_node_has_assumed_is_a_guard() {
+    check(
+        &format!(
+            "g (float[N] x, float[N] y) => (a, b, c) {CUTS} {{ a = Slice (x, one, all) b = Slice (y, one, all) \
+             c = Relu (b) }}"
+        ),
+        &[("a", "if 1 <= N"), ("b", "if 1 <= N"), ("c", "if 1 <= N")],
+    );
+    // A convolution proves that its size is not negative; the pool relies on it. The convolution's own input is cut.
+    check(
+        &format!(
+            "g (float[1, 1, N] x, float[1, 1, K] y, float[1, 1, 2] w) => (b, d) \
+             <int64[1] one = {{1}}, int64[1] axis = {{2}}, int64[1] all = {{9223372036854775807}}> {{ \
+             a = Slice (x, one, all, axis) b = Conv (a, w) s = Shape (x) n = Gather (s, axis) \
+             two = Constant <value_ints = [2]> () m = Sub (n, two) d = Expand (one, m) }}"
+        ),
+        &[("b", "if 1 <= N"), ("d", "if 1 <= N")],
+    );
+}
+
+#[test]
+fn values_of_graphs_that_may_not_run_are_proved_in_them() {
+    let text = format!(
+        "g (float[N] x, float[M] y, bool c) => (z) {CUTS} {{ \
+         z = If (c) <then_branch = t () => (p) {{ p = Add (x, y) q = Slice (x, one, all) }}, \
+         else_branch = e () => (r) {{ r = Neg (x) }}> }}"
+    );
+    check(&text, &[("p", "if 1 <= N in t"), ("r", "if 1 <= N in e"), ("z", "if 1 <= N")]);
+    let text = text.replace("q = Slice (x, one, all)", "q = Relu (y)");
+    check(&text, &[("p", "proved in t"), ("r", "proved in e"), ("z", "proved")]);
+    // If the condition is known, one branch is executed.
+    let text = text.replace("bool c)", "bool unused)").replace("{ z = If", "{ c = Constant <value = bool {1}> () z = If");
+    check(&text, &[("p", "proved"), ("r", "proved in e"), ("z", "proved")]);
+}
+
+#[test]
+fn inputs_of_loop_bodies_depend_on_what_the_loop_is_given() {
+    check(
+        &format!(
+            "g (float[N] x, int64 n, bool c) => (z) {CUTS} {{ a = Slice (x, one, all) \
+             z = Loop (n, c, a) <body = b (i, go, v) => (go, w) {{ w = Relu (v) }}> }}"
+        ),
+        &[("w", "if 1 <= N in b"), ("z", "if 1 <= N")],
+    );
+    let (model, inference) = run(&format!(
+        "g (float[N] x, int64 n, bool c) => (z) {CUTS} {{ a = Slice (x, one, all) \
+         z = Loop (n, c, a) <body = b (i, go, v) => (go, w) {{ w = Relu (v) }}> }}"
+    ));
+    let relu = model.value(value(&model, "w")).producer().unwrap();
+    let carried = model.node(relu).input(0).unwrap();
+    let found = inference.justification(&model, carried);
+    assert_eq!(describe(&model, &inference, &found), "if 1 <= N in b");
+}
+
+#[test]
+fn declared_types_and_defaults_are_guards_of_what_uses_them() {
+    check(
+        "g (float[2] x) => (b, c) <float[2, 3] a> { a = my.Strange (x) b = Relu (a) c = Neg (x) }",
+        &[("a", "if declared(`a`)"), ("b", "if declared(`a`)"), ("c", "proved")],
+    );
+    // One size alone is declared.
+    check(
+        "g (float[N] x, int64[2] s) => (b) <float[5, 3] a> { a = Reshape (x, s) b = Relu (a) }",
+        &[("b", "if declared(`a`)")],
+    );
+    let text = "<ir_version: 3, opset_import: [\"\": 20]> g (float[6] x, float[6] y, int64[2] s = {2, 3}) => (b, c) { \
+                b = Reshape (x, s) c = Relu (y) }";
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let inference = infer(&mut model, &Options::default());
+    let of = |name| {
+        let found = inference.justification(&model, value(&model, name));
+        describe(&model, &inference, &found)
+    };
+    assert_eq!([of("b"), of("s"), of("c")], ["if default(`s`)", "if default(`s`)", "proved"]);
+}
+
+#[test]
+fn dimensions_and_elements_have_a_justification() {
+    let (model, inference) = run(&format!(
+        "g (float[N] x, int64[1] k) => (a) {CUTS} {{ a = Slice (x, one, all) s = Shape (a) t = Shape (x) \
+         u = Slice (x, one, k) }}"
+    ));
+    let of = |found: Option<Justification>| found.map(|found| describe(&model, &inference, &found));
+    let [a, s, t, u, x] = ["a", "s", "t", "u", "x"].map(|name| value(&model, name));
+    let assumed = Some("if 1 <= N".to_owned());
+    assert_eq!(of(inference.dim_justification(&model, a, 0)), assumed);
+    assert_eq!(of(inference.dim_justification(&model, a, 1)), None);
+    assert_eq!(of(inference.content_justification(&model, s)), assumed);
+    assert_eq!(of(inference.content_justification(&model, t)), Some("proved".to_owned()));
+    assert_eq!(of(inference.content_justification(&model, x)), None);
+    // Nothing is known of this size: its symbol says nothing.
+    assert_eq!(of(inference.dim_justification(&model, u, 0)), None);
+}
+
+#[test]
+fn answers_have_a_justification() {
+    let (model, inference) = run(&format!(
+        "g (float[N] x, float[M] y, float[K] z, float[L] v, float[P, 1] p, float[Q] q, bool c) => (r) {CUTS} {{ \
+         a = Slice (x, one, all) b = MatMul (a, y) d = MatMul (y, z) \
+         r = If (c) <then_branch = t () => (o) {{ o = MatMul (v, y) }}, \
+         else_branch = e () => (w) {{ w = MatMul (y, z) }}> }}"
+    ));
+    let [n, m, k, l, p] = ["x", "y", "z", "v", "p"].map(|name| dim(&model, &inference, name, 0));
+    let cut = dim(&model, &inference, "a", 0);
+    let eq = |a, b| answer(&model, &inference, inference.eq(&model, a, b));
+    let le = |a, b| answer(&model, &inference, inference.le(&model, a, b));
+    assert_eq!(eq(m, k), "true, proved");
+    assert_eq!(eq(k, m), "true, proved");
+    assert_eq!(eq(m, m), "true, proved");
+    assert_eq!(eq(n, p), "unknown");
+    // The operand has this size only if the slice has it.
+    assert_eq!(eq(cut, m), "true, if 1 <= N");
+    assert_eq!(eq(l, m), "true, proved in t");
+    assert_eq!(inference.facts().eq(model.exprs(), l, m), None);
+    assert_eq!(eq(cut, n), "false, proved");
+    assert_eq!(le(Dim::Known(1), n), "true, if 1 <= N");
+    assert_eq!(le(Dim::Known(0), cut), "true, if 1 <= N");
+    assert_eq!(le(Dim::Known(0), n), "true, proved");
+    assert_eq!(le(Dim::Known(2), n), "unknown");
+    assert_eq!(inference.facts().le(model.exprs(), Dim::Known(0), cut), Some(true));
+}
+
+#[test]
+fn several_nodes_prove_the_same() {
+    let (model, inference) = run(
+        "g (float[N] x, float[M] y, bool c) => (d) { d = MatMul (x, y) e = MatMul (x, y) \
+         r = If (c) <then_branch = t () => (o) { o = MatMul (x, y) }, else_branch = e () => (w) { w = Neg (d) }> }",
+    );
+    let [n, m] = ["x", "y"].map(|name| dim(&model, &inference, name, 0));
+    let relation = onnx_shape_infer::Relation::Equal(n, m);
+    let found: Vec<_> = inference.facts().conclusions(relation).map(|fact| (fact.strength, fact.scope)).collect();
+    let then = model.graph_of(value(&model, "o"));
+    let proved = (Strength::Proved, Scope::Model);
+    assert_eq!(found, [proved, proved, (Strength::Proved, Scope::Graph(then))]);
+}
+
+/// A guard of two branches is a condition of both.
+#[test]
+fn one_relation_can_guard_two_graphs() {
+    let (model, inference) = run(&format!(
+        "g (float[N] x, bool c, bool d) => (z, w) {CUTS} {{ \
+         z = If (c) <then_branch = t () => (p) {{ p = Slice (x, one, all) }}, else_branch = e () => (r) {{ r = Neg (x) }}> \
+         w = If (d) <then_branch = u () => (q) {{ q = Slice (x, one, all) }}, else_branch = f () => (s) {{ s = Neg (x) }}> }}"
+    ));
+    let graphs: Vec<_> = inference.guards(&model).map(|guard| (guard.condition, guard.graph.unwrap())).collect();
+    let of = |name: &str| ("1 <= N".to_owned(), format!("graph `{name}`"));
+    assert_eq!(graphs, [of("t"), of("u")]);
+    let guards = |name| inference.justification(&model, value(&model, name)).guards().to_vec();
+    assert_eq!(guards("w").iter().map(|fact| fact.scope).collect::<Vec<_>>(), [Scope::Graph(model.graph_of(value(&model, "q")))]);
+}
+
+#[test]
+fn without_assumptions_what_needs_a_guard_is_unknown() {
+    let mut model = parsed(&format!(
+        "g (float[N] x, float[1, 1, H] h, float[\"K - 1\", K] k, float[K] l, float[2] w) => (y) \
+         <float[2, 3] d, int64[1] one = {{1}}, int64[1] all = {{9223372036854775807}}, int64[1] most = {{2147483647}}> {{ \
+         a = Slice (x, one, all) b = MaxPool <kernel_shape = [2], strides = [2]> (h) d = my.Strange (x) \
+         e = Add (k, k) y = Slice (x, one, most) }}"
+    ));
+    let options = Options::default().with_assumed(false);
+    let inference = infer(&mut model, &options);
+    assert_eq!(inference.facts().guards().count(), 0);
+    let text = |name, axis| {
+        let dim = dim(&model, &inference, name, axis);
+        let text = model.exprs().text(dim, model.names(), onnx_types::expr::Dialect::Python).unwrap();
+        (inference.origin(model.names().get(&text).unwrap_or_default()).is_none()).then_some(text)
+    };
+    assert_eq!(text("a", 0).as_deref(), Some("max(N - 1, 0)"));
+    assert_eq!(text("b", 2), None);
+    assert_eq!(inference.ty(value(&model, "d")), Ty::Unknown);
+    // No caller can give an input of a negative size.
+    assert_eq!(text("e", 0).as_deref(), Some("K - 1"));
+    assert_eq!(inference.justification(&model, value(&model, "y")), Justification::Proved);
+}
