@@ -115,7 +115,9 @@ impl Numbers {
 /// The output that differs from what inference concluded.
 fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> Option<String> {
     let options = onnx_shape_infer::Options::default();
-    [true, false].into_iter().find_map(|assumed| differs(model, &options.with_assumed(assumed), sizes, outputs))
+    [true, false]
+        .into_iter()
+        .find_map(|assumed| differs(model, &options.with_assumed(assumed), sizes, outputs))
 }
 
 /// The output that differs from a result that is proved: without assumptions, that is every result.

@@ -6,7 +6,7 @@ use std::fmt;
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, Revision, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Inference, Options, Strength, infer};
+use onnx_shape_infer::{Inference, Justification, Options, infer};
 use onnx_types::tensor::{DataSource, NoData};
 
 use crate::assumption::{Condition, Exactness};
@@ -101,8 +101,6 @@ pub struct PassCx<'m> {
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
-    /// Whether any inferred result depends on a guard that is assumed.
-    has_guards: bool,
 }
 
 impl<'m> PassCx<'m> {
@@ -114,10 +112,9 @@ impl<'m> PassCx<'m> {
     #[must_use]
     pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
         let inference = infer(model, &inference_options(&options));
-        let has_guards = inference.facts().guards().next().is_some();
         let (journal, verdicts) = (Vec::new(), HashMap::default());
         let revision = model.revision();
-        Self { model, inference, revision, options, journal, verdicts, has_guards }
+        Self { model, inference, revision, options, journal, verdicts }
     }
 
     /// The model.
@@ -150,7 +147,6 @@ impl<'m> PassCx<'m> {
         let options = inference_options(&self.options);
         self.inference = std::mem::take(&mut self.inference).update(self.model, &options, &changes);
         self.revision = self.model.revision();
-        self.has_guards = self.inference.facts().guards().next().is_some();
     }
 
     /// Begins an edit.
@@ -158,20 +154,17 @@ impl<'m> PassCx<'m> {
         Patch::new(self, pass, class)
     }
 
-    /// The assumed guards that the inferred results of a value can depend on, as text.
-    pub(crate) fn guards_of(&self, value: ValueId) -> Vec<String> {
-        if !self.has_guards {
-            return Vec::new();
-        }
-        let guards = self.inference.guards_of(self.model, value).into_iter();
-        guards.filter(|guard| guard.fact.strength == Strength::Assumed).map(|guard| guard.line()).collect()
+    /// What the inferred results of a value depend on.
+    pub(crate) fn justification(&self, value: ValueId) -> Justification {
+        self.inference.justification(self.model, value)
     }
 
     /// What an equivalence may use about a value.
     pub(crate) fn known(&self, value: ValueId) -> Known {
         Known {
             ty: self.inference.ty(value).to_type(),
-            is_assumed: !self.options.allow_assumed && !self.guards_of(value).is_empty(),
+            is_assumed: !self.options.allow_assumed
+                && !matches!(self.justification(value), Justification::Proved | Justification::ProvedIn(_)),
             content: self.inference.content(value).cloned(),
         }
     }

@@ -1,6 +1,6 @@
 //! The equivalence of a patch: the computation between tapped and replaced values, before and after.
 
-use onnx_ir::{Constant, Def, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
+use onnx_ir::{Constant, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::tensor::{DataSource, Tensor};
@@ -27,6 +27,8 @@ pub(crate) enum Recorded {
     Constant(ValueId),
     Relation(Relation),
     Guard(String),
+    /// An answer holds only where this graph is executed.
+    Scope(GraphId),
     Granted(Condition),
 }
 
@@ -331,12 +333,7 @@ impl Assembly<'_> {
     }
 
     /// An output of a function: a value of a node that is not an output already.
-    fn output(
-        &mut self,
-        body: onnx_ir::GraphId,
-        index: usize,
-        value: ValueId,
-    ) -> Result<ValueId, Unsupported> {
+    fn output(&mut self, body: GraphId, index: usize, value: ValueId) -> Result<ValueId, Unsupported> {
         let to = &mut self.transfer.to;
         let name = to.intern(&format!("y{index}"));
         let new = to.new_value(name);
@@ -429,6 +426,7 @@ impl Assembly<'_> {
                 }
                 Recorded::Relation(relation) => Some(Assumption::Relation(self.relation(*relation))),
                 Recorded::Guard(text) => Some(Assumption::Guard(text.clone())),
+                Recorded::Scope(_) => None,
                 Recorded::Granted(condition) => Some(Assumption::Granted(*condition)),
             };
             if let Some(assumption) = assumption.filter(|assumption| !assume.contains(assumption)) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use onnx_ir::{Attribute, Builder, Constant, CopyMap, EditError, GraphId, Model, NodeId, Position, ValueId};
 use onnx_schema::op;
-use onnx_shape_infer::{Content, Relation, Strength};
+use onnx_shape_infer::{Answer, Content, Fact, Guard, Justification, Relation};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Symbol};
 
@@ -131,17 +131,45 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
     }
 
-    /// Records the guards that inferred results of a value depend on; `false` if there are some and the options exclude them.
+    /// Records what inferred results of a value depend on; `false` if the options exclude it.
     fn accept(&mut self, value: ValueId) -> bool {
-        let guards = self.cx.guards_of(value);
-        if guards.is_empty() {
-            return true;
+        // A value of a nested graph exists only where its results hold.
+        match self.cx.justification(value) {
+            Justification::Proved | Justification::ProvedIn(_) => true,
+            Justification::Assumed { guards, .. } => self.accept_guards(&guards),
+            _ => false,
         }
-        if !self.cx.options.allow_assumed {
+    }
+
+    /// Records what an answer depends on; `false` if the options exclude it, or if it holds only in a graph that the sources of
+    /// the edit are not in.
+    fn accept_answer(&mut self, justification: &Justification) -> bool {
+        let guards = match justification {
+            Justification::Proved | Justification::ProvedIn(_) => &[],
+            Justification::Assumed { guards, .. } => guards.as_slice(),
+            _ => return false,
+        };
+        if let Some(graph) = justification.graph() {
+            let model = self.model();
+            let mut sources = self.draft.sources.iter().filter_map(|&node| model.get_node(node));
+            if self.draft.sources.is_empty() || !sources.all(|node| model.is_inside(node.graph(), graph)) {
+                return false;
+            }
+            self.record(Recorded::Scope(graph));
+        }
+        self.accept_guards(guards)
+    }
+
+    /// Records guards, as text and as relations that the inputs of runs satisfy; `false` if the options exclude them.
+    fn accept_guards(&mut self, guards: &[Fact]) -> bool {
+        if !self.cx.options.allow_assumed && !guards.is_empty() {
             return false;
         }
-        for guard in guards {
-            self.record(Recorded::Guard(guard));
+        for &guard in guards {
+            self.record(Recorded::Guard(Guard::new(self.cx.model(), guard).line()));
+            if !matches!(guard.relation, Relation::Declared(_) | Relation::Default(_)) {
+                self.record(Recorded::Relation(guard.relation));
+            }
         }
         true
     }
@@ -180,41 +208,33 @@ impl<'p, 'm> Patch<'p, 'm> {
         Some(tensor)
     }
 
-    /// Returns `true` if two dimensions are proved equal in every run.
+    /// Returns `true` if two dimensions are proved equal in every run in which the sources of the edit are executed. An answer
+    /// that depends on guards counts only if the options allow assumptions; the claim then lists the guards.
     pub fn proved_eq(&mut self, a: Dim, b: Dim) -> bool {
         self.proved(Relation::Equal(a, b))
     }
 
-    /// Returns `true` if the first dimension is proved to be at most the second in every run.
+    /// Returns `true` if the first dimension is proved to be at most the second; see [`proved_eq`](Self::proved_eq).
     pub fn proved_le(&mut self, a: Dim, b: Dim) -> bool {
         self.proved(Relation::AtMost(a, b))
     }
 
     fn proved(&mut self, relation: Relation) -> bool {
-        let facts = self.cx.inference().facts();
-        let exprs = self.cx.model().exprs();
-        let holds = match relation {
-            Relation::Equal(a, b) => facts.eq(exprs, a, b) == Some(true),
-            Relation::AtMost(a, b) => facts.le(exprs, a, b) == Some(true),
-            _ => false,
+        let (model, inference) = (self.cx.model(), self.cx.inference());
+        let answer = match relation {
+            Relation::Equal(a, b) => inference.eq(model, a, b),
+            Relation::AtMost(a, b) => inference.le(model, a, b),
+            _ => None,
         };
-        if !holds || is_trivial(relation) {
-            return holds;
+        let Some(Answer { holds: true, justification }) = answer else { return false };
+        if is_trivial(relation) {
+            return true;
         }
-        let is_same = |other: Relation| match (relation, other) {
-            (Relation::Equal(a, b), Relation::Equal(c, d)) => (a, b) == (c, d) || (a, b) == (d, c),
-            _ => relation == other,
-        };
-        let assumed = facts.all().iter().find(|fact| is_same(fact.relation));
-        let reason = assumed.filter(|fact| fact.strength == Strength::Assumed).map(|fact| fact.reason);
-        if let Some(reason) = reason {
-            if !self.cx.options.allow_assumed {
-                return false;
-            }
-            self.record(Recorded::Guard(reason.to_owned()));
+        let is_accepted = self.accept_answer(&justification);
+        if is_accepted {
+            self.record(Recorded::Relation(relation));
         }
-        self.record(Recorded::Relation(relation));
-        true
+        is_accepted
     }
 
     /// Returns `true` if two values are proved to have the same element type and the same sizes in every run.

@@ -1,11 +1,13 @@
 //! The first level of a proof: the patch can be applied, and what remains is in order.
 
+use onnx_diag::Quoted;
 use onnx_ir::{Def, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
 use onnx_schema::Registry;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
 use crate::determinism::is_deterministic;
+use crate::extract::Recorded;
 use crate::patch::Draft;
 
 /// What a commit does.
@@ -45,7 +47,20 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
         }
     }
     versions(model, draft, &dying)?;
+    scopes(model, draft)?;
     Ok(Plan { dying })
+}
+
+/// What holds only in a nested graph is used there alone.
+fn scopes(model: &Model, draft: &Draft) -> Result<(), String> {
+    for recorded in &draft.recorded {
+        let Recorded::Scope(scope) = *recorded else { continue };
+        if draft.pairs.iter().any(|&(old, _)| !model.is_inside(model.graph_of(old), scope)) {
+            let name = Quoted(model.str(model.graph(scope).name())).to_string();
+            return Err(format!("it relies on a relation that holds only where graph {name} is executed"));
+        }
+    }
+    Ok(())
 }
 
 /// A value that is replaced is made by a deterministic node, and nothing but operands and outputs refers to it.

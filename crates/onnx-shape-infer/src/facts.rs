@@ -152,6 +152,8 @@ pub struct Facts {
     repeated: Vec<Fact>,
     /// Whether facts are borrowed.
     has_borrowed: bool,
+    /// Whether facts were assumed; it stays when they are removed.
+    has_assumed: bool,
     /// Whether conclusions are missing in `repeated`: facts of functions that were not visited for each call, or too many.
     is_incomplete: bool,
     /// Number of conclusions.
@@ -284,7 +286,7 @@ impl Facts {
             return;
         }
         self.concluded = self.concluded.wrapping_add(1);
-        self.has_borrowed |= fact.is_borrowed;
+        self.note(&fact);
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let known = *self.known.entry(fact.relation).or_insert(position);
         if known == position {
@@ -341,6 +343,16 @@ impl Facts {
         let first = self.primary(relation);
         let others = first.map(|_| self.repeated.iter()).into_iter().flatten();
         first.into_iter().chain(others.filter(move |fact| fact.relation == relation))
+    }
+
+    /// Whether there can be guards; constant time.
+    pub(crate) const fn can_have_guards(&self) -> bool {
+        self.has_assumed
+    }
+
+    fn note(&mut self, fact: &Fact) {
+        self.has_borrowed |= fact.is_borrowed;
+        self.has_assumed |= fact.strength == Strength::Assumed && !fact.is_borrowed;
     }
 
     /// Whether facts are borrowed.

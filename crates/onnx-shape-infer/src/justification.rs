@@ -241,7 +241,7 @@ impl Inference {
         if self.facts.is_full() {
             return Justification::Unrecorded;
         }
-        if self.facts.guards().next().is_none() {
+        if !self.facts.can_have_guards() {
             return Justification::new(Vec::new(), graph);
         }
         let slice = self.slice_of(model, value);
@@ -281,7 +281,7 @@ impl Inference {
         if fact.strength == Strength::Assumed {
             return Justification::Assumed { guards: vec![*fact], graph };
         }
-        if self.facts.guards().next().is_none() {
+        if !self.facts.can_have_guards() {
             return Justification::new(Vec::new(), graph);
         }
         let mut slice = Slice::default();

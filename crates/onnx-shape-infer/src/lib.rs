@@ -39,7 +39,7 @@
 //! that fits, numbers that stay in the range of their type), the condition is recorded among the [`Facts`] as a guard:
 //! [`Inference::guards`]. If all guards hold, no inferred size is negative. Initializers that the caller can override (with
 //! IR version 3, or [`Options::defaults_are_constant`]) and loops that may have no iteration have guards, too.
-//! `docs/guards.md` lists what is assumed. Results are those of the specification; with [`Options::runtime`], those in which
+//! `docs/guards.md` lists what is assumed. Without assumptions ([`Options::assumed`]), what needs a guard is unknown. Results are those of the specification; with [`Options::runtime`], those in which
 //! a runtime deviates are unknown.
 //!
 //! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
@@ -61,7 +61,8 @@
 //! # Questions and numbers
 //!
 //! [`Inference::facts`] answers whether two sizes are equal, one is at most another, or a number divides one, which passes
-//! ask before they fuse. [`Inference::shapes`] compiles all shapes to evaluate them for given sizes, and
+//! ask before they fuse; [`Inference::eq`] and [`Inference::le`] also say what the answer depends on, and
+//! [`Inference::justification`] what a result does: [`Justification`]. [`Inference::shapes`] compiles all shapes to evaluate them for given sizes, and
 //! [`Inference::solve`] goes the other way: from shapes of the inputs to sizes of the variables, with everything that
 //! contradicts. [`Inference::update`] infers again only what an edit can have changed.
 //!

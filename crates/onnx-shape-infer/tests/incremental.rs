@@ -326,3 +326,89 @@ fn an_update_without_changes_and_one_after_a_clone_are_right() {
     let inference = inference.update(&mut clone, &Options::default(), &everything);
     compare(&mut clone, &inference, &[]);
 }
+
+/// Nodes that rely on sizes which others have assumed or proved not to be negative.
+const GUARDED: &str = r#"
+<ir_version: 10, opset_import: ["" : 18]>
+g (float[N, S, 64] x, float[N, T, 64] y, float[2, 2, 64] w) => (float[] z)
+<int64[1] one = {1}, int64[1] two = {2}, int64[1] all = {9223372036854775807}, int64[3] keep = {0, -1, 32}>
+{
+   a = Slice (x, one, all, one)
+   b = Slice (x, one, all, one)
+   c = Slice (y, two, all, one)
+   d = Add (a, b)
+   s = Shape (x)
+   n = Gather (s, one)
+   m = Sub (n, one)
+   e = Expand (one, m)
+   f = Conv (c, w)
+   h = MaxPool <kernel_shape = [2], strides = [2]> (y)
+   i = MatMul (x, y)
+   j = MatMul (x, y)
+   k = Reshape (d, keep)
+   z = Neg (e)
+}
+"#;
+
+#[test]
+fn guards_that_several_nodes_need_outlive_one_of_them() {
+    check_scripts(GUARDED, 200..=280);
+}
+
+/// Erases the nodes of the given outputs one by one and compares with a new run after each.
+#[track_caller]
+fn check_erasures(graph: &str, outputs: &[&str], expected: &[&[&str]]) {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {graph}");
+    let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let mut revision = model.revision();
+    let mut inference = infer(&mut model, &Options::default());
+    for (name, expected) in outputs.iter().zip(expected) {
+        let nodes = nodes_of(&model);
+        let is_it = |&node: &NodeId| {
+            let output = model.node(node).output(0).unwrap();
+            model.str(model.value(output).name()) == *name
+        };
+        let node = nodes.into_iter().find(is_it).unwrap();
+        model.erase_node(node).unwrap();
+        let changes = model.changes_since(&revision);
+        revision = model.revision();
+        inference = inference.update(&mut model, &Options::default(), &changes);
+        compare(&mut model, &inference, &[format!("{name} erased")]);
+        let shown = |fact: &onnx_shape_infer::Fact| onnx_shape_infer::Guard::new(&model, *fact).condition;
+        let facts: Vec<String> = inference.facts().all().iter().map(shown).collect();
+        assert_eq!(facts, *expected, "without {name}");
+    }
+}
+
+#[test]
+fn a_fact_that_two_nodes_prove_outlives_one_of_them() {
+    check_erasures(
+        "g (float[N] x, float[M] y) => () { a = MatMul (x, y) b = MatMul (x, y) }",
+        &["a", "b"],
+        &[&["N == M"], &[]],
+    );
+    let cuts = "<int64[1] one = {1}, int64[1] all = {9223372036854775807}>";
+    // The second one needs the guard as well, although the first one has recorded it.
+    check_erasures(
+        &format!(
+            "g (float[N] x, float[N] y) => () {cuts} {{ a = Slice (x, one, all) b = Slice (y, one, all) }}"
+        ),
+        &["a", "b"],
+        &[&["1 <= N"], &[]],
+    );
+    check_erasures(
+        &format!(
+            "g (float[N] x, float[N] y) => () {cuts} {{ a = Slice (x, one, all) b = Slice (y, one, all) }}"
+        ),
+        &["b", "a"],
+        &[&["1 <= N"], &[]],
+    );
+    // One has proved what the other one relies on, which then has to assume it.
+    check_erasures(
+        "g (float[1, 1, N] x, float[1, 1, 3] w, float[N] y, float v) => () \
+         <int64[1] two = {2}, int64[1] zero = {0}> { \
+         a = Conv (x, w) s = Shape (y) n = Sub (s, two) c = Reshape (y, n) b = Expand (v, n) }",
+        &["a"],
+        &[&["N % 1 == 0"]],
+    );
+}

@@ -123,7 +123,9 @@ fn values_of_graphs_that_may_not_run_are_proved_in_them() {
     let text = text.replace("q = Slice (x, one, all)", "q = Relu (y)");
     check(&text, &[("p", "proved in t"), ("r", "proved in e"), ("z", "proved")]);
     // If the condition is known, one branch is executed.
-    let text = text.replace("bool c)", "bool unused)").replace("{ z = If", "{ c = Constant <value = bool {1}> () z = If");
+    let text = text
+        .replace("bool c)", "bool unused)")
+        .replace("{ z = If", "{ c = Constant <value = bool {1}> () z = If");
     check(&text, &[("p", "proved"), ("r", "proved in e"), ("z", "proved")]);
 }
 
@@ -222,7 +224,8 @@ fn several_nodes_prove_the_same() {
     );
     let [n, m] = ["x", "y"].map(|name| dim(&model, &inference, name, 0));
     let relation = onnx_shape_infer::Relation::Equal(n, m);
-    let found: Vec<_> = inference.facts().conclusions(relation).map(|fact| (fact.strength, fact.scope)).collect();
+    let found: Vec<_> =
+        inference.facts().conclusions(relation).map(|fact| (fact.strength, fact.scope)).collect();
     let then = model.graph_of(value(&model, "o"));
     let proved = (Strength::Proved, Scope::Model);
     assert_eq!(found, [proved, proved, (Strength::Proved, Scope::Graph(then))]);
@@ -236,11 +239,15 @@ fn one_relation_can_guard_two_graphs() {
          z = If (c) <then_branch = t () => (p) {{ p = Slice (x, one, all) }}, else_branch = e () => (r) {{ r = Neg (x) }}> \
          w = If (d) <then_branch = u () => (q) {{ q = Slice (x, one, all) }}, else_branch = f () => (s) {{ s = Neg (x) }}> }}"
     ));
-    let graphs: Vec<_> = inference.guards(&model).map(|guard| (guard.condition, guard.graph.unwrap())).collect();
+    let graphs: Vec<_> =
+        inference.guards(&model).map(|guard| (guard.condition, guard.graph.unwrap())).collect();
     let of = |name: &str| ("1 <= N".to_owned(), format!("graph `{name}`"));
     assert_eq!(graphs, [of("t"), of("u")]);
     let guards = |name| inference.justification(&model, value(&model, name)).guards().to_vec();
-    assert_eq!(guards("w").iter().map(|fact| fact.scope).collect::<Vec<_>>(), [Scope::Graph(model.graph_of(value(&model, "q")))]);
+    assert_eq!(
+        guards("w").iter().map(|fact| fact.scope).collect::<Vec<_>>(),
+        [Scope::Graph(model.graph_of(value(&model, "q")))]
+    );
 }
 
 #[test]

@@ -213,7 +213,11 @@ impl<'m> State<'m> {
     /// Records a guard that an expression, the size of an output of a node, is not negative, unless that is proved or the
     /// rule of the node has recorded it.
     pub(crate) fn guard_size(&mut self, node: NodeId, size: ExprId) {
-        if self.facts.is_guarded(size) {
+        let is_guarded_earlier = || {
+            let ground = self.earlier.as_ref().and_then(|_| self.facts.ground(size));
+            ground.is_some_and(|ground| self.is_concluded_earlier(ground.relation) == Some(true))
+        };
+        if self.facts.is_guarded(size) || is_guarded_earlier() {
             self.relied.borrow_mut().push(size);
             return;
         }
@@ -250,6 +254,44 @@ impl<'m> State<'m> {
         }
     }
 
+    /// Whether a node before the one that is visited, whose conclusions an update keeps, concluded a relation; `None` if no
+    /// node did.
+    fn is_concluded_earlier(&self, relation: Relation) -> Option<bool> {
+        let (earlier, _) = self.earlier.as_ref()?;
+        let order = |node: NodeId| self.model.get_node(node).map(|_| self.model.order_key(node));
+        let first = earlier.first_of(relation, order)?;
+        Some(self.site.root.and_then(order).is_some_and(|at| first < at))
+    }
+
+    /// Whether a size is known not to be negative at the node that is visited. In an update, nodes behind it have concluded
+    /// relations, too.
+    fn is_grounded(&self, size: ExprId) -> bool {
+        let ground = self.earlier.as_ref().and_then(|_| self.facts.ground(size));
+        ground.is_none_or(|ground| {
+            let is_new = |fact: &Fact| fact.scope == Scope::Model && !fact.is_borrowed;
+            self.is_concluded_earlier(ground.relation) != Some(false)
+                || self.facts.primary(ground.relation).is_some_and(is_new)
+        })
+    }
+
+    /// Forgets what an earlier run concluded from a node of the main graph, before the node is visited again.
+    pub(crate) fn forget_root(&mut self, root: NodeId) {
+        let Some((mut earlier, failures)) = self.earlier.take() else { return };
+        let model = self.model;
+        let order = |node: NodeId| model.get_node(node).map(|_| model.order_key(node));
+        for relation in earlier.remove_root(root, order) {
+            if let Relation::AtMost(low, high) = relation
+                && earlier.first_of(relation, order).is_none()
+                && self.facts.primary(relation).is_none()
+                && let Dim::Expr(size) = self.exprs.sub(high, low)
+                && self.facts.ground(size).is_some_and(|ground| ground.relation == relation)
+            {
+                self.facts.remove_ground(size);
+            }
+        }
+        self.earlier = Some((earlier, failures));
+    }
+
     /// Records for a node that it relies on sizes not being negative. Where an input has the size, the nodes that the input
     /// comes from have recorded it.
     pub(crate) fn borrow_grounds(&mut self, node: NodeId) {
@@ -281,6 +323,7 @@ impl<'m> State<'m> {
     pub(crate) fn ask(&self, question: Question, a: Dim, b: Dim) -> Option<bool> {
         if let (Question::AtMost, Dim::Known(..=0), Dim::Expr(size)) = (question, a, b)
             && self.facts.is_size(size)
+            && self.is_grounded(size)
         {
             self.relied.borrow_mut().push(size);
             return Some(true);

@@ -55,6 +55,10 @@ impl Engine<'_> {
             return false;
         }
         self.enter_main(main);
+        // In an order that does not depend on hashes.
+        let mut gone: Vec<NodeId> = queue.outdated.keys().copied().collect();
+        gone.sort_unstable();
+        gone.into_iter().for_each(|node| self.state.forget_root(node));
         while let Some(Reverse((_, node))) = queue.heap.pop() {
             queue.queued.remove(&node);
             queue.outdated.insert(node, ());
@@ -193,6 +197,7 @@ impl Engine<'_> {
         for (known, _) in &before {
             self.state.forget_bounds(known, &outputs);
         }
+        self.state.forget_root(node);
         let model = self.state.model;
         for graph in model.node(node).nested_graphs().flat_map(|graph| model.graphs_in(graph)) {
             self.state.conditional.remove(graph);
@@ -218,7 +223,9 @@ impl Engine<'_> {
         // The order of the facts that remain must not depend on hashes.
         let mut outdated: Vec<NodeId> = queue.outdated.keys().copied().collect();
         outdated.sort_unstable();
-        outdated.into_iter().for_each(|node| facts.remove_root(node, order));
+        for node in outdated {
+            facts.remove_root(node, order);
+        }
         let mut declared: Vec<ValueId> = queue.declared.keys().copied().collect();
         declared.sort_unstable();
         declared.into_iter().for_each(|value| facts.remove_default(value));

@@ -50,12 +50,35 @@ impl Facts {
         }
     }
 
-    /// Removes what was concluded during the visit of a node of the main graph. `order` is the position of a node.
-    pub(crate) fn remove_root(&mut self, root: NodeId, order: impl Fn(NodeId) -> Option<u64>) {
+    /// Removes what was concluded during the visit of a node of the main graph, and returns the relations. `order` is the
+    /// position of a node.
+    pub(crate) fn remove_root(
+        &mut self,
+        root: NodeId,
+        order: impl Fn(NodeId) -> Option<u64>,
+    ) -> SmallVec<[Relation; 2]> {
         self.make_index();
-        for relation in self.index.roots.remove(root).unwrap_or_default() {
+        let relations = self.index.roots.remove(root).unwrap_or_default();
+        for &relation in &relations {
             self.remove_conclusions(relation, Some(root), &order);
         }
+        relations
+    }
+
+    /// The position of the first node that concluded a relation for every run of the model; needs the index.
+    pub(crate) fn first_of(&self, relation: Relation, order: impl Fn(NodeId) -> Option<u64>) -> Option<u64> {
+        let repeated = self.index.repeated.get(&relation).into_iter().flatten();
+        let repeated = repeated.filter_map(|&at| self.repeated.get(at as usize));
+        let all = self.primary(relation).into_iter().chain(repeated);
+        all.filter(|fact| fact.scope == Scope::Model && !fact.is_borrowed)
+            .filter_map(|fact| fact.root.and_then(&order))
+            .min()
+    }
+
+    /// Forgets that an expression is a size.
+    pub(crate) fn remove_ground(&mut self, size: onnx_types::ExprId) {
+        self.sizes.remove(size);
+        self.grounds.remove(&size);
     }
 
     /// Removes the fact that an input is not overridden.
@@ -146,7 +169,6 @@ impl Facts {
         self.sizes = run.sizes;
         self.grounds = run.grounds;
         self.is_incomplete |= run.is_incomplete;
-        self.has_borrowed |= run.has_borrowed;
         for fact in run.list.into_iter().chain(run.repeated) {
             self.insert(fact, &order);
         }
@@ -164,6 +186,7 @@ impl Facts {
         {
             entry.or_default().push(fact.relation);
         }
+        self.note(&fact);
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let at = *self.known.entry(fact.relation).or_insert(position);
         if at == position {
