@@ -102,12 +102,10 @@ fn what_another_node_has_assumed_is_a_guard() {
     );
     // A convolution proves that its size is not negative; the pool relies on it. The convolution's own input is cut.
     check(
-        &format!(
-            "g (float[1, 1, N] x, float[1, 1, K] y, float[1, 1, 2] w) => (b, d) \
-             <int64[1] one = {{1}}, int64[1] axis = {{2}}, int64[1] all = {{9223372036854775807}}> {{ \
+        "g (float[1, 1, N] x, float[1, 1, K] y, float[1, 1, 2] w) => (b, d) \
+             <int64[1] one = {1}, int64[1] axis = {2}, int64[1] all = {9223372036854775807}> { \
              a = Slice (x, one, all, axis) b = Conv (a, w) s = Shape (x) n = Gather (s, axis) \
-             two = Constant <value_ints = [2]> () m = Sub (n, two) d = Expand (one, m) }}"
-        ),
+             two = Constant <value_ints = [2]> () m = Sub (n, two) d = Expand (one, m) }",
         &[("b", "if 1 <= N"), ("d", "if 1 <= N")],
     );
 }
@@ -252,12 +250,12 @@ fn one_relation_can_guard_two_graphs() {
 
 #[test]
 fn without_assumptions_what_needs_a_guard_is_unknown() {
-    let mut model = parsed(&format!(
+    let mut model = parsed(
         "g (float[N] x, float[1, 1, H] h, float[\"K - 1\", K] k, float[K] l, float[2] w) => (y) \
-         <float[2, 3] d, int64[1] one = {{1}}, int64[1] all = {{9223372036854775807}}, int64[1] most = {{2147483647}}> {{ \
+         <float[2, 3] d, int64[1] one = {1}, int64[1] all = {9223372036854775807}, int64[1] most = {2147483647}> { \
          a = Slice (x, one, all) b = MaxPool <kernel_shape = [2], strides = [2]> (h) d = my.Strange (x) \
-         e = Add (k, k) y = Slice (x, one, most) }}"
-    ));
+         e = Add (k, k) y = Slice (x, one, most) }",
+    );
     let options = Options::default().with_assumed(false);
     let inference = infer(&mut model, &options);
     assert_eq!(inference.facts().guards().count(), 0);

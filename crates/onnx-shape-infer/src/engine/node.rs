@@ -74,20 +74,7 @@ impl<'m> Engine<'m> {
             outs,
         };
         cx.state.is_refused = control.as_ref().is_some_and(|control| control.is_refused);
-        let step = if super::bind::bind(&mut cx).is_err() {
-            Err(Stop::Failed)
-        } else if cx.has_open_reference() {
-            Err(Stop::Unknown)
-        } else {
-            run_target(&mut cx, &target, control, &mut self.memo, &mut self.active)
-        };
-        let step = match step {
-            // A rule that ends early, for want of sizes or elements, may have said of which type an output is.
-            Ok(Next::Done) | Err(Stop::Unknown) if cx.state.options.check_types => {
-                super::bind::check_outputs(&mut cx).map(|()| Next::Done)
-            }
-            step => step,
-        };
+        let step = run_checked(&mut cx, &target, control, &mut self.memo, &mut self.active);
         let mut outs = std::mem::take(&mut cx.outs);
         match step {
             Ok(Next::Enter(graph, runs, mut control)) => {
@@ -291,6 +278,30 @@ impl<'m> Engine<'m> {
             }
             self.state.guard_size(id, size);
         }
+    }
+}
+
+/// Runs what serves a node, between the schema's type variables before it and the test of its outputs.
+fn run_checked(
+    cx: &mut Cx<'_, '_>,
+    target: &Target<'_>,
+    control: Option<Box<Control>>,
+    memo: &mut Memo,
+    active: &mut SecondaryMap<FunctionId, ()>,
+) -> Outcome<Next> {
+    let step = if super::bind::bind(cx).is_err() {
+        Err(Stop::Failed)
+    } else if cx.has_open_reference() {
+        Err(Stop::Unknown)
+    } else {
+        run_target(cx, target, control, memo, active)
+    };
+    match step {
+        // A rule that ends early, for want of sizes or elements, may have said of which type an output is.
+        Ok(Next::Done) | Err(Stop::Unknown) if cx.state.options.check_types => {
+            super::bind::check_outputs(cx).map(|()| Next::Done)
+        }
+        step => step,
     }
 }
 
