@@ -51,7 +51,7 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
     Ok(Plan { dying })
 }
 
-/// What holds only in a nested graph is used there alone.
+/// What holds only in a nested graph is only used there.
 fn scopes(model: &Model, draft: &Draft) -> Result<(), String> {
     for recorded in &draft.recorded {
         let Recorded::Scope(scope) = *recorded else { continue };

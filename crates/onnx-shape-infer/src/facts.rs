@@ -107,7 +107,7 @@ pub struct Fact {
 
 /// Why an expression, the size of a tensor, is not negative: the relation that a node concluded from it.
 ///
-/// Other nodes rely on the size without a conclusion of their own, also nodes that do not depend on the first one. For them
+/// Other nodes rely on the size without concluding it, also nodes that do not depend on the first one. For them
 /// the relation is recorded again, as *borrowed*, so that their results are known to depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {

@@ -294,7 +294,7 @@ impl Inference {
     /// [`Facts::eq`](crate::Facts::eq), this also answers what holds only in a nested graph.
     ///
     /// The answer is about dimensions. That a dimension is the size of a value has a
-    /// [justification](Self::dim_justification) of its own.
+    /// separate [justification](Self::dim_justification).
     #[must_use]
     pub fn eq(&self, model: &Model, a: Dim, b: Dim) -> Option<Answer> {
         if a == b && !a.is_unknown() {

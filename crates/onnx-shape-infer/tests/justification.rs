@@ -152,7 +152,7 @@ fn declared_types_and_defaults_are_guards_of_what_uses_them() {
         "g (float[2] x) => (b, c) <float[2, 3] a> { a = my.Strange (x) b = Relu (a) c = Neg (x) }",
         &[("a", "if declared(`a`)"), ("b", "if declared(`a`)"), ("c", "proved")],
     );
-    // One size alone is declared.
+    // The reshape gives only the rank.
     check(
         "g (float[N] x, int64[2] s) => (b) <float[5, 3] a> { a = Reshape (x, s) b = Relu (a) }",
         &[("b", "if declared(`a`)")],

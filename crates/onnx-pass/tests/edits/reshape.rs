@@ -160,7 +160,7 @@ fn an_edit_that_ignores_a_guard_is_refuted() {
         Level::Values,
         &["the results differ", "x = float[0] {}", "s[0] is 0 before and -1 after"],
     );
-    // Who asks is told that it is not proved.
+    // A query does not return what is not proved.
     let mut model = parse(SIZE_OF_A_SLICE);
     let mut cx = PassCx::new(&mut model, PassOptions::default());
     assert!(!compute_size(&mut cx.patch("size", Exactness::Exact), true));
