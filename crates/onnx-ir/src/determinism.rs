@@ -24,6 +24,7 @@ impl Model {
                 schema.determinism() == Determinism::Deterministic
                     || self.nodes[node].nested_graphs().next().is_some()
             }
+            Callee::Custom(schema) => schema.determinism == Determinism::Deterministic,
             Callee::Function(_) => true,
             _ => false,
         })
