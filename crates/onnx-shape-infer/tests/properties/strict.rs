@@ -7,7 +7,7 @@ use crate::generate::{Made, Numbers, Plan, variables};
 use crate::monotone::{Known, lost, lost_content};
 use crate::rounds;
 
-/// Operators whose rules need guards for random inputs: more nodes are made of these.
+/// Operators whose rules need guards for some random inputs, about one in a thousand: more nodes are made of these.
 const GUARDED: [&str; 6] = ["AveragePool", "LpPool", "MaxPool", "Reshape", "Slice", "Split"];
 
 /// Infers with and without assumptions; says what is wrong, or whether there was an assumption.
@@ -58,7 +58,7 @@ fn without_assumptions_nothing_is_different_or_more() {
     let mut failures = Vec::new();
     let mut assumed = 0;
     for (index, schema) in all().iter().enumerate() {
-        let rounds = rounds() * if GUARDED.contains(&schema.name()) { 20 } else { 1 };
+        let rounds = rounds() * if GUARDED.contains(&schema.name()) { 100 } else { 1 };
         for round in 0..rounds {
             let mut numbers = Numbers::new(round * 1000 + index as u64 + 700_000_000);
             let plan = Plan::random(schema, &mut numbers, &variables, 0);
@@ -69,5 +69,5 @@ fn without_assumptions_nothing_is_different_or_more() {
         }
     }
     assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
-    assert!(assumed > 20, "only {assumed} nodes have guards");
+    assert!(assumed > 10, "only {assumed} nodes have guards");
 }
