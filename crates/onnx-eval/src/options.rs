@@ -6,8 +6,6 @@ use onnx_schema::Registry;
 use onnx_types::Limits;
 use onnx_types::tensor::{DataSource, NoData};
 
-static STANDARD: Registry = Registry::standard();
-
 /// How a model runs; [`Options::default`] serves most callers.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -27,7 +25,7 @@ pub struct Options<'a> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { limits: Limits::DEFAULT, data: &NoData, cancel: None, registry: &STANDARD, seed: 0 }
+        Self { limits: Limits::DEFAULT, data: &NoData, cancel: None, registry: Registry::STANDARD, seed: 0 }
     }
 }
 

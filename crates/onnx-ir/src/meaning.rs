@@ -15,8 +15,6 @@ use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::resolve::Callee;
 
-static STANDARD: Registry = Registry::standard();
-
 impl Model {
     /// Whether two nodes are the same computation on the same values: they call the same operator or function, with the same
     /// operands and attributes, and have as many outputs.
@@ -67,7 +65,7 @@ impl Model {
     ///
     /// Panics if the node is not of this model or was erased.
     pub fn hash_meaning(&self, node: NodeId, source: &dyn DataSource, state: &mut impl Hasher) {
-        let schema = self.callee(node, &STANDARD).standard();
+        let schema = self.callee(node, Registry::STANDARD).standard();
         let node = &self.nodes[node];
         (node.domain(), node.op, node.overload).hash(state);
         node.inputs().collect::<SmallVec<[_; 4]>>().hash(state);
@@ -248,7 +246,7 @@ impl<'a> Comparison<'a> {
         if identity(first) != identity(second) {
             return None;
         }
-        match (model.callee(a, &STANDARD), model.callee(b, &STANDARD)) {
+        match (model.callee(a, Registry::STANDARD), model.callee(b, Registry::STANDARD)) {
             (Callee::Standard(a), Callee::Standard(b)) => (a.id() == b.id()).then_some(Some(a)),
             (Callee::Function(a), Callee::Function(b)) => (a == b).then_some(None),
             (Callee::Standard(_) | Callee::Function(_), _)

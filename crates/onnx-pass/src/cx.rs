@@ -14,8 +14,6 @@ use crate::extract::{Known, Recorded};
 use crate::patch::{Draft, Patch, Proof};
 use crate::prove::{ProofLimits, Verdict};
 
-static STANDARD: Registry = Registry::standard();
-
 /// Options of a pass.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -47,7 +45,7 @@ impl Default for PassOptions<'_> {
             conditions: &[],
             prove: true,
             require_tested: false,
-            registry: &STANDARD,
+            registry: Registry::STANDARD,
             data: &NoData,
             limits: ProofLimits::default(),
         }

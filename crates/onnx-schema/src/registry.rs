@@ -38,6 +38,9 @@ struct Domain {
 }
 
 impl Registry {
+    /// [`standard`](Self::standard) to refer to: the default of options that borrow a registry.
+    pub const STANDARD: &'static Self = &Self::standard();
+
     /// The registry of the standard sets alone.
     #[must_use]
     pub const fn standard() -> Self {

@@ -72,8 +72,6 @@ pub use custom::{CustomRecipe, Proposal, SmithPack};
 pub use shrink::shrink;
 pub use stats::Stats;
 
-static STANDARD: Registry = Registry::standard();
-
 /// What to make.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -106,7 +104,7 @@ impl Default for Options<'_> {
             symbolic: true,
             functions: true,
             decorations: true,
-            registry: &STANDARD,
+            registry: Registry::STANDARD,
         }
     }
 }
