@@ -18,8 +18,19 @@ impl Model {
     /// Panics if the node is not of this model or was erased.
     #[must_use]
     pub fn is_deterministic(&self, node: NodeId, registry: &Registry) -> bool {
-        self.walk_node(node).with_functions(registry).nodes().all(|node| match self.callee(node, registry) {
-            // An operator with graphs is as deterministic as their nodes, and a function as those of its body.
+        let mut nodes = self.walk_node(node).with_functions(registry).nodes();
+        nodes.all(|node| self.has_deterministic_operator(node, registry))
+    }
+
+    /// Like [`is_deterministic`](Self::is_deterministic), without the nodes nested in the node and the functions that it
+    /// calls: an operator with graphs is as deterministic as their nodes, and a function as those of its body.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node is not of this model or was erased.
+    #[must_use]
+    pub fn has_deterministic_operator(&self, node: NodeId, registry: &Registry) -> bool {
+        match self.callee(node, registry) {
             Callee::Standard(schema) => {
                 schema.determinism() == Determinism::Deterministic
                     || self.nodes[node].nested_graphs().next().is_some()
@@ -27,6 +38,6 @@ impl Model {
             Callee::Custom(schema) => schema.determinism == Determinism::Deterministic,
             Callee::Function(_) => true,
             _ => false,
-        })
+        }
     }
 }

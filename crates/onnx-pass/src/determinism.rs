@@ -8,8 +8,8 @@ const MAX_NODES: usize = 100_000;
 
 /// Returns `true` if a node is [deterministic](Model::is_deterministic) and contains few enough nodes to tell.
 pub(crate) fn is_deterministic(model: &Model, node: NodeId, registry: &Registry) -> bool {
-    let nodes = model.walk_node(node).with_functions(registry).nodes();
-    nodes.take(MAX_NODES).count() < MAX_NODES && model.is_deterministic(node, registry)
+    let mut nodes = model.walk_node(node).with_functions(registry).nodes().zip(1..);
+    nodes.all(|(node, count)| count < MAX_NODES && model.has_deterministic_operator(node, registry))
 }
 
 /// Returns `true` if a node, or a node nested in it, refers to an attribute of the function around it.
