@@ -1,4 +1,4 @@
-//! What was concluded about dimensions on the way, and on what ground.
+//! What was concluded about dimensions on the way, and whether it is proved or assumed.
 
 mod merge;
 
@@ -91,7 +91,7 @@ pub enum Scope {
 pub struct Fact {
     /// What holds.
     pub relation: Relation,
-    /// On what ground.
+    /// Whether it is proved or assumed.
     pub strength: Strength,
     /// The node that it was concluded from; `None` for the interface of the model.
     pub node: Option<NodeId>,
@@ -101,16 +101,16 @@ pub struct Fact {
     pub reason: &'static str,
     /// The node of the main graph, or of the graph that inference started in, during whose visit it was concluded.
     pub(crate) root: Option<NodeId>,
-    /// Whether the node relies on it without having concluded it: see [`Ground`].
-    pub(crate) is_borrowed: bool,
+    /// Whether the node relies on it without having concluded it: see [`Premise`].
+    pub(crate) is_inherited: bool,
 }
 
-/// Why an expression, the size of a tensor, is not negative: the relation that a node concluded from it.
+/// The premise that an expression, the size of a tensor, is not negative: the relation that a node concluded about it.
 ///
-/// Other nodes rely on the size without concluding it, also nodes that do not depend on the first one. For them
-/// the relation is recorded again, as *borrowed*, so that their results are known to depend on it.
+/// Other nodes rely on the premise without concluding it, also nodes that do not depend on the first one. For them the
+/// relation is recorded again, as *inherited*, so that their results are known to depend on it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct Premise {
     pub(crate) relation: Relation,
     pub(crate) reason: &'static str,
 }
@@ -146,12 +146,12 @@ pub struct Facts {
     sizes: Exprs,
     /// The sizes that this run has proved not to be negative, or for which it has recorded a guard of the model.
     guarded: Exprs,
-    /// Why sizes are not negative that can be by algebra.
-    grounds: HashMap<ExprId, Ground, RandomState>,
+    /// The premises of sizes that algebra does not show to be at least 0.
+    premises: HashMap<ExprId, Premise, RandomState>,
     /// Further conclusions of the same relations: facts of other nodes remain when a node is erased.
     repeated: Vec<Fact>,
-    /// Whether facts are borrowed.
-    has_borrowed: bool,
+    /// Whether any fact is inherited.
+    has_inherited: bool,
     /// Whether facts were assumed; it stays when they are removed.
     has_assumed: bool,
     /// Whether conclusions are missing in `repeated`: facts of functions that were not visited for each call, or too many.
@@ -273,7 +273,7 @@ impl Facts {
         let further = self.repeated.iter().filter(move |fact| {
             let primary = self.primary(fact.relation);
             fact.is_conditional()
-                && !fact.is_borrowed
+                && !fact.is_inherited
                 && primary.is_some_and(|primary| primary.is_conditional() && primary.scope != fact.scope)
                 && scopes.insert((fact.relation, fact.scope), ()).is_none()
         });
@@ -351,13 +351,13 @@ impl Facts {
     }
 
     fn note(&mut self, fact: &Fact) {
-        self.has_borrowed |= fact.is_borrowed;
-        self.has_assumed |= fact.strength == Strength::Assumed && !fact.is_borrowed;
+        self.has_inherited |= fact.is_inherited;
+        self.has_assumed |= fact.strength == Strength::Assumed && !fact.is_inherited;
     }
 
-    /// Whether facts are borrowed.
-    pub(crate) const fn has_borrowed(&self) -> bool {
-        self.has_borrowed
+    /// Returns `true` if any fact is inherited.
+    pub(crate) const fn has_inherited(&self) -> bool {
+        self.has_inherited
     }
 
     /// Whether a relation holds in every run.
@@ -386,13 +386,13 @@ impl Facts {
         self.sizes.contains(size)
     }
 
-    /// Why a size is not negative, if that does not follow from algebra and intervals.
-    pub(crate) fn ground(&self, size: ExprId) -> Option<Ground> {
-        self.grounds.get(&size).copied()
+    /// The premise that a size is not negative, if that does not follow from algebra and intervals.
+    pub(crate) fn premise(&self, size: ExprId) -> Option<Premise> {
+        self.premises.get(&size).copied()
     }
 
-    pub(crate) fn set_ground(&mut self, size: ExprId, ground: Ground) {
-        self.grounds.insert(size, ground);
+    pub(crate) fn set_premise(&mut self, size: ExprId, premise: Premise) {
+        self.premises.insert(size, premise);
     }
 
     /// Whether the first is at most the second by algebra and intervals alone.
@@ -487,7 +487,7 @@ impl Facts {
         }
         // A size is not negative as long as the relation holds that this was concluded from.
         if let (Dim::Known(..=0), Dim::Expr(size)) = (a, b)
-            && self.ground(size).is_some_and(|ground| self.has(ground.relation))
+            && self.premise(size).is_some_and(|premise| self.has(premise.relation))
         {
             return Some(true);
         }

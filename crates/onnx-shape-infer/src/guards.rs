@@ -123,7 +123,7 @@ impl Inference {
     #[must_use]
     pub fn guards_of(&self, model: &Model, value: ValueId) -> Vec<Guard> {
         let slice = self.slice_of(model, value);
-        let facts = self.facts_of(&slice, |fact| is_guard(fact) && !fact.is_borrowed);
+        let facts = self.facts_of(&slice, |fact| is_guard(fact) && !fact.is_inherited);
         facts.into_iter().map(|fact| Guard::new(model, fact)).collect()
     }
 

@@ -175,20 +175,20 @@ impl Inference {
         slice.close(model);
         // Facts of functions may have been concluded during the visit of another call.
         slice.is_everything |= self.facts.is_incomplete();
-        if !self.facts.has_borrowed() || slice.is_everything {
+        if !self.facts.has_inherited() || slice.is_everything {
             return;
         }
-        let mut borrowed: Vec<&Fact> = self.facts.every().filter(|fact| fact.is_borrowed).collect();
+        let mut inherited: Vec<&Fact> = self.facts.every().filter(|fact| fact.is_inherited).collect();
         loop {
-            let count = borrowed.len();
-            borrowed.retain(|fact| {
+            let count = inherited.len();
+            inherited.retain(|fact| {
                 let is_reached = slice.contains(fact);
-                if is_reached && let Some(lender) = self.facts.primary(fact.relation) {
-                    slice.fact(model, lender);
+                if is_reached && let Some(concluded) = self.facts.primary(fact.relation) {
+                    slice.fact(model, concluded);
                 }
                 !is_reached
             });
-            if borrowed.len() == count {
+            if inherited.len() == count {
                 return;
             }
             slice.close(model);
@@ -208,7 +208,7 @@ impl Inference {
     }
 
     fn guards_in(&self, slice: &Slice) -> Vec<Fact> {
-        self.facts_of(slice, |fact| fact.strength == Strength::Assumed && !fact.is_borrowed)
+        self.facts_of(slice, |fact| fact.strength == Strength::Assumed && !fact.is_inherited)
     }
 
     /// What the type, the shape and the elements of a value depend on.
@@ -311,12 +311,12 @@ impl Inference {
             return Some(Answer::proved(true));
         }
         let algebra = self.facts.le_by_algebra(model.exprs(), a, b);
-        let ground = match (a, b) {
-            (Dim::Known(..=0), Dim::Expr(size)) => self.facts.ground(size),
+        let premise = match (a, b) {
+            (Dim::Known(..=0), Dim::Expr(size)) => self.facts.premise(size),
             _ => None,
         };
         let own = Relation::AtMost(a, b);
-        self.answer(model, (a, b), algebra, &[own, ground.map_or(own, |ground| ground.relation)])
+        self.answer(model, (a, b), algebra, &[own, premise.map_or(own, |premise| premise.relation)])
     }
 
     fn answer(
@@ -334,7 +334,7 @@ impl Inference {
         for relation in relations {
             for fact in self.facts.conclusions(*relation) {
                 // A guard of a graph says nothing about other runs, and inside of the graph it is what is asked.
-                if fact.is_borrowed || (fact.strength == Strength::Assumed && fact.is_conditional()) {
+                if fact.is_inherited || (fact.strength == Strength::Assumed && fact.is_conditional()) {
                     continue;
                 }
                 let justification = self.fact_justification(model, fact);

@@ -16,8 +16,6 @@ pub enum Runtime {
     Onnxruntime,
 }
 
-static STANDARD: Registry = Registry::standard();
-
 /// How inference runs; [`Options::default`] serves most callers.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -61,7 +59,7 @@ impl Default for Options<'_> {
             declared: true,
             assumed: true,
             defaults_are_constant: false,
-            registry: &STANDARD,
+            registry: Registry::STANDARD,
             data: &NoData,
             sizes: &[],
             runtime: Runtime::default(),
@@ -86,7 +84,7 @@ impl<'a> Options<'a> {
     }
 
     /// Whether declared types of values serve as results.
-    pub(crate) const fn believes(&self) -> bool {
+    pub(crate) const fn uses_declared(&self) -> bool {
         self.declared && self.assumed
     }
 

@@ -219,7 +219,7 @@ impl<'m> crate::engine::state::State<'m> {
                 scope,
                 reason,
                 root: None,
-                is_borrowed: false,
+                is_inherited: false,
             });
         }
     }

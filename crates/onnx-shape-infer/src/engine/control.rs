@@ -79,8 +79,8 @@ impl Cx<'_, '_> {
                 self.state.failure(&DECLARED_DIFFERS, Some(self.id), Some(value), message);
                 return Err(Stop::Failed);
             }
-            if self.state.options.believes() && complete(&mut known.ty, declared) {
-                self.state.believe(value, Some(self.id));
+            if self.state.options.uses_declared() && complete(&mut known.ty, declared) {
+                self.state.assume_declared(value, Some(self.id));
             }
         }
         self.state.bind(value, known);

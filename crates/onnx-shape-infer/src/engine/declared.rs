@@ -1,9 +1,9 @@
 //! What the model itself says about types: inputs, initializers, and declarations for values in between.
 //!
 //! Types of the main graph's inputs are taken as they stand. A declaration for a value in between serves where inference
-//! knows nothing, and what rests on it is recorded as assumed. The names of sizes count less there: exporters give one
-//! name to different sizes, so a name that the inputs use, too, is not believed. In nested graphs and functions no name of
-//! a size is believed, as each visit may have another size.
+//! knows nothing, and what depends on it is recorded as assumed. The names of sizes count less there: exporters give one
+//! name to different sizes, so a name that the inputs use, too, is not trusted. In nested graphs and functions no name of
+//! a size is trusted, as each visit may have another size.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl<'m> Engine<'m> {
                 && self.state.options.assumed
             {
                 let caller = self.caller();
-                self.state.believe(value, caller);
+                self.state.assume_declared(value, caller);
                 let mut ty = self.state.declared_inside(ty);
                 if let Ty::Tensor(_, Some(dims)) = &mut ty {
                     self.state.materialize(value, dims);
@@ -112,12 +112,12 @@ impl<'m> Engine<'m> {
         match (&mut out.ty, declared) {
             (_, Ty::Unknown) => {}
             (inferred @ Ty::Unknown, mut declared) => {
-                if self.state.options.believes() {
+                if self.state.options.uses_declared() {
                     if let Ty::Tensor(_, Some(dims)) = &mut declared {
-                        dims.iter_mut().for_each(|dim| *dim = self.believed(*dim));
+                        dims.iter_mut().for_each(|dim| *dim = self.trusted(*dim));
                     }
                     *inferred = declared;
-                    self.state.believe(value, Some(node));
+                    self.state.assume_declared(value, Some(node));
                 }
             }
             (Ty::Tensor(elem, dims), Ty::Tensor(wanted, shape)) => {
@@ -128,7 +128,7 @@ impl<'m> Engine<'m> {
                 }
                 if elem.code() == 0 && wanted.code() != 0 && self.state.options.assumed {
                     *elem = wanted;
-                    self.state.believe(value, Some(node));
+                    self.state.assume_declared(value, Some(node));
                 }
                 let Some(shape) = shape else { return };
                 match dims {
@@ -142,9 +142,9 @@ impl<'m> Engine<'m> {
                         self.merge_dims(node, value, &mut merged, &shape);
                         *dims = merged;
                     }
-                    None if self.state.options.believes() => {
-                        *dims = Some(shape.into_iter().map(|dim| self.believed(dim)).collect());
-                        self.state.believe(value, Some(node));
+                    None if self.state.options.uses_declared() => {
+                        *dims = Some(shape.into_iter().map(|dim| self.trusted(dim)).collect());
+                        self.state.assume_declared(value, Some(node));
                     }
                     None => {}
                 }
@@ -178,8 +178,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// A declared size as far as it is believed.
-    fn believed(&self, dim: Dim) -> Dim {
+    /// A declared dimension; unknown if it cannot be trusted.
+    fn trusted(&self, dim: Dim) -> Dim {
         match dim {
             Dim::Known(_) => dim,
             _ if self
@@ -203,13 +203,13 @@ impl<'m> Engine<'m> {
                     self.state.failure(&DECLARED_DIFFERS, Some(node), Some(value), message);
                 }
                 (Dim::Known(_), _) => {}
-                (Dim::Unknown, wanted) if self.state.options.believes() => {
-                    *dim = self.believed(wanted);
+                (Dim::Unknown, wanted) if self.state.options.uses_declared() => {
+                    *dim = self.trusted(wanted);
                     if !dim.is_unknown() {
-                        self.state.believe(value, Some(node));
+                        self.state.assume_declared(value, Some(node));
                     }
                 }
-                (found, Dim::Known(_)) if self.state.options.believes() => {
+                (found, Dim::Known(_)) if self.state.options.uses_declared() => {
                     let relation = Relation::Equal(found, wanted);
                     self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
                     // Files declare sizes that are not so; one that follows from the inputs counts for more.
@@ -225,7 +225,7 @@ impl<'m> Engine<'m> {
 
 impl State<'_> {
     /// Records a guard that a value has the type that the model declares.
-    pub(crate) fn believe(&mut self, value: ValueId, node: Option<NodeId>) {
+    pub(crate) fn assume_declared(&mut self, value: ValueId, node: Option<NodeId>) {
         self.conclude(Relation::Declared(value), Strength::Assumed, node, DECLARED);
     }
 

@@ -81,7 +81,7 @@ impl<'m> Engine<'m> {
                 control.is_refused = self.state.is_refused;
                 if self.enter(graph, runs, control) {
                     self.end_steps(id);
-                    self.state.borrow_grounds(id);
+                    self.state.inherit_premises(id);
                     outs.clear();
                     self.outs = outs;
                     return;
@@ -98,7 +98,7 @@ impl<'m> Engine<'m> {
         }
         self.end_steps(id);
         self.finish(id, node, &mut outs);
-        self.state.borrow_grounds(id);
+        self.state.inherit_premises(id);
         outs.clear();
         self.outs = outs;
     }

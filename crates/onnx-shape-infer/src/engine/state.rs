@@ -14,7 +14,7 @@ use slotmap::SecondaryMap;
 
 use super::control::Known;
 use super::frame::Runs;
-use crate::facts::{Answers, Fact, Facts, Ground, Question, Relation, Scope, Strength};
+use crate::facts::{Answers, Fact, Facts, Premise, Question, Relation, Scope, Strength};
 use crate::fault;
 use crate::options::Options;
 use crate::table::Table;
@@ -201,7 +201,7 @@ impl<'m> State<'m> {
     ) {
         let root = self.site.root;
         if let Some(scope) = self.site.scope() {
-            self.facts.add(Fact { relation, strength, node, scope, reason, root, is_borrowed: false });
+            self.facts.add(Fact { relation, strength, node, scope, reason, root, is_inherited: false });
         }
     }
 
@@ -214,8 +214,8 @@ impl<'m> State<'m> {
     /// rule of the node has recorded it.
     pub(crate) fn guard_size(&mut self, node: NodeId, size: ExprId) {
         let is_guarded_earlier = || {
-            let ground = self.earlier.as_ref().and_then(|_| self.facts.ground(size));
-            ground.is_some_and(|ground| self.is_concluded_earlier(ground.relation) == Some(true))
+            let premise = self.earlier.as_ref().and_then(|_| self.facts.premise(size));
+            premise.is_some_and(|premise| self.is_concluded_earlier(premise.relation) == Some(true))
         };
         if self.facts.is_guarded(size) || is_guarded_earlier() {
             self.relied.borrow_mut().push(size);
@@ -230,7 +230,7 @@ impl<'m> State<'m> {
                 self.conclude(relation, Strength::Assumed, Some(node), reason);
             }
             let reason = self.facts.primary(relation).map_or(reason, |fact| fact.reason);
-            self.facts.set_ground(size, Ground { relation, reason });
+            self.facts.set_premise(size, Premise { relation, reason });
         }
         // A guard of a graph that may not be executed does not cover the rest of the model.
         if scope == Some(Scope::Model) {
@@ -265,12 +265,12 @@ impl<'m> State<'m> {
 
     /// Whether a size is known not to be negative at the node that is visited. In an update, nodes behind it have concluded
     /// relations, too.
-    fn is_grounded(&self, size: ExprId) -> bool {
-        let ground = self.earlier.as_ref().and_then(|_| self.facts.ground(size));
-        ground.is_none_or(|ground| {
-            let is_new = |fact: &Fact| fact.scope == Scope::Model && !fact.is_borrowed;
-            self.is_concluded_earlier(ground.relation) != Some(false)
-                || self.facts.primary(ground.relation).is_some_and(is_new)
+    fn has_premise(&self, size: ExprId) -> bool {
+        let premise = self.earlier.as_ref().and_then(|_| self.facts.premise(size));
+        premise.is_none_or(|premise| {
+            let is_new = |fact: &Fact| fact.scope == Scope::Model && !fact.is_inherited;
+            self.is_concluded_earlier(premise.relation) != Some(false)
+                || self.facts.primary(premise.relation).is_some_and(is_new)
         })
     }
 
@@ -284,9 +284,9 @@ impl<'m> State<'m> {
                 && earlier.first_of(relation, order).is_none()
                 && self.facts.primary(relation).is_none()
                 && let Dim::Expr(size) = self.exprs.sub(high, low)
-                && self.facts.ground(size).is_some_and(|ground| ground.relation == relation)
+                && self.facts.premise(size).is_some_and(|premise| premise.relation == relation)
             {
-                self.facts.remove_ground(size);
+                self.facts.remove_premise(size);
             }
         }
         self.earlier = Some((earlier, failures));
@@ -294,17 +294,17 @@ impl<'m> State<'m> {
 
     /// Records for a node that it relies on sizes not being negative. Where an input has the size, the nodes that the input
     /// comes from have recorded it.
-    pub(crate) fn borrow_grounds(&mut self, node: NodeId) {
+    pub(crate) fn inherit_premises(&mut self, node: NodeId) {
         let mut relied = std::mem::take(self.relied.get_mut());
         relied.sort_unstable();
         relied.dedup();
         for &size in &relied {
-            let Some(Ground { relation, reason }) = self.facts.ground(size) else { continue };
+            let Some(Premise { relation, reason }) = self.facts.premise(size) else { continue };
             let inputs = self.model.node(node).inputs().flatten();
             let has_size = |value| self.table.dims(value).is_some_and(|dims| dims.contains(&Dim::Expr(size)));
             let is_own = || {
                 let root = self.site.root;
-                self.facts.primary(relation).is_some_and(|fact| fact.root == root && !fact.is_borrowed)
+                self.facts.primary(relation).is_some_and(|fact| fact.root == root && !fact.is_inherited)
             };
             if is_own() || inputs.into_iter().any(has_size) {
                 continue;
@@ -312,7 +312,7 @@ impl<'m> State<'m> {
             let (strength, root) = (Strength::Assumed, self.site.root);
             if let Some(scope) = self.site.scope() {
                 let node = Some(node);
-                self.facts.add(Fact { relation, strength, node, scope, reason, root, is_borrowed: true });
+                self.facts.add(Fact { relation, strength, node, scope, reason, root, is_inherited: true });
             }
         }
         relied.clear();
@@ -323,7 +323,7 @@ impl<'m> State<'m> {
     pub(crate) fn ask(&self, question: Question, a: Dim, b: Dim) -> Option<bool> {
         if let (Question::AtMost, Dim::Known(..=0), Dim::Expr(size)) = (question, a, b)
             && self.facts.is_size(size)
-            && self.is_grounded(size)
+            && self.has_premise(size)
         {
             self.relied.borrow_mut().push(size);
             return Some(true);

@@ -17,20 +17,20 @@ pub(super) struct Index {
     roots: SecondaryMap<NodeId, SmallVec<[Relation; 2]>>,
     /// The positions of the repeated conclusions by their relation.
     repeated: HashMap<Relation, SmallVec<[u32; 2]>, RandomState>,
-    /// The relations of which only borrowed facts were left at some time.
+    /// The relations of which only inherited facts were left at some time.
     unfounded: Vec<Relation>,
 }
 
 /// The order in which conclusions of one relation are preferred: what holds in every run, what is proved, what is not
-/// borrowed, what was found first.
+/// inherited, what was found first.
 type Preference = (bool, Strength, bool, Option<u64>);
 
 impl Facts {
     /// The intervals of a run, for a run that continues it.
     pub(crate) fn take_intervals(&mut self) -> Self {
         let (bounds, sizes) = (std::mem::take(&mut self.bounds), std::mem::take(&mut self.sizes));
-        let grounds = std::mem::take(&mut self.grounds);
-        Self { bounds, sizes, grounds, ..Self::default() }
+        let premises = std::mem::take(&mut self.premises);
+        Self { bounds, sizes, premises, ..Self::default() }
     }
 
     fn make_index(&mut self) {
@@ -70,15 +70,15 @@ impl Facts {
         let repeated = self.index.repeated.get(&relation).into_iter().flatten();
         let repeated = repeated.filter_map(|&at| self.repeated.get(at as usize));
         let all = self.primary(relation).into_iter().chain(repeated);
-        all.filter(|fact| fact.scope == Scope::Model && !fact.is_borrowed)
+        all.filter(|fact| fact.scope == Scope::Model && !fact.is_inherited)
             .filter_map(|fact| fact.root.and_then(&order))
             .min()
     }
 
     /// Forgets that an expression is a size.
-    pub(crate) fn remove_ground(&mut self, size: onnx_types::ExprId) {
+    pub(crate) fn remove_premise(&mut self, size: onnx_types::ExprId) {
         self.sizes.remove(size);
-        self.grounds.remove(&size);
+        self.premises.remove(&size);
     }
 
     /// Removes the fact that an input is not overridden.
@@ -118,7 +118,7 @@ impl Facts {
                     if let Some(slot) = self.list.get_mut(at as usize) {
                         *slot = fact;
                     }
-                    if fact.is_borrowed {
+                    if fact.is_inherited {
                         self.index.unfounded.push(relation);
                     }
                     gone.push(from);
@@ -167,13 +167,13 @@ impl Facts {
         self.make_index();
         self.bounds = run.bounds;
         self.sizes = run.sizes;
-        self.grounds = run.grounds;
+        self.premises = run.premises;
         self.is_incomplete |= run.is_incomplete;
         for fact in run.list.into_iter().chain(run.repeated) {
             self.insert(fact, &order);
         }
         let unfounded = std::mem::take(&mut self.index.unfounded);
-        !unfounded.into_iter().any(|relation| self.primary(relation).is_some_and(|fact| fact.is_borrowed))
+        !unfounded.into_iter().any(|relation| self.primary(relation).is_some_and(|fact| fact.is_inherited))
     }
 
     fn insert(&mut self, fact: Fact, order: &impl Fn(NodeId) -> Option<u64>) {
@@ -190,7 +190,7 @@ impl Facts {
         let position = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let at = *self.known.entry(fact.relation).or_insert(position);
         if at == position {
-            if fact.is_borrowed {
+            if fact.is_inherited {
                 self.index.unfounded.push(fact.relation);
             }
             self.list.push(fact);
@@ -209,5 +209,5 @@ impl Facts {
 }
 
 fn preference(fact: &Fact, order: &impl Fn(NodeId) -> Option<u64>) -> Preference {
-    (fact.scope != Scope::Model, fact.strength, fact.is_borrowed, fact.root.and_then(order))
+    (fact.scope != Scope::Model, fact.strength, fact.is_inherited, fact.root.and_then(order))
 }
