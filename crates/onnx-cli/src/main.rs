@@ -85,7 +85,8 @@ fn not_utf8(arguments: &[std::ffi::OsString]) -> String {
 fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat) {
     let mut format = report::ReportFormat::Text;
     let mut arguments = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
-    let command = arguments.clone().find(|argument| Cli::command().find_subcommand(argument).is_some());
+    let cli = Cli::command();
+    let command = arguments.clone().find(|argument| cli.find_subcommand(argument).is_some());
     while let Some(argument) = arguments.next() {
         let name = match argument.split_once('=') {
             Some(("--format", name)) => name,

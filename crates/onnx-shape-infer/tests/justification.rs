@@ -20,10 +20,7 @@ fn run(graph: &str) -> (Model, Inference) {
 
 /// The value of a name in the main graph or in graphs nested in it.
 fn value(model: &Model, name: &str) -> ValueId {
-    let main = model.main_graph();
-    let inputs = model.graph(main).inputs().iter().copied();
-    let made = model.nodes_in(main).flat_map(|node| model.node(node).outputs().iter().copied().flatten());
-    let mut all = inputs.chain(model.initializers(main)).chain(made);
+    let mut all = model.graphs_in(model.main_graph()).flat_map(|graph| model.definitions(graph));
     all.find(|&value| model.str(model.value(value).name()) == name).unwrap()
 }
 

@@ -360,8 +360,11 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
     }
     let unranked: Vec<ValueId> =
         open.iter().copied().filter(|&value| inference.shape(value).is_none()).collect();
-    let varying =
-        if unranked.is_empty() { HashSet::new() } else { varying_ranks(&mut model, sizes, &unranked) };
+    let varying = if unranked.is_empty() {
+        HashSet::new()
+    } else {
+        varying_ranks(&mut model, sizes, &unranked, &registry)
+    };
     unknown(&model, seen, &open, &incomplete, &varying, &mut verdict);
     verdict
 }

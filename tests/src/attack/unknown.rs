@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Options, contrib, infer};
+use onnx_schema::Registry;
+use onnx_shape_infer::{Options, infer};
 use onnx_types::{Dim, Symbol};
 
 use super::generate::random::Random;
@@ -13,9 +14,13 @@ use super::observation::{Observation, Seen};
 
 /// Those of some values that have different ranks for different sizes, as inference with the sizes set says: no shape
 /// states what they have in common. Four bindings that run show this only where each branch of an `If` runs.
-pub(super) fn varying_ranks(model: &mut Model, sizes: &Sizes, values: &[ValueId]) -> HashSet<ValueId> {
+pub(super) fn varying_ranks(
+    model: &mut Model,
+    sizes: &Sizes,
+    values: &[ValueId],
+    registry: &Registry,
+) -> HashSet<ValueId> {
     const TRIED: [i64; 8] = [1, 2, 3, 4, 5, 6, 8, 16];
-    let registry = contrib::registry();
     let is_variable = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric());
     let mut rng = Random::new(1);
     let mut ranks: HashMap<ValueId, usize> = HashMap::new();
@@ -35,7 +40,7 @@ pub(super) fn varying_ranks(model: &mut Model, sizes: &Sizes, values: &[ValueId]
                 bound.push((model.intern(name), size));
             }
         }
-        let options = Options::default().with_registry(&registry).with_sizes(&bound);
+        let options = Options::default().with_registry(registry).with_sizes(&bound);
         let inference = infer(model, &options);
         for &value in values {
             let Some(rank) = inference.shape(value).map(<[Dim]>::len) else { continue };

@@ -14,8 +14,8 @@ use crate::rules::{attribute, call, node, reference, sparse as sparse_rules, ten
 use crate::sparse::IndexFaults;
 
 impl<'a> Run<'a> {
-    /// Everything about a node but its outputs; says whether graphs are nested in it.
-    pub(super) fn node(&mut self, id: NodeId, imports: &Imports) -> bool {
+    /// Everything about a node but its outputs and the graphs nested in it.
+    pub(super) fn node(&mut self, id: NodeId, imports: &Imports) {
         let record = self.cx.model.node(id);
         let callee = self.cx.model.callee_in(record, &imports.versions, &self.cx.options.registry);
         let mut cx = NodeCx { cx: &mut self.cx, id, node: record, callee, imports };
@@ -33,7 +33,7 @@ impl<'a> Run<'a> {
         let signature = cx.signature();
         // Of such a node the reference does not look at the attributes, nor at the graphs in them.
         self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
-        let has_graphs = self.attributes(id, record, signature);
+        self.attributes(id, record, signature);
         self.metadata(MetadataList::Symbols(record.metadata()), Holder::Node(id));
         if !record.device_configurations().is_empty() {
             self.shardings(id, record);
@@ -44,17 +44,10 @@ impl<'a> Run<'a> {
         if !record.domain().is_empty() {
             self.features.uses(Feature::NodeDomain, Holder::Node(id));
         }
-        has_graphs
     }
 
-    /// The attributes of a node; says whether graphs are nested in them.
-    pub(super) fn attributes(
-        &mut self,
-        id: NodeId,
-        record: &'a Node,
-        signature: Option<SchemaRef<'a>>,
-    ) -> bool {
-        let mut has_graphs = false;
+    /// The attributes of a node.
+    pub(super) fn attributes(&mut self, id: NodeId, record: &'a Node, signature: Option<SchemaRef<'a>>) {
         let (schema, declared) = match signature {
             Some(SchemaRef::Standard(schema)) => (Some(schema), None),
             Some(SchemaRef::Declared(schema)) => (None, Some(schema)),
@@ -66,7 +59,6 @@ impl<'a> Run<'a> {
             for entry in attribute::ENTRIES {
                 (entry.check)(&mut cx);
             }
-            has_graphs |= !attribute.value().graphs().is_empty();
             if let AttrValue::Ref(_) = attribute.value() {
                 for entry in reference::ENTRIES {
                     (entry.check)(&mut cx);
@@ -74,7 +66,6 @@ impl<'a> Run<'a> {
             }
             self.contents_of(TensorHolder::Attribute(id, attribute.name()), attribute);
         }
-        has_graphs
     }
 
     pub(super) fn outputs(&mut self, node: NodeId) {

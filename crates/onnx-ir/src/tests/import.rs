@@ -52,14 +52,21 @@ fn receiving() -> (Model, ValueId, ValueId) {
     (model, a, b)
 }
 
-#[test]
-fn nodes_with_nested_graphs_are_imported() {
-    let (from, [c, x, y]) = conditional();
-    let (mut into, a, b) = receiving();
-    let graph = into.main_graph();
-    let mut importer = Importer::new(&from);
+/// A receiving model, and an importer that maps the operands of [`conditional`] to its inputs; also the second input.
+fn importing(from: &Model, [c, x, _]: [ValueId; 3]) -> (Model, Importer<'_>, ValueId) {
+    let (into, a, b) = receiving();
+    let mut importer = Importer::new(from);
     importer.map(c, Some(a));
     importer.map(x, Some(b));
+    (into, importer, b)
+}
+
+#[test]
+fn nodes_with_nested_graphs_are_imported() {
+    let (from, operands) = conditional();
+    let y = operands[2];
+    let (mut into, mut importer, b) = importing(&from, operands);
+    let graph = into.main_graph();
     let nodes = importer.nodes(&mut into, from.main_graph(), Position::End(graph)).unwrap();
     check(&into);
     assert_eq!(nodes.len(), 1);
@@ -123,12 +130,10 @@ fn a_function_that_cannot_be_imported_leaves_nothing_behind() {
 
 #[test]
 fn a_node_is_imported_alone() {
-    let (from, [c, x, y]) = conditional();
-    let (mut into, a, b) = receiving();
+    let (from, operands) = conditional();
+    let y = operands[2];
+    let (mut into, mut importer, b) = importing(&from, operands);
     let graph = into.main_graph();
-    let mut importer = Importer::new(&from);
-    importer.map(c, Some(a));
-    importer.map(x, Some(b));
     let node = from.value(y).producer().unwrap();
     // The weight is not part of the node.
     let w = from.initializers(from.main_graph()).next().unwrap();

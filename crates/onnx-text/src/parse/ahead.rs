@@ -20,7 +20,7 @@ use onnx_ir::{GraphId, LoadedNode};
 use onnx_types::{NameHash, NameHasher, Symbol};
 use smallvec::SmallVec;
 
-use super::{Parser, Result};
+use super::Parser;
 use crate::lexer::{Lexer, Mark};
 
 /// How many nodes to look at in one step.
@@ -146,12 +146,6 @@ impl Search<'_> {
 }
 
 impl Parser<'_> {
-    /// Takes the nodes of a graph, with the braces.
-    pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
-        self.expect(b'{')?;
-        self.nodes_inside(graph)
-    }
-
     /// Finds the names in the next nodes, unless that has been done.
     #[inline]
     pub(super) fn look_ahead(&mut self) {

@@ -9,8 +9,9 @@ use super::recover::Next;
 use super::{Parser, Result, Step};
 
 impl<'a> Parser<'a> {
-    /// Takes the nodes of a graph behind the opening brace, with the closing one.
-    pub(super) fn nodes_inside(&mut self, graph: GraphId) -> Result {
+    /// Parses the nodes of a graph, with the braces.
+    pub(super) fn nodes(&mut self, graph: GraphId) -> Result {
+        self.expect(b'{')?;
         loop {
             match self.lex.peek() {
                 Some(b'}') => {
