@@ -135,7 +135,7 @@ pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
         return Verdict::Proved("congruence");
     }
     if eq.class() == Exactness::Rounding
-        && let Some(wide) = widen(eq)
+        && let Some(wide) = widen(eq, registry)
     {
         match (Runner { eq: &wide, original: eq, limits, registry }).verdict() {
             // Operators that do not exist for `double` run as they are.

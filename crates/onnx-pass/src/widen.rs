@@ -4,16 +4,28 @@
 use std::sync::Arc;
 
 use onnx_ir::{AttrValue, Attribute, Constant, GraphId, Model, NodeId, ValueId};
-use onnx_schema::{attr, op};
+use onnx_schema::{AttrDefault, Registry, attr, op};
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{ElemType, Type, TypeKind};
+use onnx_types::{ElemType, Symbol, Type, TypeKind};
 
 use crate::equivalence::Equivalence;
+
+/// The attributes that name the element type of a result, or of a computation inside an operator. A narrow type in one of
+/// them would round where the claim is about real numbers.
+const ELEM_ATTRIBUTES: [Symbol; 7] = [
+    attr::TO,
+    attr::DTYPE,
+    attr::OUTPUT_DTYPE,
+    attr::OUTPUT_DATATYPE,
+    attr::STASH_TYPE,
+    attr::SOFTMAX_PRECISION,
+    attr::PRECISION,
+];
 
 /// The equivalence over `double`; `None` if it holds no floats that can be widened.
 ///
 /// Operators that do not exist for `double` fail when the result runs: the caller then runs the original.
-pub(crate) fn widen(eq: &Equivalence) -> Option<Equivalence> {
+pub(crate) fn widen(eq: &Equivalence, registry: &Registry) -> Option<Equivalence> {
     let mut wide = eq.clone();
     let graphs: Vec<GraphId> = wide.model.all_graphs().collect();
     let mut has_changed = false;
@@ -28,7 +40,7 @@ pub(crate) fn widen(eq: &Equivalence) -> Option<Equivalence> {
         }
         let nodes: Vec<NodeId> = wide.model.nodes(graph).collect();
         for node in nodes {
-            has_changed |= widen_node(&mut wide.model, node)?;
+            has_changed |= widen_node(&mut wide.model, node, registry)?;
         }
     }
     has_changed.then_some(wide)
@@ -46,6 +58,10 @@ pub(crate) const fn precision(elem: ElemType) -> Option<i32> {
 
 fn is_narrow(elem: ElemType) -> bool {
     precision(elem).is_some()
+}
+
+fn is_narrow_code(code: i64) -> bool {
+    i32::try_from(code).ok().and_then(ElemType::from_code).is_some_and(is_narrow)
 }
 
 /// The tensor with elements of 64 bits; itself if its elements are not narrow floats. `None` if they cannot be read.
@@ -78,7 +94,8 @@ fn widen_value(model: &mut Model, graph: GraphId, value: ValueId) -> Option<bool
     Some(has_changed)
 }
 
-fn widen_node(model: &mut Model, node: NodeId) -> Option<bool> {
+fn widen_node(model: &mut Model, node: NodeId, registry: &Registry) -> Option<bool> {
+    let double = i64::from(ElemType::Double.code());
     let record = model.node(node);
     let is_constant = record.is(op::CONSTANT);
     let mut changed: Vec<Attribute> = Vec::new();
@@ -99,14 +116,21 @@ fn widen_node(model: &mut Model, node: NodeId) -> Option<bool> {
                 removed.push(attribute.name());
                 changed.push(Attribute::new(attr::VALUE, Tensor::vector(&numbers)));
             }
-            AttrValue::Int(code) if attribute.name() == attr::TO || attribute.name() == attr::DTYPE => {
-                let elem = i32::try_from(*code).ok().and_then(ElemType::from_code);
-                if elem.is_some_and(is_narrow) {
-                    let double = i64::from(ElemType::Double.code());
+            AttrValue::Int(code) if ELEM_ATTRIBUTES.contains(&attribute.name()) => {
+                if is_narrow_code(*code) {
                     changed.push(Attribute::new(attribute.name(), double));
                 }
             }
             _ => {}
+        }
+    }
+    if let Some(schema) = model.callee(node, registry).standard() {
+        for name in ELEM_ATTRIBUTES {
+            let default = schema.attribute(name).and_then(|formal| formal.default);
+            let is_narrow = matches!(default, Some(AttrDefault::Int(code)) if is_narrow_code(code));
+            if is_narrow && record.attribute(name).is_none() {
+                changed.push(Attribute::new(name, double));
+            }
         }
     }
     let has_changed = !changed.is_empty();

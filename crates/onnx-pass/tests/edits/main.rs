@@ -13,6 +13,7 @@ mod common_subexpression;
 mod conditional;
 mod figures;
 mod general;
+mod normalization;
 mod proofs;
 mod reshape;
 mod squeeze;
