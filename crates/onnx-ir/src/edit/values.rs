@@ -169,7 +169,7 @@ impl Model {
 
     /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
     /// ([`can_replace`](Self::can_replace)): its output takes the place of `old` there, and the name of `old` where callers know
-    /// it. Returns that node.
+    /// it. Returns that node. If `new` has no declared type, it gets that of `old`.
     ///
     /// The `Identity` is added at the end of each graph that has `old` as an output.
     ///
@@ -181,12 +181,17 @@ impl Model {
     ///
     /// When a value is not of this model or was erased.
     pub fn replace_or_alias(&mut self, old: ValueId, new: ValueId) -> Result<Option<NodeId>, EditError> {
-        if old == new || self.can_replace(old, new) {
+        let is_direct = old == new || self.can_replace(old, new);
+        if !is_direct && self.values[old].producer().is_none() && self.is_known_output(old) {
+            return Err(EditError::AlreadyDefined { value: old });
+        }
+        if self.values[new].ty.is_none() {
+            let ty = self.values[old].ty.clone();
+            self.set_type(new, ty);
+        }
+        if is_direct {
             self.replace_value(old, new);
             return Ok(None);
-        }
-        if self.values[old].producer().is_none() && self.is_known_output(old) {
-            return Err(EditError::AlreadyDefined { value: old });
         }
         let graphs = self.values[old].uses.iter().filter_map(|at| match at.user {
             User::Graph(graph) => Some(graph),

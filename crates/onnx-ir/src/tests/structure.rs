@@ -201,6 +201,31 @@ fn an_output_that_cannot_be_replaced_gets_an_alias() {
 }
 
 #[test]
+fn a_replacement_without_a_type_gets_that_of_the_old_value() {
+    let double = || onnx_types::Type::tensor(onnx_types::ElemType::Double, None);
+    let float = || onnx_types::Type::tensor(onnx_types::ElemType::Float, None);
+    // Whether the replacement is a node's output, which becomes the output itself, or an input, which gets an alias.
+    for is_made in [true, false] {
+        for (given, expected) in [(None, float()), (Some(double()), double())] {
+            let mut model = Model::new();
+            let graph = model.main_graph();
+            let x = model.add_graph_input(graph, "x", None);
+            let mut build = model.build_at(Position::End(graph));
+            let y = build.op(op::RELU, [x]).output_named("y").unwrap();
+            let new = if is_made { build.op(op::ABS, [x]).output().unwrap() } else { x };
+            model.push_graph_output(graph, y);
+            model.set_type(y, Some(float()));
+            model.set_type(new, given);
+            model.replace_or_alias(y, new).unwrap();
+            check(&model);
+            assert_eq!(model.ty(new), Some(&expected));
+            let output = model.graph(graph).outputs()[0].value();
+            assert_eq!(model.ty(output), Some(&if is_made { expected } else { float() }));
+        }
+    }
+}
+
+#[test]
 fn order_is_verified_on_request() {
     let mut model = Model::new();
     let graph = model.main_graph();
