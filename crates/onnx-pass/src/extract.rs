@@ -76,15 +76,19 @@ struct Collector<'a> {
     region: &'a Region<'a>,
     decisions: SecondaryMap<ValueId, Decision>,
     inputs: Vec<ValueId>,
+    /// Constants that are equal to an input before them, with its index: they are the same input.
+    twins: Vec<(ValueId, usize)>,
     /// Number of nodes of both sides.
     count: usize,
 }
 
 pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
-    let mut collector = Collector { region, decisions: SecondaryMap::new(), inputs: Vec::new(), count: 0 };
+    let (decisions, inputs, twins) = (SecondaryMap::new(), Vec::new(), Vec::new());
+    let mut collector = Collector { region, decisions, inputs, twins, count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
-    Assembly { region, inputs: &collector.inputs, transfer: Transfer::new(region.model, region.registry) }
+    let transfer = Transfer::new(region.model, region.registry);
+    Assembly { region, inputs: &collector.inputs, twins: &collector.twins, transfer }
         .equivalence([&before, &after])
 }
 
@@ -105,6 +109,11 @@ impl Region<'_> {
         initializers.contains(&value) || producer.is_some_and(|producer| nodes.contains(&producer))
     }
 
+    /// Returns `true` if a value is replaced, or replaces one: an edit of a constant is about its elements.
+    fn is_in_pair(&self, value: ValueId) -> bool {
+        self.pairs.iter().any(|&(old, new)| old == value || new == value)
+    }
+
     fn uses_content(&self, value: ValueId) -> bool {
         self.recorded.contains(&Recorded::Content(value))
     }
@@ -117,6 +126,7 @@ impl Region<'_> {
             && count <= MAX_STRUCTURAL;
         let stays = self.is_own(value)
             || self.is_read(value)
+            || self.is_in_pair(value)
             || is_structural && tensor.bytes(self.data).is_ok()
             || self.with_constants && count <= MAX_FALLBACK;
         stays.then_some(tensor)
@@ -169,11 +179,24 @@ impl Collector<'_> {
             return Ok(known);
         }
         let decision = self.decide_first(value, is_root, deriving)?;
-        self.decisions.insert(value, decision);
-        if decision == Decision::Input {
-            self.inputs.push(value);
+        let is_new = self.decisions.insert(value, decision) != Some(decision);
+        if is_new && decision == Decision::Input {
+            match self.equal_input(value) {
+                Some(index) => self.twins.push((value, index)),
+                None => self.inputs.push(value),
+            }
         }
         Ok(decision)
+    }
+
+    /// The index of the input that is a constant with the elements of this one.
+    fn equal_input(&self, value: ValueId) -> Option<usize> {
+        let model = self.region.model;
+        let constant = model.constant_tensor(value)?;
+        self.inputs.iter().position(|&input| {
+            let other = model.constant_tensor(input);
+            other.is_some_and(|other| other.same_meaning(constant, self.region.data))
+        })
     }
 
     fn decide_first(&self, value: ValueId, is_root: bool, deriving: bool) -> Result<Decision, Unsupported> {
@@ -184,6 +207,9 @@ impl Collector<'_> {
             Some(Def::Input { .. } | Def::Initializer(_)) => return Ok(Decision::Input),
             Some(Def::Unresolved(_)) | None => return Err(format!("nothing defines {value}")),
         };
+        if model.constant_tensor(value).is_some() {
+            return Ok(Decision::Input);
+        }
         if is_root {
             return match () {
                 () if !is_deterministic(model, node, region.registry) => {
@@ -196,8 +222,7 @@ impl Collector<'_> {
                 () => Ok(Decision::Node(node)),
             };
         }
-        let is_cut = model.constant_tensor(value).is_some()
-            || region.taps.contains(&value) && !region.uses_content(value)
+        let is_cut = region.taps.contains(&value) && !region.uses_content(value)
             || deriving && (region.known)(value).content.is_none()
             || self.count >= region.max_nodes
             || !is_deterministic(model, node, region.registry)
@@ -221,6 +246,7 @@ fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
 struct Assembly<'a> {
     region: &'a Region<'a>,
     inputs: &'a [ValueId],
+    twins: &'a [(ValueId, usize)],
     transfer: Transfer<'a>,
 }
 
@@ -258,7 +284,9 @@ impl Assembly<'_> {
     fn input(&mut self, index: usize, value: ValueId) -> Result<ValueId, Unsupported> {
         let region = self.region;
         let main = self.transfer.to.main_graph();
-        if let Some(tensor) = region.constant(value) {
+        // One of equal constants is enough to fix the elements of all.
+        let twins = self.twins.iter().filter(|&&(_, of)| of == index).map(|&(twin, _)| twin);
+        if let Some(tensor) = std::iter::once(value).chain(twins).find_map(|value| region.constant(value)) {
             let mut tensor = tensor.clone();
             if tensor.is_external() {
                 let bytes = tensor.bytes(region.data).map_err(|error| error.to_string())?;
@@ -294,7 +322,10 @@ impl Assembly<'_> {
         self.transfer.begin();
         for (index, &input) in self.inputs.iter().enumerate() {
             let inner = self.transfer.to.add_graph_input(body, &format!("x{index}"), None);
-            self.transfer.map(input, inner);
+            let twins = self.twins.iter().filter(|&&(_, of)| of == index).map(|&(twin, _)| twin);
+            for value in std::iter::once(input).chain(twins) {
+                self.transfer.map(value, inner);
+            }
         }
         let imports = self.imports(nodes, is_after);
         self.transfer.to.function_mut(function).opset_imports = imports;
@@ -406,7 +437,10 @@ impl Assembly<'_> {
 
     fn assumptions(&mut self) -> Vec<Assumption> {
         let region = self.region;
-        let index = |value: ValueId| self.inputs.iter().position(|&input| input == value);
+        let index = |value: ValueId| {
+            let twin = self.twins.iter().find(|(twin, _)| *twin == value).map(|&(_, index)| index);
+            twin.or_else(|| self.inputs.iter().position(|&input| input == value))
+        };
         let mut assume: Vec<Assumption> = Vec::new();
         for recorded in region.recorded {
             let assumption = match recorded {

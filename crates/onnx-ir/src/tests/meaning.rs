@@ -82,6 +82,25 @@ fn operators_of_other_domains_have_no_defaults() {
     check(false, node(Some(-1)), node(None));
 }
 
+#[test]
+fn equal_initializers_are_equal_operands() {
+    let (mut model, x) = model();
+    let graph = model.main_graph();
+    let weights = [[1.0_f32, 2.0], [1.0, 2.0], [1.0, 3.0]].map(|elements| {
+        let weight = Tensor::from_slice([2], &elements).unwrap();
+        model.add_initializer(graph, Symbol::EMPTY, weight)
+    });
+    let nodes = weights.map(|weight| append(&mut model, graph, NewNode::new(op::MUL).inputs([x, weight])));
+    let hash = |node| {
+        let mut hasher = DefaultHasher::new();
+        model.hash_meaning(node, &NoData, &mut hasher);
+        hasher.finish()
+    };
+    assert!(model.same_meaning(nodes[0], nodes[1], &NoData));
+    assert_eq!(hash(nodes[0]), hash(nodes[1]));
+    assert!(!model.same_meaning(nodes[0], nodes[2], &NoData));
+}
+
 /// A graph `(a) -> a + w` whose values have no names.
 fn body(model: &mut Model, weight: f32, reversed: bool) -> GraphId {
     let graph = model.new_graph(Symbol::EMPTY);

@@ -24,6 +24,55 @@ fn equal_nodes_far_apart_are_merged_by_congruence() {
 }
 
 #[test]
+fn equal_constants_are_merged() {
+    check(
+        r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y) <float[2] w1 = {1, 2}, float[2] w2 = {1, 2}, float[2] w3 = {1, 3}> {
+            c1 = Constant <value = float[1] {2.5}> ()
+            a = Mul (x, c1)
+            c2 = Constant <value = float[1] {2.5}> ()
+            b = Mul (x, c2)
+            d = Add (a, w1)
+            e = Add (b, w2)
+            f = Add (b, w3)
+            g = Sub (d, e)
+            y = Sub (g, f)
+        }"#,
+        merge_subexpressions,
+        &[
+            "c1 = Constant <value = float[1] {2.5}> ()",
+            "a = Mul (x, c1)",
+            "d = Add (a, w1)",
+            "f = Add (a, w3)",
+            "g = Sub (d, d)",
+            "y = Sub (g, f)",
+        ],
+        &["proved by congruence", "proved by congruence", "proved by congruence"],
+    );
+}
+
+#[test]
+fn constants_that_differ_are_not_merged() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y) {
+            a = Constant <value = float[1] {2.5}> ()
+            b = Constant <value = float[1] {2.25}> ()
+            c = Mul (x, a)
+            y = Mul (c, b)
+        }"#;
+    refuses(
+        text,
+        Exactness::Exact,
+        |patch| {
+            let (a, b) = (value(patch.model(), "a"), value(patch.model(), "b"));
+            patch.replace(b, a);
+        },
+        Level::Values,
+        &["the results differ", "b[0] is 2.25 before and 2.5 after"],
+    );
+}
+
+#[test]
 fn a_node_in_a_branch_uses_the_equal_node_around_it() {
     check(
         r#"<ir_version: 10, opset_import: ["": 20]>
