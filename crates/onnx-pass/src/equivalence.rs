@@ -4,7 +4,8 @@ use std::fmt;
 
 use onnx_ir::{FunctionId, MetadataEntry, Model, NodeId, ValueId};
 use onnx_text::{ParseOptions, PrintError, PrintOptions, parse_model, print_model};
-use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::ElemType;
+use onnx_types::tensor::{NoData, Payload, Tensor};
 
 use crate::assumption::{Assumption, Exactness};
 
@@ -141,11 +142,7 @@ impl Equivalence {
     ///
     /// See [`Equivalence::text`].
     pub fn hash(&self) -> Result<u128, PrintError> {
-        let digest = |tensor: &Tensor| {
-            let mut state = Fnv::new();
-            tensor.hash_meaning(&NoData, &mut state);
-            Some(format!("fnv:{:032x}", state.0))
-        };
+        let digest = |tensor: &Tensor| Some(format!("fnv:{:032x}", digest(tensor)));
         let options = PrintOptions { digest: Some(&digest), ..PrintOptions::default() };
         let text = print_model(&self.model, &options)?.text;
         let mut state = Fnv::new();
@@ -262,6 +259,27 @@ impl fmt::Debug for Equivalence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text().unwrap_or_else(|error| error.to_string()))
     }
+}
+
+/// A hash of type, sizes and all elements: claims that differ in one element have different verdicts.
+fn digest(tensor: &Tensor) -> u128 {
+    let mut state = Fnv::new();
+    // Types and sizes, and the element of a splat, which has any number of them.
+    tensor.hash_meaning(&NoData, &mut state);
+    match tensor.payload() {
+        Payload::Splat(_) => {}
+        _ if tensor.elem() == ElemType::String => {
+            for text in tensor.string_bytes().unwrap_or_default() {
+                std::hash::Hash::hash(text, &mut state);
+            }
+        }
+        _ => {
+            for chunk in tensor.chunks(&NoData).into_iter().flatten() {
+                std::hash::Hasher::write(&mut state, &chunk);
+            }
+        }
+    }
+    state.0
 }
 
 /// FNV-1a with 128 bits: depends on nothing but the bytes.

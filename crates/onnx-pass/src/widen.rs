@@ -116,10 +116,8 @@ fn widen_node(model: &mut Model, node: NodeId, registry: &Registry) -> Option<bo
                 removed.push(attribute.name());
                 changed.push(Attribute::new(attr::VALUE, Tensor::vector(&numbers)));
             }
-            AttrValue::Int(code) if ELEM_ATTRIBUTES.contains(&attribute.name()) => {
-                if is_narrow_code(*code) {
-                    changed.push(Attribute::new(attribute.name(), double));
-                }
+            AttrValue::Int(code) if ELEM_ATTRIBUTES.contains(&attribute.name()) && is_narrow_code(*code) => {
+                changed.push(Attribute::new(attribute.name(), double));
             }
             _ => {}
         }

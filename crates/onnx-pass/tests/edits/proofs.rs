@@ -133,6 +133,18 @@ fn the_claim_does_not_depend_on_names() {
 }
 
 #[test]
+fn every_element_of_a_large_constant_counts() {
+    let hash = |last: &str| {
+        let zeros = "0, ".repeat(999);
+        let new = format!("c = Constant <value = float[1000] {{{zeros}{last}}}> () y = Add (x, c)");
+        let text = claim("exact", &[], "float[1000] x", "y = Neg (x)", &new);
+        Equivalence::parse(&text).unwrap().hash().unwrap()
+    };
+    assert_eq!(hash("1"), hash("1"));
+    assert_ne!(hash("1"), hash("2"));
+}
+
+#[test]
 fn a_reproducer_is_a_model_that_returns_both_results() {
     let eq = Equivalence::parse(&claim("exact", &[], "float[N] x", "y = Exp (x)", "y = Sin (x)")).unwrap();
     let onnx_pass::Verdict::Refuted(counterexample) = prove(&eq, &PassOptions::default()) else {
