@@ -20,6 +20,9 @@ fn whole(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(nodes as u64)).sample_size(10);
         group.bench_function("clone", |bencher| bencher.iter_with_large_drop(|| black_box(&model).clone()));
         group.bench_function("verify", |bencher| bencher.iter(|| black_box(&model).verify().is_ok()));
+        group.bench_function("nodes in", |bencher| {
+            bencher.iter(|| black_box(&model).nodes_in(model.main_graph()).fold(0, count));
+        });
         group.bench_function("name plan", |bencher| bencher.iter(|| black_box(&model).name_plan()));
         group.bench_function("is sorted", |bencher| {
             bencher.iter(|| black_box(&model).is_sorted(model.main_graph()));
@@ -31,6 +34,12 @@ fn whole(criterion: &mut Criterion) {
         });
         group.finish();
     }
+}
+
+/// Counts nodes one by one, by a number that the compiler cannot know.
+fn count(sum: usize, node: onnx_ir::NodeId) -> usize {
+    black_box(node);
+    sum + 1
 }
 
 /// What takes constant time: the time for each edit should not depend on the model.

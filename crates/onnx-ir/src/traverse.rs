@@ -5,6 +5,7 @@ use slotmap::SecondaryMap;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::graph::{Graph, Owner};
 use crate::model::Model;
+use crate::node::Node;
 use crate::value::User;
 
 /// Walks graphs and everything nested in them; see [`Model::graphs_in`].
@@ -39,6 +40,46 @@ impl Iterator for Graphs<'_> {
     }
 }
 
+/// The nodes of a graph with those of nested graphs; see [`Model::nodes_in`]. It does less for each node than a
+/// [`Walk`](crate::Walk), which reports their ends, too.
+struct NodesIn<'a> {
+    model: &'a Model,
+    next: Option<NodeId>,
+    /// Where to continue at the end of a list: the first nodes of nested graphs that follow, and the successors of the nodes
+    /// that hold them; last first.
+    rest: Vec<NodeId>,
+}
+
+impl NodesIn<'_> {
+    /// Visits the graphs nested in a node before the node that follows it.
+    fn descend(&mut self, node: &Node) {
+        let begin = self.rest.len();
+        let graphs = node.nested_graphs().filter_map(|graph| self.model.graphs.get(graph));
+        self.rest.extend(graphs.filter_map(|graph| graph.first));
+        if self.rest.len() > begin {
+            self.rest.extend(self.next.take());
+        }
+        if let Some(added) = self.rest.get_mut(begin..) {
+            added.reverse();
+        }
+    }
+}
+
+impl Iterator for NodesIn<'_> {
+    type Item = NodeId;
+
+    #[inline]
+    fn next(&mut self) -> Option<NodeId> {
+        let node = self.next.or_else(|| self.rest.pop())?;
+        let record = &self.model.nodes[node];
+        self.next = record.next;
+        if !record.attributes.is_empty() {
+            self.descend(record);
+        }
+        Some(node)
+    }
+}
+
 impl Model {
     /// A graph and all graphs nested in it, each before those nested in it. The training algorithms count as nested in the
     /// main graph, as they see its names.
@@ -62,7 +103,7 @@ impl Model {
     /// The nodes of a graph in order, each followed by the nodes of its nested graphs. Unlike
     /// [`graphs_in`](Self::graphs_in) it does not include training algorithms. See [`walk`](Self::walk) for more.
     pub fn nodes_in(&self, graph: GraphId) -> impl Iterator<Item = NodeId> + '_ {
-        self.walk(graph).nodes()
+        NodesIn { model: self, next: self.graphs.get(graph).and_then(|graph| graph.first), rest: Vec::new() }
     }
 
     /// The outer values that a graph uses, itself or in graphs nested in it: what it captures. Each stands once, in the

@@ -337,6 +337,10 @@ proptest! {
                 prop_assert!(broken.is_empty(), "{step:?} {broken:?}\n{:?}", editor.model);
             }
             check_uses(&editor.model);
+            for graph in editor.graphs() {
+                let nodes: Vec<NodeId> = editor.model.walk(graph).nodes().collect();
+                prop_assert_eq!(editor.model.nodes_in(graph).collect::<Vec<_>>(), nodes);
+            }
             let _ = format!("{:?}", editor.model);
         }
     }
