@@ -10,6 +10,7 @@ use slotmap::SecondaryMap;
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::determinism::{has_references, is_deterministic};
 use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
+use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
 
 /// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the edit
@@ -48,6 +49,8 @@ pub(crate) struct Region<'a> {
     pub(crate) taps: &'a [ValueId],
     pub(crate) pairs: &'a [(ValueId, ValueId)],
     pub(crate) recorded: &'a [Recorded],
+    /// The values whose elements the recorded answers depend on; see [`used`](crate::used::used).
+    pub(crate) used: &'a SecondaryMap<ValueId, ()>,
     /// New initializers and nodes: constants among them are part of the edit.
     pub(crate) own: (&'a [ValueId], &'a [NodeId]),
     pub(crate) class: Exactness,
@@ -88,19 +91,13 @@ pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
     let before = collector.side(false)?;
     let after = collector.side(true)?;
     let transfer = Transfer::new(region.model, region.registry);
-    Assembly { region, inputs: &collector.inputs, twins: &collector.twins, transfer }
-        .equivalence([&before, &after])
+    let Collector { inputs, twins, .. } = &collector;
+    Assembly { region, inputs, twins, transfer }.equivalence([&before, &after])
 }
 
 impl Region<'_> {
     fn replacement(&self, value: ValueId) -> Option<ValueId> {
         self.pairs.iter().find(|(old, _)| *old == value).map(|&(_, new)| new)
-    }
-
-    fn is_read(&self, value: ValueId) -> bool {
-        self.recorded.iter().any(|recorded| {
-            matches!(recorded, Recorded::Constant(read) | Recorded::Content(read) if *read == value)
-        })
     }
 
     fn is_own(&self, value: ValueId) -> bool {
@@ -114,8 +111,9 @@ impl Region<'_> {
         self.pairs.iter().any(|&(old, new)| old == value || new == value)
     }
 
+    /// Returns `true` if the edit depends on the elements of a value.
     fn uses_content(&self, value: ValueId) -> bool {
-        self.recorded.contains(&Recorded::Content(value))
+        self.used.contains_key(value)
     }
 
     /// The constant that an input of the equivalence is.
@@ -125,7 +123,7 @@ impl Region<'_> {
         let is_structural = !matches!(tensor.elem().class(), ElemClass::Float | ElemClass::Complex)
             && count <= MAX_STRUCTURAL;
         let stays = self.is_own(value)
-            || self.is_read(value)
+            || self.uses_content(value)
             || self.is_in_pair(value)
             || is_structural && tensor.bytes(self.data).is_ok()
             || self.with_constants && count <= MAX_FALLBACK;
@@ -223,7 +221,7 @@ impl Collector<'_> {
             };
         }
         let is_cut = region.taps.contains(&value) && !region.uses_content(value)
-            || deriving && (region.known)(value).content.is_none()
+            || deriving && !region.uses_content(value)
             || self.count >= region.max_nodes
             || !is_deterministic(model, node, region.registry)
             || has_references(model, node);
@@ -437,30 +435,20 @@ impl Assembly<'_> {
 
     fn assumptions(&mut self) -> Vec<Assumption> {
         let region = self.region;
-        let index = |value: ValueId| {
-            let twin = self.twins.iter().find(|(twin, _)| *twin == value).map(|&(_, index)| index);
-            twin.or_else(|| self.inputs.iter().position(|&input| input == value))
-        };
         let mut assume: Vec<Assumption> = Vec::new();
+        for assumption in self.assumptions_of_inputs() {
+            if !assume.contains(&assumption) {
+                assume.push(assumption);
+            }
+        }
         for recorded in region.recorded {
             let assumption = match recorded {
-                Recorded::Shape(value) => index(*value).map(|input| Assumption::Shape { input }),
-                Recorded::Constant(value) => index(*value).map(|input| Assumption::Constant { input }),
-                Recorded::Content(value) => {
-                    let content = (region.known)(*value).content;
-                    let is_constant = region.constant(*value).is_some();
-                    match (index(*value), content) {
-                        (Some(input), _) if is_constant => Some(Assumption::Constant { input }),
-                        (Some(input), Some(content)) => {
-                            let elements = content.iter().map(|&elem| self.elem(elem)).collect();
-                            Some(Assumption::Content { input, elements })
-                        }
-                        _ => None,
-                    }
+                // The elements that an answer depends on are those of inputs, below.
+                Recorded::Shape(_) | Recorded::Constant(_) | Recorded::Content(_) | Recorded::Scope(_) => {
+                    None
                 }
                 Recorded::Relation(relation) => Some(Assumption::Relation(self.relation(*relation))),
                 Recorded::Guard(text) => Some(Assumption::Guard(text.clone())),
-                Recorded::Scope(_) => None,
                 Recorded::Granted(condition) => Some(Assumption::Granted(*condition)),
             };
             if let Some(assumption) = assumption.filter(|assumption| !assume.contains(assumption)) {
@@ -468,6 +456,45 @@ impl Assembly<'_> {
             }
         }
         assume
+    }
+
+    /// What the edit used about the inputs: their sizes and their elements.
+    fn assumptions_of_inputs(&mut self) -> Vec<Assumption> {
+        let region = self.region;
+        let mut assume = Vec::new();
+        for recorded in region.recorded {
+            if let Recorded::Shape(value) = *recorded {
+                assume.extend(self.shape_assumptions(value));
+            }
+        }
+        for (input, &value) in self.inputs.iter().enumerate() {
+            let twins = self.twins.iter().filter(|&&(_, of)| of == input).map(|&(twin, _)| twin);
+            let group: Vec<ValueId> = std::iter::once(value).chain(twins).collect();
+            if !group.iter().any(|&value| region.uses_content(value)) {
+                continue;
+            }
+            if group.iter().any(|&value| region.constant(value).is_some()) {
+                assume.push(Assumption::Constant { input });
+            } else if let Some(content) = (region.known)(value).content {
+                let elements = content.iter().map(|&elem| self.elem(elem)).collect();
+                assume.push(Assumption::Content { input, elements });
+            }
+        }
+        assume
+    }
+
+    /// What the edit used about the sizes of a value: the shape of an input, or the numbers among the sizes of what is
+    /// computed, which runs must not replace by smaller ones.
+    fn shape_assumptions(&self, value: ValueId) -> Vec<Assumption> {
+        if let Some(input) = self.inputs.iter().position(|&input| input == value) {
+            return vec![Assumption::Shape { input }];
+        }
+        let ty = (self.region.known)(value).ty;
+        let shape = ty.as_ref().and_then(Type::tensor_type).and_then(|ty| ty.shape.as_ref());
+        let numbers =
+            shape.map(|shape| shape.dims()).unwrap_or_default().iter().filter_map(|dim| dim.known());
+        let number = |size: i64| Assumption::Relation(Relation::Equal(Dim::Known(size), Dim::Known(size)));
+        numbers.filter(|&size| size > SMALL).map(number).collect()
     }
 
     fn elem(&mut self, elem: Elem) -> Elem {

@@ -83,9 +83,11 @@ mod levels;
 pub mod passes;
 mod patch;
 mod prove;
+mod query;
 mod sample;
 mod structure;
 mod transfer;
+mod used;
 mod widen;
 
 pub use assumption::{Assumption, Condition, Exactness};
@@ -93,3 +95,4 @@ pub use cx::{Entry, PassCx, PassOptions};
 pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, Side};
 pub use patch::{Level, Patch, Proof, Refusal};
 pub use prove::{Counterexample, ProofLimits, Verdict, prove};
+pub use query::Unknown;

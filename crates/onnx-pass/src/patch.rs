@@ -4,15 +4,15 @@ use std::fmt;
 
 use onnx_ir::{Attribute, Builder, Constant, CopyMap, EditError, GraphId, Model, NodeId, Position, ValueId};
 use onnx_schema::op;
-use onnx_shape_infer::{Answer, Content, Fact, Guard, Justification, Relation};
+use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType, Symbol};
 
-use crate::assumption::{Condition, Exactness};
+use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::prove::Verdict;
+use crate::used::used;
 
 /// The parts of a patch.
 #[derive(Debug)]
@@ -125,135 +125,10 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
     }
 
-    fn record(&mut self, recorded: Recorded) {
+    pub(crate) fn record(&mut self, recorded: Recorded) {
         if !self.draft.recorded.contains(&recorded) {
             self.draft.recorded.push(recorded);
         }
-    }
-
-    /// Records what inferred results of a value depend on; `false` if the options exclude it.
-    fn accept(&mut self, value: ValueId) -> bool {
-        // A value of a nested graph exists only where its results hold.
-        match self.cx.justification(value) {
-            Justification::Proved | Justification::ProvedIn(_) => true,
-            Justification::Assumed { guards, .. } => self.accept_guards(&guards),
-            _ => false,
-        }
-    }
-
-    /// Records what an answer depends on; `false` if the options exclude it, or if it holds only in a graph that the sources of
-    /// the edit are not in.
-    fn accept_answer(&mut self, justification: &Justification) -> bool {
-        let guards = match justification {
-            Justification::Proved | Justification::ProvedIn(_) => &[],
-            Justification::Assumed { guards, .. } => guards.as_slice(),
-            _ => return false,
-        };
-        if let Some(graph) = justification.graph() {
-            let model = self.model();
-            let mut sources = self.draft.sources.iter().filter_map(|&node| model.get_node(node));
-            if self.draft.sources.is_empty() || !sources.all(|node| model.is_inside(node.graph(), graph)) {
-                return false;
-            }
-            self.record(Recorded::Scope(graph));
-        }
-        self.accept_guards(guards)
-    }
-
-    /// Records guards, as text and as relations that the inputs of runs satisfy; `false` if the options exclude them.
-    fn accept_guards(&mut self, guards: &[Fact]) -> bool {
-        if !self.cx.options.allow_assumed && !guards.is_empty() {
-            return false;
-        }
-        for &guard in guards {
-            self.record(Recorded::Guard(Guard::new(self.cx.model(), guard).line()));
-            if !matches!(guard.relation, Relation::Declared(_) | Relation::Default(_)) {
-                self.record(Recorded::Relation(guard.relation));
-            }
-        }
-        true
-    }
-
-    /// The element type of a value.
-    #[must_use]
-    pub fn elem(&mut self, value: ValueId) -> Option<ElemType> {
-        self.cx.inference().elem(value)
-    }
-
-    /// The sizes of a value, if its rank is known.
-    pub fn shape(&mut self, value: ValueId) -> Option<Vec<Dim>> {
-        let dims = self.cx.inference().shape(value)?.to_vec();
-        if !self.accept(value) {
-            return None;
-        }
-        self.record(Recorded::Shape(value));
-        Some(dims)
-    }
-
-    /// The elements of a small value, as far as they are known.
-    pub fn content(&mut self, value: ValueId) -> Option<Content> {
-        let content = self.cx.inference().content(value)?.clone();
-        if !self.accept(value) {
-            return None;
-        }
-        self.record(Recorded::Content(value));
-        Some(content)
-    }
-
-    /// The elements of a constant.
-    pub fn constant(&mut self, value: ValueId) -> Option<Tensor> {
-        self.model().get_value(value)?;
-        let tensor = self.model().constant_tensor(value)?.clone();
-        self.record(Recorded::Constant(value));
-        Some(tensor)
-    }
-
-    /// Returns `true` if two dimensions are proved equal in every run in which the sources of the edit are executed. An answer
-    /// that depends on guards counts only if the options allow assumptions; the claim then lists the guards.
-    pub fn proved_eq(&mut self, a: Dim, b: Dim) -> bool {
-        self.proved(Relation::Equal(a, b))
-    }
-
-    /// Returns `true` if the first dimension is proved to be at most the second; see [`proved_eq`](Self::proved_eq).
-    pub fn proved_le(&mut self, a: Dim, b: Dim) -> bool {
-        self.proved(Relation::AtMost(a, b))
-    }
-
-    fn proved(&mut self, relation: Relation) -> bool {
-        let (model, inference) = (self.cx.model(), self.cx.inference());
-        let answer = match relation {
-            Relation::Equal(a, b) => inference.eq(model, a, b),
-            Relation::AtMost(a, b) => inference.le(model, a, b),
-            _ => None,
-        };
-        let Some(Answer { holds: true, justification }) = answer else { return false };
-        if is_trivial(relation) {
-            return true;
-        }
-        let is_accepted = self.accept_answer(&justification);
-        if is_accepted {
-            self.record(Recorded::Relation(relation));
-        }
-        is_accepted
-    }
-
-    /// Returns `true` if two values are proved to have the same element type and the same sizes in every run.
-    pub fn same_type(&mut self, a: ValueId, b: ValueId) -> bool {
-        let elems = (self.elem(a), self.elem(b));
-        if elems.0.is_none() || elems.0 != elems.1 {
-            return false;
-        }
-        let (Some(first), Some(second)) = (self.shape(a), self.shape(b)) else { return false };
-        first.len() == second.len() && first.iter().zip(&second).all(|(&a, &b)| self.proved_eq(a, b))
-    }
-
-    /// Returns `true` if the caller of the pass grants a condition on numbers at run time.
-    pub fn grant(&mut self, condition: Condition) -> bool {
-        let is_granted = self.cx.options.conditions.contains(&condition);
-        if is_granted {
-            self.record(Recorded::Granted(condition));
-        }
-        is_granted
     }
 
     /// Makes new nodes at a place. `make` may only add nodes through the builder.
@@ -385,12 +260,15 @@ impl<'p, 'm> Patch<'p, 'm> {
 
     pub(crate) fn extract(&mut self, with_constants: bool) -> Result<Equivalence, String> {
         let cx = &*self.cx;
+        let content = |value| cx.inference.content(value).cloned();
+        let used = used(cx.model(), &self.draft.recorded, &content);
         let region = Region {
             model: cx.model(),
             known: &|value| cx.known(value),
             taps: &self.draft.taps,
             pairs: &self.draft.pairs,
             recorded: &self.draft.recorded,
+            used: &used,
             own: (&self.draft.initializers, &self.draft.nodes),
             class: self.draft.class,
             versions: &self.draft.versions,
@@ -426,16 +304,6 @@ impl Drop for Patch<'_, '_> {
 impl fmt::Debug for Patch<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.draft.fmt(f)
-    }
-}
-
-/// Returns `true` if a relation holds for all sizes.
-fn is_trivial(relation: Relation) -> bool {
-    match relation {
-        Relation::Equal(a, b) => a == b,
-        Relation::AtMost(Dim::Known(a), Dim::Known(b)) => a <= b,
-        Relation::AtMost(a, b) => a == b,
-        _ => false,
     }
 }
 

@@ -39,6 +39,18 @@ pub struct ProofLimits {
     pub proof_bytes: u64,
 }
 
+impl ProofLimits {
+    /// The limits of one run of one side.
+    pub(crate) const fn of_run(&self) -> Limits {
+        Limits {
+            run_elements: self.proof_elements.saturating_mul(64),
+            run_steps: self.proof_steps,
+            run_bytes: self.proof_bytes,
+            ..Limits::DEFAULT
+        }
+    }
+}
+
 impl Default for ProofLimits {
     fn default() -> Self {
         Self {
@@ -242,14 +254,8 @@ impl Runner<'_> {
     }
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
-        let limits = Limits {
-            run_elements: self.limits.proof_elements.saturating_mul(64),
-            run_steps: self.limits.proof_steps,
-            run_bytes: self.limits.proof_bytes,
-            ..Limits::DEFAULT
-        };
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let options = Options::default().within(limits).with_registry(self.registry);
+        let options = Options::default().within(self.limits.of_run()).with_registry(self.registry);
         let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
             .map_err(|failure| (failure.kind(), failure.diagnostic().message.clone()))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();

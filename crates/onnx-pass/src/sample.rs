@@ -12,7 +12,7 @@ use crate::assumption::{Assumption, Condition, Exactness};
 use crate::equivalence::Equivalence;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
-const SMALL: i64 = 8;
+pub(crate) const SMALL: i64 = 8;
 
 /// Number of rounds in which sizes are corrected until they satisfy the relations.
 const ROUNDS: usize = 8;

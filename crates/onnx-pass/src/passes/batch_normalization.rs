@@ -3,116 +3,132 @@
 use onnx_ir::{Cursor, NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::tensor::{NoData, Tensor};
 
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::patch::Patch;
+use crate::query::Unknown;
 
-/// Folds `BatchNormalization` in inference mode into the weights of the convolution before it.
+/// Folds `BatchNormalization` in inference mode into the weights of the convolution before it. The report has the reason for
+/// each `BatchNormalization` that remains.
 pub fn fold_batch_normalization(cx: &mut PassCx<'_>) -> Report {
     let mut report = Report::default();
-    let data = cx.options().data;
     let mut cursor = Cursor::all(cx.model());
     while let Some(node) = cursor.next(cx.model()) {
+        if ops::BatchNormalization::of(cx.model(), node).is_none() {
+            continue;
+        }
         let mut patch = cx.patch("fold-batch-normalization", Exactness::Rounding);
-        if fold(&mut patch, node, data).is_some() {
-            report.commit(patch);
+        match fold(&mut patch, node) {
+            Ok(()) => report.commit(patch),
+            Err(reason) => report.miss(patch.model(), node, &reason),
         }
     }
     report
 }
 
-/// The statistics of a batch normalization, one number for each channel.
-struct Statistics {
-    scale: Vec<f64>,
-    bias: Vec<f64>,
-    mean: Vec<f64>,
-    var: Vec<f64>,
+/// A convolution with the batch normalization that follows it.
+struct Pattern {
+    conv: NodeId,
+    x: ValueId,
+    weights: ValueId,
+    bias: Option<ValueId>,
+    /// Scale, bias, mean and variance.
+    parameters: [ValueId; 4],
+    epsilon: f64,
+    y: ValueId,
 }
 
-impl Statistics {
-    /// Reads the constants; `None` if they are not, or their lengths differ.
-    fn read(patch: &mut Patch<'_, '_>, values: [ValueId; 4], data: &dyn DataSource) -> Option<Self> {
-        let [scale, bias, mean, var] = values.map(|value| floats(&patch.constant(value)?, data));
-        let (scale, bias, mean, var) = (scale?, bias?, mean?, var?);
-        let channels = scale.len();
-        let fits = channels > 0 && [&bias, &mean, &var].iter().all(|list| list.len() == channels);
-        fits.then_some(Self { scale, bias, mean, var })
-    }
-
-    fn factors(&self, epsilon: f64) -> Vec<f64> {
-        self.scale.iter().zip(&self.var).map(|(scale, var)| scale / (var + epsilon).sqrt()).collect()
-    }
-}
-
-/// Prepares the patch for one node; `None` if the node is not of this form.
-fn fold(patch: &mut Patch<'_, '_>, node: NodeId, data: &dyn DataSource) -> Option<()> {
+/// The operands of the pattern; the reason if the node is not of this form.
+fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Unknown> {
     let model = patch.model();
-    let norm = ops::BatchNormalization::of(model, node)?;
+    let because = Unknown::new;
+    let norm = ops::BatchNormalization::of(model, node).ok_or_else(|| because("it is gone"))?;
     // Versions before 14 have no training mode, but a run in training has more outputs.
     let is_inference = norm.training_mode().is_omitted() || norm.training_mode().known() == Some(0);
     let has_more = norm.call().node().outputs().iter().skip(1).any(Option::is_some);
+    if !is_inference || has_more {
+        return Err(because("it is in training mode"));
+    }
     // Before version 9, the statistics can be those of each element.
-    if !is_inference || has_more || norm.call().since() < 9 {
-        return None;
+    if norm.call().since() < 9 {
+        return Err(because("its version can normalize each element separately"));
     }
-    let epsilon = f64::from(norm.epsilon().known()?);
-    let producer = model.value(norm.x()?).producer()?;
-    let conv = ops::Conv::of(model, producer)?;
-    let (x, w, b) = (conv.x()?, conv.w()?, conv.b());
-    let parameters = [norm.scale()?, norm.b()?, norm.input_mean()?, norm.input_var()?];
-    let y = norm.call().output(0)?;
-    patch.source(producer);
+    let missing = || because("an operand or attribute is missing");
+    let producer = norm.x().and_then(|x| model.value(x).producer());
+    let conv = producer.and_then(|producer| ops::Conv::of(model, producer));
+    let conv = conv.ok_or_else(|| because("its input is not the result of a `Conv`"))?;
+    let parameters = [norm.scale(), norm.b(), norm.input_mean(), norm.input_var()];
+    let [Some(scale), Some(bias), Some(mean), Some(var)] = parameters else { return Err(missing()) };
+    Ok(Pattern {
+        conv: conv.call().id(),
+        x: conv.x().ok_or_else(missing)?,
+        weights: conv.w().ok_or_else(missing)?,
+        bias: conv.b(),
+        parameters: [scale, bias, mean, var],
+        epsilon: f64::from(norm.epsilon().known().ok_or_else(missing)?),
+        y: norm.call().output(0).ok_or_else(missing)?,
+    })
+}
+
+/// Prepares the patch for one node.
+fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Unknown> {
+    let pattern = matched(patch, node)?;
+    patch.source(pattern.conv);
     patch.source(node);
-    patch.tap(x);
-    let weights = patch.constant(w)?;
-    let old_bias = match b {
-        Some(b) => Some(floats(&patch.constant(b)?, data)?),
-        None => None,
+    patch.tap(pattern.x);
+    let weights = patch.try_constant(pattern.weights)?;
+    let channels = weights.dims().first().and_then(|&size| usize::try_from(size).ok());
+    let [scale, bias, mean, var] = pattern.parameters.map(|value| floats(patch, value, channels));
+    let (scale, bias, mean, var) = (scale?, bias?, mean?, var?);
+    let old_bias = match pattern.bias {
+        Some(bias) => floats(patch, bias, channels)?,
+        None => vec![0.0; scale.len()],
     };
-    let statistics = Statistics::read(patch, parameters, data)?;
-    let factors = statistics.factors(epsilon);
-    if old_bias.as_ref().is_some_and(|bias| bias.len() != factors.len()) {
-        return None;
-    }
-    let new_weights = scaled(&weights, &factors, data)?;
-    let mut new_bias = Vec::with_capacity(factors.len());
-    let shifts = statistics.bias.iter().zip(&statistics.mean);
-    for (channel, (factor, (bias, mean))) in factors.iter().zip(shifts).enumerate() {
-        let old = old_bias.as_ref().and_then(|bias| bias.get(channel)).copied().unwrap_or(0.0);
-        new_bias.push(((old - mean) * factor + bias) as f32);
-    }
+    let factors: Vec<f64> =
+        scale.iter().zip(&var).map(|(scale, var)| scale / (var + pattern.epsilon).sqrt()).collect();
+    let new_weights = scaled(&weights, &factors)?;
+    let shifts = factors.iter().zip(&old_bias).zip(bias.iter().zip(&mean));
+    let new_bias: Vec<f32> =
+        shifts.map(|((factor, old), (bias, mean))| ((old - mean) * factor + bias) as f32).collect();
     if new_bias.iter().any(|number| !number.is_finite()) {
-        return None;
+        return Err(Unknown::new("the new bias is not finite"));
     }
     let at = Position::Before(node);
-    let new_weights = patch.new_constant(at, new_weights).ok()?;
-    let new_bias = patch.new_constant(at, Tensor::vector(&new_bias)).ok()?;
-    let outputs = patch.like(producer, at, &[Some(x), Some(new_weights), Some(new_bias)]).ok()?;
-    patch.replace(y, outputs.first().copied().flatten()?);
-    Some(())
+    let gone = |_| Unknown::new("its place is gone");
+    let new_weights = patch.new_constant(at, new_weights).map_err(gone)?;
+    let new_bias = patch.new_constant(at, Tensor::vector(&new_bias)).map_err(gone)?;
+    let operands = [Some(pattern.x), Some(new_weights), Some(new_bias)];
+    let outputs = patch.like(pattern.conv, at, &operands).map_err(gone)?;
+    let new =
+        outputs.first().copied().flatten().ok_or_else(|| Unknown::new("the convolution has no output"))?;
+    patch.replace(pattern.y, new);
+    Ok(())
 }
 
-fn floats(tensor: &Tensor, data: &dyn DataSource) -> Option<Vec<f64>> {
+/// The elements of a constant with one `float` for each channel.
+fn floats(patch: &mut Patch<'_, '_>, value: ValueId, channels: Option<usize>) -> Result<Vec<f64>, Unknown> {
+    let tensor = patch.try_constant(value)?;
     let is_list = tensor.elem() == ElemType::Float && tensor.rank() == 1;
-    is_list.then(|| tensor.iter_f64(data).ok().map(Iterator::collect)).flatten()
+    let list: Option<Vec<f64>> =
+        is_list.then(|| tensor.iter_f64(&NoData).ok().map(Iterator::collect)).flatten();
+    let list = list.filter(|list| !list.is_empty() && Some(list.len()) == channels);
+    list.ok_or_else(|| Unknown::new("a parameter is not a list with one `float` for each channel"))
 }
 
-/// The weights with each output channel multiplied by its factor; `None` if a product is not finite.
-fn scaled(weights: &Tensor, factors: &[f64], data: &dyn DataSource) -> Option<Tensor> {
-    let elements = weights.to_vec::<f32>(data).ok()?;
-    if usize::try_from(*weights.dims().first()?).ok()? != factors.len() {
-        return None;
-    }
-    let per_channel = elements.len().checked_div(factors.len())?;
+/// The weights with each output channel multiplied by its factor.
+fn scaled(weights: &Tensor, factors: &[f64]) -> Result<Tensor, Unknown> {
+    let wrong = || Unknown::new("the weights are not of type `float`");
+    let elements = weights.to_vec::<f32>(&NoData).map_err(|_| wrong())?;
+    let per_channel = elements.len().checked_div(factors.len()).unwrap_or(0);
     let mut scaled = Vec::with_capacity(elements.len());
     for (channel, &factor) in elements.chunks(per_channel.max(1)).zip(factors) {
         scaled.extend(channel.iter().map(|&element| (f64::from(element) * factor) as f32));
     }
     if scaled.len() != elements.len() || scaled.iter().any(|number| !number.is_finite()) {
-        return None;
+        return Err(Unknown::new("the new weights are not finite"));
     }
-    Tensor::from_slice(weights.dims().iter().copied(), &scaled).ok()
+    Tensor::from_slice(weights.dims().iter().copied(), &scaled).map_err(|_| wrong())
 }

@@ -2,8 +2,6 @@
 
 use onnx_ir::{CopyMap, Cursor, Position, ValueId};
 use onnx_ops::{Operator, ops};
-use onnx_shape_infer::Elem;
-use onnx_types::tensor::NoData;
 
 use super::Report;
 use crate::assumption::Exactness;
@@ -47,9 +45,5 @@ pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
 
 /// The value of a condition, if it is the same in every run.
 fn known_condition(patch: &mut Patch<'_, '_>, cond: ValueId) -> Option<bool> {
-    if let Some(tensor) = patch.constant(cond) {
-        return tensor.get_i64s(&NoData, 1).ok()?.first().map(|&cond| cond != 0);
-    }
-    let known = patch.content(cond)?.first().copied().and_then(Elem::known);
-    known.map(|cond| cond != 0)
+    patch.scalar(cond).map(|cond| cond != 0.0)
 }

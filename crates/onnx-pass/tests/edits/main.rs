@@ -15,6 +15,7 @@ mod figures;
 mod general;
 mod normalization;
 mod proofs;
+mod queries;
 mod reshape;
 mod squeeze;
 
