@@ -119,13 +119,77 @@ fn functions_may_be_called_without_an_optional_input() {
 }
 
 #[test]
-fn a_function_that_calls_itself_exceeds_the_depth() {
-    let model = in_main(
-        "g (float x) => (float y) { y = my.F (x) }
-        <domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> F (a) => (b) { b = my.F (a) }",
-    );
-    let message = fails(&model, &[("x", Tensor::scalar(1.0_f32))], &Options::default(), FailureKind::Limit);
-    assert_eq!(message, "the run costs too much: raise the limit `run_depth` to allow it");
+fn a_function_that_calls_itself_is_a_cycle() {
+    let functions = [
+        "<domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> F (a) => (b) { b = my.F (a) }",
+        "<domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> F (a) => (b) { b = my.G (a) }
+        <domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> G (a) => (b) {
+            c = Constant <value = bool {1}> ()
+            b = If (c) <then_branch = t () => (d) { d = my.F (a) }, else_branch = e () => (f) { f = Neg (a) }>
+        }",
+    ];
+    for (functions, name) in functions.into_iter().zip(["F", "F"]) {
+        let model = in_main(&format!("g (float x) => (float y) {{ y = my.F (x) }} {functions}"));
+        let inputs = [("x", Tensor::scalar(1.0_f32))];
+        let failure = run_with(&model, &inputs, &Options::default()).unwrap_err();
+        assert_eq!((failure.kind(), failure.diagnostic().rule.code), (FailureKind::Model, 5007));
+        let expected = format!("the function `{name}` calls itself, directly or through others");
+        assert_eq!(failure.diagnostic().message, expected);
+    }
+}
+
+/// A function that chooses one of two graphs of its call.
+const CHOOSE: &str = "
+    <domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> Choose <yes, no> (c) => (r) {
+        r = If (c) <then_branch: graph = @yes, else_branch: graph = @no>
+    }
+    <domain: \"my\", opset_import: [\"\": 21, \"my\": 1]> Not <yes, no> (c, s) => (r) {
+        n = Not (c)
+        t = my.Choose <yes: graph = @no, no: graph = @yes> (c)
+        u = my.Choose <yes: graph = inner () => (v) { v = Mul (s, s) }, no: graph = @no> (n)
+        r = Add (t, u)
+    }";
+
+#[test]
+fn functions_run_graphs_of_their_calls() {
+    let run = |body: &str, c: bool, expected: [f64; 2]| {
+        let graph = format!("g (bool c, float[2] x) => (float[2] y) {{ {body} }} {CHOOSE}");
+        let x = Tensor::vector(&[1.0_f32, -3.0]);
+        check(&graph, &[("c", Tensor::scalar(c)), ("x", x)], &[2], &expected);
+    };
+    // The graphs use values around the call, and their nodes other ones than those of the function.
+    let direct = "two = Constant <value_float = 2.0> ()
+        y = my.Choose <yes: graph = t () => (a) { m = Mul (x, two) a = Add (m, two) },
+                       no: graph = e () => (b) { b = Neg (x) }> (c)";
+    run(direct, true, [4.0, -4.0]);
+    run(direct, false, [-1.0, 3.0]);
+    // References are passed on, and a graph of a function uses the values of the function.
+    let passed = "y = my.Not <yes: graph = t () => (a) { a = Abs (x) }, no: graph = e () => (b) { b = Neg (x) }> (c, x)";
+    run(passed, true, [-2.0, 6.0]);
+    run(passed, false, [2.0, 12.0]);
+    // A graph of a call calls the function again.
+    let nested = "y = my.Choose <
+            yes: graph = t () => (a) {
+                a = my.Choose <yes: graph = t2 () => (p) { p = Add (x, x) }, no: graph = e2 () => (q) { q = Neg (x) }> (c)
+            },
+            no: graph = e () => (b) { b = Identity (x) }> (c)";
+    run(nested, true, [2.0, -6.0]);
+    run(nested, false, [1.0, -3.0]);
+}
+
+#[test]
+fn loops_take_their_body_from_the_call() {
+    let graph = "g (float x, int64 n) => (float y) {
+            t = Constant <value = bool {1}> ()
+            y = my.Repeat <body: graph = b (int64 i, bool c, float s) => (bool d, float r) {
+                d = Identity (c)
+                r = Add (s, x)
+            }> (n, t, x)
+        }
+        <domain: \"my\", opset_import: [\"\": 21]> Repeat <body> (n, c, s) => (r) {
+            r = Loop <body: graph = @body> (n, c, s)
+        }";
+    check(graph, &[("x", Tensor::scalar(2.0_f32)), ("n", Tensor::scalar(3_i64))], &[], &[8.0]);
 }
 
 #[test]

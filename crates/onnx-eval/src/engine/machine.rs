@@ -2,6 +2,7 @@
 
 use onnx_diag::Locus;
 use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
+use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::control::{Control, Next};
@@ -29,6 +30,8 @@ pub(super) struct Machine<'p, 'm> {
 struct Frame {
     slots: Vec<Option<Stored>>,
     arguments: Vec<Attribute>,
+    /// The frame in which the graphs of an argument run, by argument: that of the node that has the graph.
+    homes: Vec<usize>,
 }
 
 struct Stored {
@@ -40,6 +43,8 @@ struct Stored {
 /// A graph that runs.
 struct Active {
     graph: usize,
+    /// The frame of its values: the newest one, except for a graph that a function has from its call.
+    frame: usize,
     /// The next step.
     at: usize,
     then: Then,
@@ -74,8 +79,10 @@ impl<'p, 'm> Machine<'p, 'm> {
         inputs: Vec<Option<Value>>,
         arguments: Vec<Attribute>,
     ) -> Result<Vec<Option<Value>>, Failure> {
-        self.push_frame(0, arguments);
-        let result = self.enter(0, inputs, Then::Return).map_err(|stop| halt(None, stop, String::new()));
+        let homes = vec![0; arguments.len()];
+        let frame = self.push_frame(0, arguments, homes);
+        let result =
+            self.enter((0, frame), inputs, Then::Return).map_err(|stop| halt(None, stop, String::new()));
         let result = result.and_then(|()| self.execute());
         result.map_err(|halt| {
             let (node, stop, operands) = *halt;
@@ -83,16 +90,23 @@ impl<'p, 'm> Machine<'p, 'm> {
         })
     }
 
-    fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>) {
+    /// Adds a frame for the root of a graph, and returns its index.
+    fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>, homes: Vec<usize>) -> usize {
         let root = self.plan.graphs.get(graph).map_or(0, |plan| plan.root);
         let count = self.plan.roots.get(root).copied().unwrap_or(0);
         let mut slots = Vec::new();
         slots.resize_with(count, || None);
-        self.frames.push(Frame { slots, arguments });
+        self.frames.push(Frame { slots, arguments, homes });
+        self.frames.len() - 1
     }
 
-    /// Makes a graph active in the newest frame.
-    fn enter(&mut self, graph: usize, inputs: Vec<Option<Value>>, then: Then) -> Outcome {
+    /// The frame of the graph that runs.
+    fn frame(&self) -> usize {
+        self.active.last().map_or(0, |active| active.frame)
+    }
+
+    /// Makes a graph active in a frame.
+    fn enter(&mut self, (graph, frame): (usize, usize), inputs: Vec<Option<Value>>, then: Then) -> Outcome {
         if self.active.len() >= self.options.limits.run_depth {
             return Err(Stop::Limit("run_depth"));
         }
@@ -105,22 +119,22 @@ impl<'p, 'm> Machine<'p, 'm> {
         for &(slot, weight) in &entered.weights {
             if let Some(weight) = plan.weights.get(weight) {
                 let value = weight.value(self.options.data, &mut self.budget)?;
-                self.store(slot, value, false)?;
+                self.store(frame, slot, value, false)?;
             }
         }
         self.budget.end_kernel();
         for (&slot, value) in entered.inputs.iter().zip(inputs) {
             if let Some(value) = value {
-                self.store(slot, value, true)?;
+                self.store(frame, slot, value, true)?;
             }
         }
-        self.active.push(Active { graph, at: 0, then });
+        self.active.push(Active { graph, frame, at: 0, then });
         Ok(())
     }
 
-    fn store(&mut self, slot: u32, value: Value, is_counted: bool) -> Outcome {
+    fn store(&mut self, frame: usize, slot: u32, value: Value, is_counted: bool) -> Outcome {
         let bytes = if is_counted { value.resident_bytes() } else { 0 };
-        let frame = self.frames.last_mut();
+        let frame = self.frames.get_mut(frame);
         let place = frame.and_then(|frame| frame.slots.get_mut(slot as usize));
         let Some(place) = place else { return Ok(()) };
         if let Some(old) = place.replace(Stored { value, bytes }) {
@@ -130,7 +144,8 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     fn free(&mut self, slots: &[u32]) {
-        let Some(frame) = self.frames.last_mut() else { return };
+        let frame = self.frame();
+        let Some(frame) = self.frames.get_mut(frame) else { return };
         for &slot in slots {
             if let Some(old) = frame.slots.get_mut(slot as usize).and_then(Option::take) {
                 self.budget.release(old.bytes);
@@ -139,7 +154,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     fn load(&self, slot: u32) -> Option<Value> {
-        let stored = self.frames.last()?.slots.get(slot as usize)?.as_ref()?;
+        let stored = self.frames.get(self.frame())?.slots.get(slot as usize)?.as_ref()?;
         Some(stored.value.clone())
     }
 
@@ -198,15 +213,15 @@ impl<'p, 'm> Machine<'p, 'm> {
                 self.control(step, state, std::mem::take(inputs), next, outputs)
             }
             Action::Call(function, graph) => {
-                let arguments = self.arguments(step, *function);
+                let (arguments, homes) = self.arguments(step, *function);
                 let formal = self.plan.graphs.get(*graph).map_or(0, |plan| plan.inputs.len());
                 if inputs.len() > formal {
                     return Err(Stop::failed("the call has more inputs than the function"));
                 }
                 let mut values = inputs.to_vec();
                 values.resize(formal, None);
-                self.push_frame(*graph, arguments);
-                self.enter(*graph, values, Then::Call)
+                let frame = self.push_frame(*graph, arguments, homes);
+                self.enter((*graph, frame), values, Then::Call)
             }
             Action::Missing(reason) => Err(Stop::Unsupported(reason.clone())),
         }
@@ -219,7 +234,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         inputs: &[Option<Value>],
         run: impl FnOnce(&mut Cx<'_, 'm>) -> Outcome<T>,
     ) -> Outcome<(T, SmallVec<[Option<Value>; 2]>)> {
-        let arguments = self.frames.last().map_or(&[][..], |frame| &frame.arguments);
+        let arguments = self.frames.get(self.frame()).map_or(&[][..], |frame| &frame.arguments);
         let mut cx = Cx {
             model: self.model,
             node: step.node,
@@ -249,16 +264,29 @@ impl<'p, 'm> Machine<'p, 'm> {
         match next {
             Next::Done => self.finish(step, outputs),
             Next::Enter { graph, inputs: values } => {
-                let Some(&(_, index)) = step.graphs.iter().find(|(name, _)| *name == graph) else {
+                let Some(entered) = self.graph_of(step, graph) else {
                     let name = self.model.str(graph);
                     return Err(Stop::unsupported(format_args!(
                         "attribute `{name}` holds no graph of the node"
                     )));
                 };
                 self.budget.work(NODE_STEPS)?;
-                self.enter(index, values.into_iter().map(Some).collect(), Then::Control(state, inputs))
+                self.enter(entered, values.into_iter().map(Some).collect(), Then::Control(state, inputs))
             }
         }
+    }
+
+    /// The plan of the graph in an attribute, and the frame in which it runs. The graph that a reference names belongs to the
+    /// node that calls the function, and uses the values around it.
+    fn graph_of(&self, step: &Step<'m>, attribute: Symbol) -> Option<(usize, usize)> {
+        if let Some(&(_, index)) = step.graphs.iter().find(|(name, _)| *name == attribute) {
+            return Some((index, self.frame()));
+        }
+        let AttrValue::Ref(target) = step.node.attribute(attribute)?.value() else { return None };
+        let frame = self.frames.get(self.frame())?;
+        let argument = frame.arguments.iter().position(|argument| argument.name() == *target)?;
+        let graph = frame.arguments.get(argument)?.as_graph()?;
+        Some((self.plan.index(graph)?, frame.homes.get(argument).copied()?))
     }
 
     /// Stores the outputs of a node and frees what is not used after it.
@@ -266,7 +294,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         outputs.resize(outputs.len().max(step.outputs.len()), None);
         for (index, (&slot, value)) in step.outputs.iter().zip(outputs).enumerate() {
             match (slot, value) {
-                (Some(slot), Some(value)) => self.store(slot, value, true)?,
+                (Some(slot), Some(value)) => self.store(self.frame(), slot, value, true)?,
                 (Some(_), None) => {
                     return Err(Stop::unsupported(format_args!("output {index} is not computed")));
                 }
@@ -318,26 +346,35 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     /// The attributes of a call: those that it gives, with references to the call around it resolved, and the defaults of
-    /// the function for the others.
-    fn arguments(&self, step: &Step<'m>, function: FunctionId) -> Vec<Attribute> {
-        let outer = self.frames.last().map_or(&[][..], |frame| &frame.arguments);
-        let mut arguments = Vec::new();
+    /// the function for the others. With each, the frame in which its graphs run.
+    fn arguments(&self, step: &Step<'m>, function: FunctionId) -> (Vec<Attribute>, Vec<usize>) {
+        let here = self.frame();
+        let outer = self.frames.get(here);
+        let (mut arguments, mut homes): (Vec<Attribute>, Vec<usize>) = (Vec::new(), Vec::new());
         for attribute in step.node.attributes() {
             match attribute.value() {
                 AttrValue::Ref(target) => {
-                    if let Some(given) = outer.iter().find(|argument| argument.name() == *target) {
+                    let given = outer.into_iter().flat_map(|frame| frame.arguments.iter().zip(&frame.homes));
+                    let mut given = given.filter(|(argument, _)| argument.name() == *target);
+                    if let Some((given, &home)) = given.next() {
                         arguments.push(Attribute::new(attribute.name(), given.value().clone()));
+                        homes.push(home);
                     }
                 }
-                _ => arguments.push(attribute.clone()),
+                _ => {
+                    arguments.push(attribute.clone());
+                    homes.push(here);
+                }
             }
         }
         for default in &self.model.function(function).defaults {
             if !arguments.iter().any(|argument| argument.name() == default.name()) {
                 arguments.push(default.clone());
+                // The frame of the call, which is made next.
+                homes.push(self.frames.len());
             }
         }
-        arguments
+        (arguments, homes)
     }
 }
 

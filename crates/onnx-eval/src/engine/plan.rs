@@ -3,7 +3,7 @@
 //! All graphs of one root (the main graph, or the body of a function, with everything nested in it) share the slots of one
 //! frame, so a capture is an ordinary operand. A call of a function has a frame of its own.
 
-use onnx_ir::{Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
+use onnx_ir::{Attribute, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::Schema;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
@@ -23,6 +23,52 @@ pub(super) struct Plan<'m> {
     pub(super) weights: Vec<Weight>,
     slots: SecondaryMap<ValueId, u32>,
     by_graph: SecondaryMap<GraphId, usize>,
+}
+
+impl Plan<'_> {
+    /// The index of the plan of a graph.
+    pub(super) fn index(&self, graph: GraphId) -> Option<usize> {
+        self.by_graph.get(graph).copied()
+    }
+
+    /// A node that calls a function from within itself; `None` if there is none.
+    fn recursive_call(&self) -> Option<NodeId> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let edges: Vec<Vec<(NodeId, usize)>> =
+            self.graphs.iter().map(|plan| plan.entered().collect()).collect();
+        let mut states = vec![State::New; self.graphs.len()];
+        for start in 0..self.graphs.len() {
+            // Graphs of the plan with the index of the next edge.
+            let mut path = vec![(start, 0)];
+            while let Some((graph, next)) = path.last_mut() {
+                let Some(state) = states.get_mut(*graph) else { break };
+                if *state == State::Done {
+                    path.pop();
+                    continue;
+                }
+                *state = State::Open;
+                let edge = edges.get(*graph).and_then(|edges| edges.get(*next)).copied();
+                *next += 1;
+                match edge {
+                    None => {
+                        *state = State::Done;
+                        path.pop();
+                    }
+                    Some((node, entered)) => match states.get(entered) {
+                        Some(State::New) => path.push((entered, 0)),
+                        Some(State::Open) => return Some(node),
+                        Some(State::Done) | None => {}
+                    },
+                }
+            }
+        }
+        None
+    }
 }
 
 /// A graph: its nodes in the order in which they run.
@@ -110,7 +156,10 @@ impl<'m, 'o> Planner<'m, 'o> {
         while let Some((index, graph)) = self.open.pop() {
             self.graph(index, graph)?;
         }
-        Ok(self.plan)
+        match self.plan.recursive_call() {
+            Some(node) => Err(recursive(self.model, node)),
+            None => Ok(self.plan),
+        }
     }
 
     /// The index of the plan of a graph that has a frame of its own.
@@ -216,7 +265,13 @@ impl<'m, 'o> Planner<'m, 'o> {
                 None => self.custom(node, || format!("{schema} has no kernel")),
             },
             Callee::Function(function) => {
-                Action::Call(function, self.root(self.model.function(function).body()))
+                let record = self.model.function(function);
+                let body = self.root(record.body());
+                let root = self.plan.graphs.get(body).map_or(0, |plan| plan.root);
+                for default in record.defaults.iter().filter_map(Attribute::as_graph) {
+                    self.refer(default, root);
+                }
+                Action::Call(function, body)
             }
             Callee::NotImported => Action::Missing("the operator set of the node is not imported".to_owned()),
             Callee::Unknown { version } => self.custom(node, || {
@@ -249,6 +304,24 @@ impl GraphPlan<'_> {
     const fn empty(root: usize) -> Self {
         Self { root, inputs: Vec::new(), outputs: Vec::new(), weights: Vec::new(), steps: Vec::new() }
     }
+
+    /// The plans of the graphs and functions that nodes enter, each with its node.
+    fn entered(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
+        self.steps.iter().flat_map(|step| {
+            let called = match step.action {
+                Action::Call(_, body) => Some(body),
+                _ => None,
+            };
+            step.graphs.iter().map(|&(_, graph)| graph).chain(called).map(|graph| (step.id, graph))
+        })
+    }
+}
+
+fn recursive(model: &Model, node: NodeId) -> Failure {
+    let locus = onnx_ir::Places::new(model).node(node);
+    let name = onnx_diag::Quoted(model.str(model.node(node).op()));
+    let message = format!("the function {name} calls itself, directly or through others");
+    Failure::new(FailureKind::Model, &fault::CYCLE, Some(node), locus, message)
 }
 
 fn cyclic(model: &Model, cycle: &onnx_ir::Cycle) -> Failure {
