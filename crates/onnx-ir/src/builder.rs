@@ -20,9 +20,37 @@ pub struct Builder<'a> {
     model: &'a mut Model,
     at: Position,
     from: Option<(Symbol, NodeId)>,
+    /// Versions that apply to the new nodes in the place of those in scope.
+    versions: Vec<(Symbol, i64)>,
 }
 
 impl<'a> Builder<'a> {
+    /// Makes nodes for another version of an operator set than the one in scope, for code that changes the import afterwards:
+    /// the builders of `onnx-ops` make their form.
+    #[must_use]
+    pub fn with_version(mut self, domain: Symbol, version: i64) -> Self {
+        let domain = onnx_schema::normalize_domain(domain);
+        self.versions.retain(|(other, _)| *other != domain);
+        self.versions.push((domain, version));
+        self
+    }
+
+    /// The version of an operator set for which nodes are made: that of [`with_version`](Self::with_version), or the one in
+    /// scope at the place. `None` if it is not imported or the place is gone.
+    #[must_use]
+    pub fn version(&self, domain: Symbol) -> Option<i64> {
+        let domain = onnx_schema::normalize_domain(domain);
+        if let Some(&(_, version)) = self.versions.iter().find(|(other, _)| *other == domain) {
+            return Some(version);
+        }
+        let graph = match self.at {
+            Position::Start(graph) | Position::End(graph) => graph,
+            Position::Before(node) | Position::After(node) => self.model.get_node(node)?.graph(),
+        };
+        self.model.get_graph(graph)?;
+        self.model.versions_in(graph).get(domain)
+    }
+
     /// Records that a pass makes the nodes from an earlier one, which diagnostics then name; see [`Model::derive_node`].
     #[must_use]
     pub fn derive(mut self, pass: &str, from: NodeId) -> Self {
@@ -134,7 +162,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// As [`Model::add_node`].
     pub fn node(self) -> Result<NodeId, EditError> {
-        let Builder { model, at, from } = self.builder;
+        let Builder { model, at, from, .. } = self.builder;
         let node = model.add_node(*at, self.new)?;
         // The next node comes after this one, so nodes stand in the order they are made.
         if matches!(at, Position::Start(_) | Position::After(_)) {
@@ -228,7 +256,7 @@ impl Model {
     /// # Ok::<(), onnx_ir::EditError>(())
     /// ```
     pub const fn build_at(&mut self, at: Position) -> Builder<'_> {
-        Builder { model: self, at, from: None }
+        Builder { model: self, at, from: None, versions: Vec::new() }
     }
 
     /// Makes a new value an input of a graph.

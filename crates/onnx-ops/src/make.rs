@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use bytes::Bytes;
-use onnx_ir::{AttrValue, Builder, EditError, NodeBuilder, NodeId, Position, ValueId};
+use onnx_ir::{AttrValue, Builder, EditError, NodeBuilder, NodeId, ValueId};
 use onnx_schema::{Schema, attr, op};
 use onnx_types::Symbol;
 use onnx_types::tensor::{NoData, Tensor};
@@ -147,15 +147,7 @@ pub(crate) struct Raw<'a, 'b> {
 
 impl<'a, 'b> Raw<'a, 'b> {
     fn new<O: Operator>(build: &'b mut Builder<'a>) -> Self {
-        let position = build.position();
-        let model = build.model();
-        let graph = match position {
-            Position::Start(graph) | Position::End(graph) => Some(graph),
-            Position::Before(node) | Position::After(node) => model.get_node(node).map(|node| node.graph()),
-        };
-        let version = graph
-            .filter(|&graph| model.get_graph(graph).is_some())
-            .and_then(|graph| model.versions_in(graph).get(O::DOMAIN));
+        let version = build.version(O::DOMAIN);
         let name = onnx_schema::known_name(O::OP).unwrap_or_default();
         let schema = match version {
             None => Err(MakeError::NotImported { op: name }),

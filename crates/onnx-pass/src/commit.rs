@@ -1,8 +1,10 @@
 //! The end of a patch: its proof, and its application to the model.
 
-use onnx_ir::{MetadataEntry, Model, Position, ValueId};
-use onnx_schema::op;
+use onnx_diag::Quoted;
+use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, Position, ValueId};
+use onnx_schema::{ir_version_for, op};
 
+use crate::assumption::Exactness;
 use crate::cx::Entry;
 use crate::equivalence::Equivalence;
 use crate::extract::Recorded;
@@ -10,6 +12,9 @@ use crate::levels::{self, Types};
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
 use crate::structure::{self, Plan};
+
+/// The level that fails, the reason, and the result of comparing values.
+type Failed = (Level, String, Option<Verdict>);
 
 impl Patch<'_, '_> {
     /// Proves the patch, and applies it if no level of the proof fails: uses of the old values become uses of the new ones,
@@ -29,7 +34,12 @@ impl Patch<'_, '_> {
         let plan = structure::check(self.cx.model(), &self.draft, self.cx.options.registry)
             .map_err(|reason| refuse(&self.draft, Level::Structure, reason, None))?;
         let proof = if self.cx.options.prove {
-            self.prove().map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
+            let proved = self.prove().and_then(|proof| self.prove_restated(&plan.restated).map(|()| proof));
+            proved.map_err(|(level, reason, verdict)| refuse(&self.draft, level, reason, verdict))?
+        } else if let Some(&node) = plan.restated.first() {
+            let op = Quoted(self.model().str(self.model().node(node).op())).to_string();
+            let reason = format!("{op} has another schema in the new version, and no proof was requested");
+            return Err(refuse(&self.draft, Level::Structure, reason, None));
         } else {
             Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
         };
@@ -39,7 +49,7 @@ impl Patch<'_, '_> {
     }
 
     /// The levels after structure.
-    fn prove(&mut self) -> Result<Proof, (Level, String, Option<Verdict>)> {
+    fn prove(&mut self) -> Result<Proof, Failed> {
         let mut eq = match self.extract(false) {
             Ok(eq) => eq,
             Err(reason) => {
@@ -81,6 +91,33 @@ impl Patch<'_, '_> {
             return Err((Level::Values, reason, Some(proof.verdict)));
         }
         Ok(proof)
+    }
+
+    /// Proves that nodes that stay compute the same in the new versions of operator sets. Equal nodes are proved once.
+    fn prove_restated(&mut self, nodes: &[NodeId]) -> Result<(), Failed> {
+        for &node in nodes {
+            let record = self.model().node(node);
+            let op = Quoted(self.model().str(record.op())).to_string();
+            let outputs: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
+            let draft = Draft {
+                class: Exactness::Exact,
+                taps: record.inputs().flatten().collect(),
+                pairs: outputs.into_iter().map(|output| (output, output)).collect(),
+                versions: self.draft.versions.clone(),
+                ..Draft::new(&self.draft.pass, self.draft.class)
+            };
+            let draft = std::mem::replace(&mut self.draft, draft);
+            let result = self.prove();
+            self.draft = draft;
+            let because = |reason: String| format!("{op} has another meaning in the new version: {reason}");
+            let proof = result.map_err(|(level, reason, verdict)| (level, because(reason), verdict))?;
+            if let Verdict::Untested(reason) = &proof.verdict {
+                let reason =
+                    format!("the meaning of {op} in the new version could not be compared: {reason}");
+                return Err((Level::Structure, reason, Some(proof.verdict)));
+            }
+        }
+        Ok(())
     }
 
     /// The verdict about values, and whether it is that of an earlier patch.
@@ -132,10 +169,16 @@ impl Patch<'_, '_> {
             }
         }
         for &(domain, version) in &self.draft.versions {
-            let imports = &mut model.info_mut().opset_imports;
-            for import in imports.iter_mut().filter(|import| import.domain() == domain) {
+            let mut info = model.info_mut();
+            let mut is_imported = false;
+            for import in info.opset_imports.iter_mut().filter(|import| import.domain() == domain) {
                 import.set_version(version);
+                is_imported = true;
             }
+            if !is_imported {
+                info.opset_imports.push(OpsetImport::new(domain, version));
+            }
+            info.ir_version = info.ir_version.max(ir_version_for(domain, version).unwrap_or(0));
         }
         for text in assumed {
             let count = model.info().metadata.len();

@@ -1,7 +1,8 @@
 //! Whether a node gives the same outputs each time it runs on the same inputs.
 
-use onnx_ir::{AttrValue, Model, NodeId};
-use onnx_schema::Registry;
+use onnx_ir::{AttrValue, Callee, Model, NodeId, OpsetVersions};
+use onnx_schema::{Determinism, Registry};
+use onnx_types::Symbol;
 
 /// Maximum number of nested nodes that are examined; a node with more counts as not deterministic.
 const MAX_NODES: usize = 100_000;
@@ -10,6 +11,33 @@ const MAX_NODES: usize = 100_000;
 pub(crate) fn is_deterministic(model: &Model, node: NodeId, registry: &Registry) -> bool {
     let mut nodes = model.walk_node(node).with_functions(registry).nodes().zip(1..);
     nodes.all(|(node, count)| count < MAX_NODES && model.has_deterministic_operator(node, registry))
+}
+
+/// Like [`is_deterministic`], for a node of these versions of operator sets in the place of those in scope.
+pub(crate) fn is_deterministic_in(
+    model: &Model,
+    node: NodeId,
+    registry: &Registry,
+    versions: &[(Symbol, i64)],
+) -> bool {
+    if versions.is_empty() {
+        return is_deterministic(model, node, registry);
+    }
+    let changed = OpsetVersions::default().or(versions.iter().copied());
+    model.walk_node(node).nodes().zip(1..).all(|(inner, count)| {
+        let record = model.node(inner);
+        let others = model.versions_in(record.graph()).iter();
+        let others = others.filter(|&(domain, _)| changed.get(domain).is_none());
+        let in_scope = changed.or(others);
+        let is_one = match model.callee_in(record, &in_scope, registry) {
+            Callee::Standard(schema) => {
+                schema.determinism() == Determinism::Deterministic || record.nested_graphs().next().is_some()
+            }
+            // Functions and operators of other domains keep their versions.
+            _ => is_deterministic(model, inner, registry),
+        };
+        is_one && count < MAX_NODES
+    })
 }
 
 /// Returns `true` if a node, or a node nested in it, refers to an attribute of the function around it.

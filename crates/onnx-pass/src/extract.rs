@@ -8,7 +8,7 @@ use onnx_types::{Dim, ElemClass, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::assumption::{Assumption, Condition, Exactness};
-use crate::determinism::{has_references, is_deterministic};
+use crate::determinism::{has_references, is_deterministic, is_deterministic_in};
 use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
 use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
@@ -98,6 +98,14 @@ pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
 impl Region<'_> {
     fn replacement(&self, value: ValueId) -> Option<ValueId> {
         self.pairs.iter().find(|(old, _)| *old == value).map(|&(_, new)| new)
+    }
+
+    fn is_deterministic(&self, node: NodeId) -> bool {
+        let is_new = !self.versions.is_empty() && self.own.1.contains(&node);
+        match is_new {
+            true => is_deterministic_in(self.model, node, self.registry, self.versions),
+            false => is_deterministic(self.model, node, self.registry),
+        }
     }
 
     fn is_own(&self, value: ValueId) -> bool {
@@ -210,7 +218,7 @@ impl Collector<'_> {
         }
         if is_root {
             return match () {
-                () if !is_deterministic(model, node, region.registry) => {
+                () if !region.is_deterministic(node) => {
                     Err("the replaced value is the result of an operator that is not deterministic"
                         .to_owned())
                 }
@@ -223,7 +231,7 @@ impl Collector<'_> {
         let is_cut = region.taps.contains(&value) && !region.uses_content(value)
             || deriving && !region.uses_content(value)
             || self.count >= region.max_nodes
-            || !is_deterministic(model, node, region.registry)
+            || !region.is_deterministic(node)
             || has_references(model, node);
         Ok(if is_cut { Decision::Input } else { Decision::Node(node) })
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use onnx_diag::Quoted;
 use onnx_ir::{Attribute, Builder, Constant, CopyMap, EditError, GraphId, Model, NodeId, Position, ValueId};
 use onnx_schema::op;
 use onnx_types::Symbol;
@@ -12,6 +13,7 @@ use crate::cx::PassCx;
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::prove::Verdict;
+use crate::query::Unknown;
 use crate::used::used;
 
 /// The parts of a patch.
@@ -26,6 +28,22 @@ pub(crate) struct Draft {
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) sources: Vec<NodeId>,
     pub(crate) versions: Vec<(Symbol, i64)>,
+}
+
+impl Draft {
+    pub(crate) fn new(pass: &str, class: Exactness) -> Self {
+        Self {
+            pass: pass.to_owned(),
+            class,
+            taps: Vec::new(),
+            nodes: Vec::new(),
+            initializers: Vec::new(),
+            pairs: Vec::new(),
+            recorded: Vec::new(),
+            sources: Vec::new(),
+            versions: Vec::new(),
+        }
+    }
 }
 
 /// A level of a proof. Each looks at a property that the next ones rely on.
@@ -91,18 +109,7 @@ pub struct Patch<'p, 'm> {
 
 impl<'p, 'm> Patch<'p, 'm> {
     pub(crate) fn new(cx: &'p mut PassCx<'m>, pass: &str, class: Exactness) -> Self {
-        let draft = Draft {
-            pass: pass.to_owned(),
-            class,
-            taps: Vec::new(),
-            nodes: Vec::new(),
-            initializers: Vec::new(),
-            pairs: Vec::new(),
-            recorded: Vec::new(),
-            sources: Vec::new(),
-            versions: Vec::new(),
-        };
-        Self { cx, draft, is_done: false }
+        Self { cx, draft: Draft::new(pass, class), is_done: false }
     }
 
     /// The model, with the new nodes.
@@ -147,6 +154,9 @@ impl<'p, 'm> Patch<'p, 'm> {
         let mut build = self.cx.model.build_at(at);
         if let Some(source) = source.filter(|&source| build.model().get_node(source).is_some()) {
             build = build.derive(&pass, source);
+        }
+        for &(domain, version) in &self.draft.versions {
+            build = build.with_version(domain, version);
         }
         let made = make(&mut build);
         self.collect(&before);
@@ -244,9 +254,35 @@ impl<'p, 'm> Patch<'p, 'm> {
     }
 
     /// Changes the version of an operator set that the model imports when the patch is committed. New nodes have the form of
-    /// the new version. Nodes that the patch does not replace must have the same meaning in both versions.
+    /// the new version: [`build`](Self::build) makes it. The proof shows that nodes that the patch does not replace mean the
+    /// same in both versions.
     pub fn set_version(&mut self, domain: Symbol, version: i64) {
-        self.draft.versions.push((onnx_schema::normalize_domain(domain), version));
+        let domain = onnx_schema::normalize_domain(domain);
+        self.draft.versions.retain(|(other, _)| *other != domain);
+        self.draft.versions.push((domain, version));
+    }
+
+    /// Like [`set_version`](Self::set_version), if the model imports an older version: so that a new node can use an operator
+    /// that a version has added. Returns the version in force after the patch.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the operator set does not have the version.
+    pub fn raise_opset(&mut self, domain: Symbol, version: i64) -> Result<i64, Unknown> {
+        let domain = onnx_schema::normalize_domain(domain);
+        let planned =
+            self.draft.versions.iter().find(|(other, _)| *other == domain).map(|&(_, version)| version);
+        let current = planned.or_else(|| self.model().opset_version(domain));
+        if let Some(current) = current.filter(|&current| current >= version) {
+            return Ok(current);
+        }
+        if !onnx_schema::opset_versions(domain).is_some_and(|versions| versions.contains(&version)) {
+            let name = if domain.is_empty() { "ai.onnx" } else { self.model().str(domain) };
+            let name = Quoted(name).to_string();
+            return Err(Unknown::new(format!("the operator set {name} does not have version {version}")));
+        }
+        self.set_version(domain, version);
+        Ok(version)
     }
 
     /// The claim of the patch.

@@ -2,11 +2,11 @@
 
 use onnx_diag::Quoted;
 use onnx_ir::{Def, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
-use onnx_schema::Registry;
+use onnx_schema::{Registry, Schema};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
-use crate::determinism::is_deterministic;
+use crate::determinism::{is_deterministic, is_deterministic_in};
 use crate::extract::Recorded;
 use crate::patch::Draft;
 
@@ -14,6 +14,8 @@ use crate::patch::Draft;
 pub(crate) struct Plan {
     /// The nodes that nothing needs afterwards, users before producers.
     pub(crate) dying: Vec<NodeId>,
+    /// Nodes that stay, and call another schema in the new version of an operator set: the proof compares both.
+    pub(crate) restated: Vec<NodeId>,
 }
 
 /// Checks that a patch can be applied. The reason if it cannot, as a clause.
@@ -22,7 +24,7 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
         return Err("it replaces nothing".to_owned());
     }
     for &node in &draft.nodes {
-        if !is_deterministic(model, node, registry) {
+        if !is_deterministic_in(model, node, registry, &draft.versions) {
             return Err("it makes a node that is not known to be deterministic".to_owned());
         }
         operands_are_defined(model, node)?;
@@ -46,9 +48,9 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
             return Err("it drops a node that is not known to be deterministic".to_owned());
         }
     }
-    versions(model, draft, &dying)?;
+    let restated = restated(model, draft, &dying)?;
     scopes(model, draft)?;
-    Ok(Plan { dying })
+    Ok(Plan { dying, restated })
 }
 
 /// What holds only in a nested graph is only used there.
@@ -204,8 +206,10 @@ fn is_within(model: &Model, node: NodeId, nodes: &SecondaryMap<NodeId, ()>) -> b
     false
 }
 
-/// A change of operator set versions leaves the meaning of all other nodes as it is.
-fn versions(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<(), String> {
+/// The nodes that stay and call another schema after a change of operator set versions. Operators with graphs must differ in
+/// their types at most; their nodes are compared one by one.
+fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId>, String> {
+    let mut restated = Vec::new();
     for &(domain, to) in &draft.versions {
         let from = model.opset_version(domain);
         let in_function =
@@ -216,22 +220,52 @@ fn versions(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<(), String
         for graph in model.all_graphs().filter(|&graph| !in_function(graph)) {
             for node in model.nodes(graph) {
                 let record = model.node(node);
-                let is_replaced = dying.contains(&node) || draft.nodes.contains(&node);
+                // Nodes nested in those that are replaced go with them.
+                let is_replaced = draft.nodes.contains(&node) || is_listed(model, node, dying);
                 if record.domain() != domain || is_replaced {
                     continue;
                 }
                 let schema = |version: i64| onnx_schema::lookup(domain, record.op(), version);
                 let (old, new) = (from.and_then(schema), schema(to));
-                if old.map(onnx_schema::Schema::id) != new.map(onnx_schema::Schema::id) {
-                    return Err(format!(
-                        "{} has another meaning in version {to}",
-                        op_name(model, record.op())
-                    ));
+                if old.map(Schema::id) == new.map(Schema::id) {
+                    continue;
+                }
+                let name = op_name(model, record.op());
+                let new = new.filter(|new| !new.is_deprecated());
+                let (Some(old), Some(new)) = (old, new) else {
+                    return Err(format!("version {to} does not have {name}"));
+                };
+                if record.nested_graphs().next().is_none() {
+                    restated.push(node);
+                } else if !differ_in_types_only(old, new) {
+                    return Err(format!("{name} has another meaning in version {to}"));
                 }
             }
         }
     }
-    Ok(())
+    Ok(restated)
+}
+
+/// Returns `true` if a node, or a node around it, is one of a list.
+fn is_listed(model: &Model, node: NodeId, nodes: &[NodeId]) -> bool {
+    let mut at = Some(node);
+    while let Some(node) = at {
+        if nodes.contains(&node) {
+            return true;
+        }
+        at = model.owner_node(model.node(node).graph());
+    }
+    false
+}
+
+/// Returns `true` if a schema allows more types than an older one, and is the same otherwise.
+fn differ_in_types_only(old: &'static Schema, new: &'static Schema) -> bool {
+    let [old, new] = [old, new].map(onnx_schema::DeclaredSchema::from);
+    let changes = onnx_schema::changes(&old, &new);
+    changes.iter().all(|change| match change {
+        onnx_schema::Change::Types { removed, .. } => removed.is_empty(),
+        _ => false,
+    })
 }
 
 fn op_name(model: &Model, op: Symbol) -> String {

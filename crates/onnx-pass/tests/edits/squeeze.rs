@@ -31,7 +31,9 @@ fn other_nodes_whose_meaning_changes_keep_the_version() {
     let refusals: Vec<String> = report.refusals.iter().map(ToString::to_string).collect();
     assert_eq!(
         refusals,
-        ["the edit `squeeze-13` was refused (structure): `Softmax` has another meaning in version 13"]
+        [
+            "the edit `squeeze-13` was refused (values): `Softmax` has another meaning in the new version: the results differ\nx = float[1,2,1] {0.375, -4.0}\ns[0,0,0] is 0.9875683188438416 before and 1.0 after"
+        ]
     );
     assert_eq!(model.opset_version(domain::ONNX), Some(12));
 }
@@ -72,4 +74,65 @@ fn dropping_the_axes_is_refuted() {
         },
     );
     assert_eq!(proof.verdict.to_string(), "tested in 24 runs (24 attempts)");
+}
+
+/// `Sigmoid` and `Mul`, with nodes that stay.
+const SWISH: &str = r#"<ir_version: 7, opset_import: ["": 13]>
+    g (float[N,M] x, float[M,K] w) => (float[N,K] y) <int64[1] one = {1}> {
+        r = Relu (x)
+        m = MatMul (r, w)
+        s = Sigmoid (m)
+        p = Mul (m, s)
+        n = Unsqueeze (p, one)
+        z = Squeeze (n, one)
+        c = ReduceSum (z, one)
+        y = Add (z, c)
+    }"#;
+
+fn swish(patch: &mut onnx_pass::Patch<'_, '_>) {
+    let [m, p] = ["m", "p"].map(|name| value(patch.model(), name));
+    patch.tap(m);
+    assert_eq!(patch.raise_opset(domain::ONNX, 24).unwrap(), 24);
+    assert_eq!(patch.raise_opset(domain::ONNX, 20).unwrap(), 24);
+    let at = Position::Before(crate::maker(patch.model(), "p"));
+    let new = patch.build(at, |build| onnx_ops::ops::swish(build, m).alpha(1.0).output()).unwrap();
+    patch.replace(p, new);
+}
+
+#[test]
+fn a_new_node_can_use_an_operator_that_the_new_version_adds() {
+    let (model, proof) = commits(SWISH, Exactness::Rounding, swish);
+    assert_eq!(proof.verdict.to_string(), "tested in 24 runs (24 attempts)");
+    assert_eq!((model.opset_version(domain::ONNX), model.info().ir_version), (Some(24), 12));
+    let operators: Vec<&str> =
+        model.nodes(model.main_graph()).map(|node| model.str(model.node(node).op())).collect();
+    assert_eq!(operators, ["Relu", "MatMul", "Swish", "Unsqueeze", "Squeeze", "ReduceSum", "Add"]);
+    let findings = onnx_check::check(&model, &onnx_check::CheckOptions::default());
+    assert_eq!(findings.diagnostics().len(), 0, "{:?}", findings.diagnostics());
+}
+
+#[test]
+fn a_node_that_means_something_else_in_the_new_version_keeps_the_old_one() {
+    // The axes of `ReduceMax` are an operand from version 18 on.
+    let text = SWISH.replace("c = ReduceSum (z, one)", "c = ReduceMax <axes = [1]> (z)");
+    refuses(
+        &text,
+        Exactness::Rounding,
+        swish,
+        Level::Rules,
+        &[
+            "`ReduceMax` has another meaning in the new version: `ReduceMax` has no attribute `axes` (unknown-attribute)",
+        ],
+    );
+}
+
+#[test]
+fn a_version_that_does_not_exist_is_not_imported() {
+    let mut model = crate::parse(SWISH);
+    let mut cx = onnx_pass::PassCx::new(&mut model, onnx_pass::PassOptions::default());
+    let mut patch = cx.patch("raise", Exactness::Exact);
+    assert_eq!(
+        patch.raise_opset(domain::ONNX, 99).unwrap_err().to_string(),
+        "the operator set `ai.onnx` does not have version 99"
+    );
 }
