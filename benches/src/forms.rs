@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_formats::{FormatError, Limits, Losses, MessageType, read_json, read_text, write_json, write_text};
+use onnx_formats::{
+    Execution, FormatError, Losses, MessageType, read_json, read_text, write_json, write_text,
+};
 use onnx_proto::wire::Writer;
 use onnx_text::{PrintOptions, print_model_to};
 
@@ -54,8 +56,8 @@ fn model(bytes: u64, is_raw: bool) -> Bytes {
     writer.finish_contiguous()
 }
 
-type WriteForm = fn(MessageType, &[u8], &Limits, &mut dyn Write) -> Result<Losses, FormatError>;
-type ReadForm = fn(MessageType, &[u8], &Limits) -> Result<Bytes, FormatError>;
+type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, FormatError>;
+type ReadForm = fn(MessageType, &[u8], &Execution) -> Result<Bytes, FormatError>;
 
 /// Samples of writing and reading a model of this size; `raw` weights or `typed` ones. The number of its bytes is the
 /// sample `bytes`.
@@ -67,18 +69,18 @@ pub fn forms(kind: &str, bytes: &str, rounds: &str, samples: &mut Samples) -> Re
     let model = model(bytes.parse()?, kind == "raw");
     let rounds: usize = rounds.parse()?;
     let forms: [(&str, WriteForm, ReadForm); 2] = [
-        ("text", |ty, model, limits, out| write_text(ty, [model], limits, out), read_text),
-        ("JSON", |ty, model, limits, out| write_json(ty, [model], limits, out), read_json),
+        ("text", |ty, model, execution, out| write_text(ty, [model], execution, out), read_text),
+        ("JSON", |ty, model, execution, out| write_json(ty, [model], execution, out), read_json),
     ];
-    let (ty, limits) = (MessageType::MODEL, Limits::DEFAULT);
+    let (ty, execution) = (MessageType::MODEL, Execution::DEFAULT);
     samples.push("bytes", model.len() as u64);
     for (name, write, read) in forms {
         for _ in 0..rounds {
             let mut count = Count::default();
-            samples.time(format!("write-{name}"), || write(ty, &model, &limits, &mut count))?;
+            samples.time(format!("write-{name}"), || write(ty, &model, &execution, &mut count))?;
             let mut text = Vec::with_capacity(usize::try_from(count.0)?);
-            write(ty, &model, &limits, &mut text)?;
-            let back = samples.time(format!("read-{name}"), || read(ty, &text, &limits))?;
+            write(ty, &model, &execution, &mut text)?;
+            let back = samples.time(format!("read-{name}"), || read(ty, &text, &execution))?;
             if back != model {
                 return Err(format!("the model comes back changed from {name}").into());
             }

@@ -117,7 +117,7 @@ fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> O
     let options = onnx_shape_infer::Options::default();
     [true, false]
         .into_iter()
-        .find_map(|assumed| differs(model, &options.with_assumed(assumed), sizes, outputs))
+        .find_map(|assumed| differs(model, &options.clone().with_assumed(assumed), sizes, outputs))
 }
 
 /// The output that differs from a result that is proved: without assumptions, that is every result.
@@ -163,7 +163,7 @@ fn run(model: &Model, seed: u64) -> Result<bool, String> {
         run_depth: 100,
         ..Limits::default()
     };
-    let options = Options::default().within(limits);
+    let options = Options::default().with_limits(limits);
     let mut numbers = Numbers(seed);
     let mut sizes = Vec::new();
     let evaluator = Evaluator::new(model, &options).map_err(|failure| failure.to_string())?;

@@ -8,6 +8,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, EncodeOptions, FileSource, decode, encode};
 use onnx_eval::{Evaluator, Value};
 use onnx_ir::{Model, NewNode, OpsetImport, Position};
+use onnx_pass::{PassCx, PassOptions, passes};
 use onnx_schema::{domain, op};
 use onnx_shape_infer::{Options, infer};
 use onnx_text::{ParseOptions, parse_model};
@@ -42,20 +43,20 @@ fn file() -> Bytes {
 
 /// What decoding says with a limit.
 fn decoded(name: &str, to: u64) -> String {
-    let options = DecodeOptions { limits: limits(name, to), ..DecodeOptions::default() };
+    let options = DecodeOptions { execution: limits(name, to).into(), ..DecodeOptions::default() };
     decode(file(), &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
 }
 
 /// What parsing says with a limit.
 fn parsed(name: &str, to: u64) -> String {
-    let options = ParseOptions { limits: limits(name, to), ..ParseOptions::default() };
+    let options = ParseOptions { execution: limits(name, to).into(), ..ParseOptions::default() };
     parse_model(TEXT, &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
 }
 
 /// The messages of inference with a limit.
 fn inferred(model: &mut Model, name: &str, to: u64) -> String {
     let mut options = Options::default();
-    options.limits = limits(name, to);
+    options.execution.limits = limits(name, to);
     let inference = infer(model, &options);
     inference.findings().diagnostics().iter().map(|found| format!("{}\n", found.message)).collect()
 }
@@ -75,7 +76,7 @@ fn limits_of_reading_hold_and_are_named() {
     }
     // Three tensors: empty initializers, or a sparse one and another.
     for initializers in [b"\x3a\x06\x2a\x00\x2a\x00\x2a\x00".as_slice(), b"\x3a\x04\x7a\x00\x2a\x00"] {
-        let with = |to| DecodeOptions { limits: limits("tensors", to), ..DecodeOptions::default() };
+        let with = |to| DecodeOptions { execution: limits("tensors", to).into(), ..DecodeOptions::default() };
         let read = |to| decode(Bytes::from_static(initializers), &with(to)).map(drop);
         names(&read(2).unwrap_err().to_string(), "tensors");
         assert!(read(3).is_ok());
@@ -93,13 +94,15 @@ fn limits_of_findings_hold() {
         let _ = writeln!(text, "y{index} = = ()");
     }
     for errors in [1, 7] {
-        let options = ParseOptions { limits: limits("text_errors", errors), ..ParseOptions::default() };
+        let options =
+            ParseOptions { execution: limits("text_errors", errors).into(), ..ParseOptions::default() };
         let Err(error) = parse_model(&text, &options) else { panic!("it is no text") };
         assert_eq!(error.findings().counts().errors, errors);
     }
     let text = text.replace("= =", "= Rellu") + "}";
     let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
-    let kept = |limits: &Limits| check(&model, &CheckOptions::within(limits)).diagnostics().len();
+    let kept =
+        |limits: &Limits| check(&model, &CheckOptions::default().with_limits(*limits)).diagnostics().len();
     assert_eq!(kept(&limits("findings_per_rule", 3)), 3);
     assert_eq!(kept(&limits("findings", 2)), 2);
     assert_eq!(kept(&Limits::default()), 50);
@@ -131,7 +134,7 @@ fn limits_of_inference_hold() {
             nodes.iter().map(known).collect::<Vec<_>>()
         };
         assert_eq!(ranks(&mut model, &options), [true, true]);
-        options.limits = limits(name, to);
+        options.execution.limits = limits(name, to);
         assert_eq!(ranks(&mut model, &options), known, "{name}");
     }
     // The first 100,000 visits are free.
@@ -178,7 +181,7 @@ fn limits_of_files_and_writing_hold_and_are_named() {
 fn limits_of_runs_hold_and_are_named() {
     let model = model();
     let run = |name: &str, to: u64| {
-        let options = onnx_eval::Options::default().within(limits(name, to));
+        let options = onnx_eval::Options::default().with_limits(limits(name, to));
         let evaluator = Evaluator::new(&model, &options).unwrap();
         let x = Value::from(Tensor::vector(&[1.0_f32, 2.0]));
         evaluator.run(&[("x", x), ("c", Value::from(Tensor::scalar(true)))])
@@ -188,6 +191,31 @@ fn limits_of_runs_hold_and_are_named() {
         names(&run(name, 1).unwrap_err().to_string(), name);
         assert!(run(name, enough).is_ok(), "{name}");
     }
+}
+
+/// An edit whose proof would cost more than a limit is untested, or tested less.
+#[test]
+fn limits_of_proofs_hold() {
+    let text = "<ir_version: 10, opset_import: [\"\": 18]>
+        g (float[N,M] x) => (float[N,M] y) { s = Shape (x)  r = Reshape (x, s)  y = Relu (r) }";
+    let verdict = |name: &str, to: u64| {
+        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let options = PassOptions::default().with_execution(limits(name, to).into());
+        let mut cx = PassCx::new(&mut model, options);
+        let refusals = passes::remove_reshapes(&mut cx).refusals;
+        let verdicts = cx.journal().iter().map(|entry| entry.verdict.to_string());
+        refusals.iter().map(ToString::to_string).chain(verdicts).collect::<String>()
+    };
+    assert_eq!(verdict("proof_runs", 3), "tested in 3 runs (3 attempts)");
+    assert_eq!(verdict("proof_attempts", 5), "tested in 5 runs (5 attempts)");
+    for name in ["proof_steps", "proof_bytes"] {
+        let verdict = verdict(name, 1);
+        assert!(verdict.starts_with("untested") && verdict.contains(&format!("`{name}`")), "{verdict}");
+    }
+    // Only empty tensors are tried, and few sizes make one.
+    assert_eq!(verdict("proof_elements", 0), "tested in 23 runs (120 attempts)");
+    // Without its producer, the shape operand is any value.
+    assert!(verdict("proof_nodes", 0).contains("the results differ"));
 }
 
 /// Reports state how many entries were left out, and an explanation without steps has only its two ends.

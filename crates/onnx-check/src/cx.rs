@@ -54,7 +54,7 @@ impl<'a> Cx<'a> {
         Self {
             model,
             options,
-            sink: Sink::with(options.profile.severities(options.policy.clone()), options.caps),
+            sink: Sink::with(options.profile.severities(options.policy.clone()), options.caps()),
             places: Places::new(model, part),
             is_unchecked: false,
             pieces: Vec::new(),
@@ -93,7 +93,7 @@ impl<'a> Cx<'a> {
             return;
         }
         let kept = self.sink.rule_counts().find(|count| count.rule == rule).map_or(0, |count| count.kept);
-        let caps = self.options.caps;
+        let caps = self.options.caps();
         let is_full = self.sink.diagnostics().len() >= caps.total
             || usize::try_from(kept).is_ok_and(|kept| kept >= caps.per_rule);
         // A finding that is only counted needs no place, and finding one takes time.

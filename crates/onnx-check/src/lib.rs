@@ -89,7 +89,8 @@ pub use options::{CheckOptions, CustomOperators, Part, Profile};
 pub use ranges::range as attribute_range;
 pub use rules::{ON_REQUEST, RULES};
 
-/// Finds everything that is wrong with a model.
+/// Finds everything that is wrong with a model. Work that is [stopped](onnx_types::Interrupt) reports that with the rule
+/// [`STOPPED`](onnx_diag::STOPPED), and nothing else.
 ///
 /// # Panics
 ///

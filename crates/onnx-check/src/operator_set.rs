@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use onnx_diag::Sink;
+use onnx_diag::{STOPPED, Sink};
 use onnx_ir::OperatorSetDocument;
 
 use crate::cx::{Cx, leads_to_cx};
@@ -51,6 +51,10 @@ pub fn check_operator_set(document: &OperatorSetDocument, options: &CheckOptions
         (entry.check)(&mut OperatorSetCx { cx: &mut cx, document });
     }
     let mut sink = cx.sink;
-    sink.merge(run::functions(&document.functions, &options));
+    let of_functions = run::functions(&document.functions, &options);
+    if of_functions.diagnostics().iter().any(|found| *found.rule == STOPPED) {
+        return of_functions;
+    }
+    sink.merge(of_functions);
     sink
 }

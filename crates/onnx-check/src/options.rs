@@ -3,7 +3,7 @@
 use onnx_diag::{Caps, Policy, Severity};
 use onnx_ir::{FunctionId, NodeId};
 use onnx_schema::Registry;
-use onnx_types::Limits;
+use onnx_types::{Execution, Limits};
 
 use crate::external::ExternalFiles;
 use crate::rules::model::model_too_large;
@@ -20,8 +20,9 @@ use crate::rules::model::model_too_large;
 pub struct CheckOptions {
     /// Severities that the user changed.
     pub policy: Policy,
-    /// How many findings are kept; the rest is counted.
-    pub caps: Caps,
+    /// What ends the work early, and how many findings are kept: [`Limits::findings`] and [`Limits::findings_per_rule`]. What
+    /// else a model may cost was decided when it was read: the checker takes time and memory in proportion to it.
+    pub execution: Execution,
     /// Whether to look at the elements of tensors: those in memory, and those in [`external`](Self::external) files where
     /// these are given. It takes time in proportion to their bytes; everything else about a tensor is checked without.
     pub data: bool,
@@ -48,7 +49,7 @@ impl Default for CheckOptions {
     fn default() -> Self {
         Self {
             policy: Policy::new(),
-            caps: Caps::DEFAULT,
+            execution: Execution::DEFAULT,
             data: false,
             file_bytes: None,
             external: None,
@@ -62,12 +63,23 @@ impl Default for CheckOptions {
 }
 
 impl CheckOptions {
-    /// The usual options within other limits: [`Limits::findings`] and [`Limits::findings_per_rule`]. What else a model may
-    /// cost was decided when it was read: the checker takes time and memory in proportion to it.
+    /// The same in this context.
     #[must_use]
-    pub fn within(limits: &Limits) -> Self {
-        let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
-        Self { caps, ..Self::default() }
+    pub fn with_execution(self, execution: Execution) -> Self {
+        Self { execution, ..self }
+    }
+
+    /// The same within these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.execution.limits = limits;
+        self
+    }
+
+    /// How many findings are kept.
+    pub(crate) const fn caps(&self) -> Caps {
+        let limits = &self.execution.limits;
+        Caps { per_rule: limits.findings_per_rule, total: limits.findings }
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
     progress.aside(|| loaded.report(out, args.keep_going))?;
     let options = store::options(args.output, loaded.files()?);
     let files = move_weights(&mut loaded, args, out)?;
-    let to = Destination { path: &args.output_file, format, limits: loaded.limits, options };
+    let to = Destination { path: &args.output_file, format, execution: loaded.execution.clone(), options };
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
@@ -48,8 +48,8 @@ fn load_with_original(args: &ConvertArgs, original: &Path) -> Result<Loaded, Fai
         )
         .help("if the input is ONNX text, add `--from onnxtxt`"));
     }
-    let limits = args.input.bounds.limits();
-    originals::load_with(&args.input_file, Some(original), Part::Model, limits)
+    let execution = args.input.bounds.execution();
+    originals::load_with(&args.input_file, Some(original), Part::Model, execution)
 }
 
 /// Moves weights as the user wishes, and returns the files to write beside the model.

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use onnx_codec::file::Refusal;
 use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
-use onnx_diag::{Rule, Sink, Status};
+use onnx_diag::{Rule, STOPPED, Sink, Status};
 use onnx_formats::FormatError;
 use onnx_text::PrintError;
+use onnx_types::Stopped;
 use onnx_types::tensor::DataError;
 
 use crate::failures;
@@ -102,10 +103,11 @@ impl Failure {
     /// How a command ends that fails so: text with errors is a negative result, as other models with errors are.
     pub(crate) fn outcome(&self) -> Outcome {
         let is_limit = |sink: &Sink| {
-            sink.diagnostics().iter().any(|found| found.rule.code == onnx_text::rules::TEXT_LIMIT.code)
+            let rules = [&onnx_text::rules::TEXT_LIMIT, &STOPPED];
+            sink.diagnostics().iter().any(|found| rules.contains(&found.rule))
         };
         match &self.faults {
-            _ if self.limit.is_some() => Outcome::Limit,
+            _ if self.limit.is_some() || *self.rule == STOPPED => Outcome::Limit,
             Some(faults) if is_limit(&faults.findings) => Outcome::Limit,
             Some(_) => Outcome::Findings,
             None if self.is_consequence => Outcome::Findings,
@@ -168,6 +170,14 @@ pub(crate) trait LibraryError: fmt::Display {
     }
 }
 
+impl From<Stopped> for Failure {
+    /// Only the timeout stops the work of a command without ending the process.
+    fn from(_: Stopped) -> Self {
+        let failure = Self::new("the timeout was exceeded").with(&STOPPED, None);
+        failure.help("allow more time: `--timeout TIME`")
+    }
+}
+
 impl<E: LibraryError> From<E> for Failure {
     fn from(error: E) -> Self {
         let failure = Self::new(&error).with(error.rule(), error.limit());
@@ -184,7 +194,7 @@ impl LibraryError for DecodeError {
     }
 
     fn rule(&self) -> &'static Rule {
-        &failures::NOT_A_MODEL
+        if self.stopped().is_some() { &STOPPED } else { &failures::NOT_A_MODEL }
     }
 }
 
@@ -194,7 +204,7 @@ impl LibraryError for FormatError {
     }
 
     fn rule(&self) -> &'static Rule {
-        &failures::NOT_A_MODEL
+        if matches!(self, Self::Stopped(_)) { &STOPPED } else { &failures::NOT_A_MODEL }
     }
 }
 

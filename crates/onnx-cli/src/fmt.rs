@@ -4,7 +4,7 @@ use onnx_codec::file::{read, write_atomically};
 use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_diag::Clean;
 use onnx_text::{FormatError, ParseOptions, format_model};
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
@@ -37,7 +37,7 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, ReadMode::Memory)? };
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
-    let both = text.and_then(|text| Ok((text, formatted(text, &name, args.bounds.limits())?)));
+    let both = text.and_then(|text| Ok((text, formatted(text, &name, args.bounds.execution())?)));
     let (text, formatted) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
         Some(reason) => reason.about(&name),
         None => failure,
@@ -58,8 +58,8 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
 }
 
 /// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.
-fn formatted(text: &str, name: &str, limits: Limits) -> Result<String, Failure> {
-    let options = ParseOptions { limits, keep_elided: true, ..ParseOptions::default() };
+fn formatted(text: &str, name: &str, execution: Execution) -> Result<String, Failure> {
+    let options = ParseOptions { execution, keep_elided: true, ..ParseOptions::default() };
     let formatted = format_model(text, &options).map_err(|error| match error {
         FormatError::Parse(error) => {
             Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
@@ -72,8 +72,11 @@ fn formatted(text: &str, name: &str, limits: Limits) -> Result<String, Failure> 
     if elided(&formatted.before) > 0 {
         return Ok(formatted.text);
     }
-    let bytes =
-        |model| Piece::Model.encode(model, &EncodeOptions::within(&limits)).map(|encoded| encoded.to_vec());
+    let bytes = |model| {
+        Piece::Model
+            .encode(model, &EncodeOptions::within(&options.execution.limits))
+            .map(|encoded| encoded.to_vec())
+    };
     if bytes(&formatted.before)? == bytes(&formatted.after)? {
         return Ok(formatted.text);
     }

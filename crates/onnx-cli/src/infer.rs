@@ -49,7 +49,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let source = loaded.source()?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
-    options.limits = loaded.limits;
+    options.execution = loaded.execution.clone();
     options.values = !args.no_values;
     options.check_types = args.check_types;
     options.defaults_are_constant = args.trust_defaults;
@@ -57,6 +57,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
     let inference = infer(&mut loaded.model, &options);
+    loaded.execution.interrupt.check()?;
     let contradicts = inference.findings().has_errors();
     let found = found(&loaded, &inference, args);
     progress.aside(|| list(&loaded, &found, args, out));
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     let options = store::options(args.output, loaded.files()?);
     let files = store::keep_reachable(&mut loaded, path, out)?;
-    let to = store::Destination { path, format, limits: loaded.limits, options };
+    let to = store::Destination { path, format, execution: loaded.execution.clone(), options };
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }

@@ -12,7 +12,7 @@ use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_formats::MessageType;
 use onnx_ir::Model;
 use onnx_text::ParseOptions;
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::args::InputArgs;
 use crate::exit::Failure;
@@ -38,8 +38,8 @@ pub(crate) struct Loaded {
     /// The input, where it is in the ONNX text syntax and findings have a line and column of it.
     pub(crate) text: Option<Bytes>,
     pub(crate) mode: ReadMode,
-    /// What the model may cost.
-    pub(crate) limits: Limits,
+    /// What work on the model may cost, and what ends it.
+    pub(crate) execution: Execution,
 }
 
 /// Where the external data of a model is.
@@ -73,7 +73,7 @@ impl Loaded {
             (None, Some((path, stamp))) => FileSource::for_model(path)?.with_stamp(stamp.clone()),
             (None, None) => FileSource::nowhere(),
         };
-        Ok(source.with_mode(self.mode).with_limits(&self.limits))
+        Ok(source.with_mode(self.mode).with_limits(&self.execution.limits))
     }
 
     /// The files that an output must not replace. To be asked before the model is changed.
@@ -157,7 +157,7 @@ pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loade
 
 /// How to read, whatever the format.
 fn reading(args: &InputArgs) -> ParseOptions<'static> {
-    ParseOptions { limits: args.bounds.limits(), keep_elided: true, ..ParseOptions::default() }
+    ParseOptions { execution: args.bounds.execution(), keep_elided: true, ..ParseOptions::default() }
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {
@@ -183,6 +183,18 @@ pub(crate) fn load_text(path: &Path, part: Part, options: &ParseOptions<'_>) -> 
 /// The format comes with what to do about a binary model in its place.
 fn load_with(
     path: &Path,
+    formats: (Format, &str),
+    mode: ReadMode,
+    part: Part,
+    options: &ParseOptions<'_>,
+) -> Result<Loaded, Failure> {
+    let loaded = load_at_once(path, formats, mode, part, options);
+    // An error of stopped work tells nothing about the input.
+    loaded.map_err(|failure| options.execution.interrupt.check().err().map_or(failure, Failure::from))
+}
+
+fn load_at_once(
+    path: &Path,
     (format, otherwise): (Format, &str),
     mode: ReadMode,
     part: Part,
@@ -207,7 +219,8 @@ fn load_with(
         }
         _ => decode_as(&bytes, format, part, options).map_err(|failure| failure.about(&name))?,
     };
-    Ok(Loaded { name, place, format, bytes: len, model, piece, findings, text, mode, limits: options.limits })
+    let execution = options.execution.clone();
+    Ok(Loaded { name, place, format, bytes: len, model, piece, findings, text, mode, execution })
 }
 
 /// Reads one of the forms of protobuf.
@@ -221,8 +234,8 @@ fn decode_as(
         return Err(Failure::new(format_args!("{} is read as a model only", format.name()))
             .help("leave `--as` away, or convert the file to binary first"));
     }
-    let encoded = encoded(bytes, format, &options.limits)?;
-    let options = DecodeOptions { limits: options.limits, no_offsets: format.is_text() };
+    let encoded = encoded(bytes, format, &options.execution)?;
+    let options = DecodeOptions { execution: options.execution.clone(), no_offsets: format.is_text() };
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let is_file = part == Part::Model && !format.is_text() && error.limit().is_none();
         let rejected = is_file.then(|| format::rejected(bytes, format, format::FOR_ANY)).flatten();
@@ -243,14 +256,14 @@ fn decode_as(
 }
 
 /// The `ModelProto` that a file holds or describes.
-fn encoded(bytes: &Bytes, format: Format, limits: &Limits) -> Result<Bytes, Failure> {
+fn encoded(bytes: &Bytes, format: Format, execution: &Execution) -> Result<Bytes, Failure> {
     let read = match format {
         Format::Onnx | Format::Onnxtxt => return Ok(bytes.clone()),
         Format::Textproto => onnx_formats::read_text,
         Format::Json => onnx_formats::read_json,
     };
     let name = format.name();
-    read(MessageType::MODEL, bytes, limits).map_err(|error| {
+    read(MessageType::MODEL, bytes, execution).map_err(|error| {
         if let Some(failure) = format::rejected(bytes, format, format::FOR_ANY) {
             return failure;
         }

@@ -1,9 +1,10 @@
 //! `onnx limits`: what a model may cost, and how much of it.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use onnx_types::{LIMITS, Limits};
+use onnx_types::{Execution, Interrupt, LIMITS, Limits};
 use serde_json::json;
 
 use crate::args::LimitsArgs;
@@ -16,11 +17,19 @@ pub(crate) struct LimitArgs {
     /// Change a limit, once for each, as in `nodes=20000000`; `onnx limits` lists them.
     #[arg(long, value_name = "NAME=N", value_parser = bound, display_order = 92)]
     set_limit: Vec<(String, u64)>,
+    /// End the command after this time, as in `90s` or `5m`; it then writes no output.
+    #[arg(long, value_name = "TIME", value_parser = timeout, display_order = 93)]
+    timeout: Option<Interrupt>,
 }
 
 impl LimitArgs {
-    /// All limits.
-    pub(crate) fn limits(&self) -> Limits {
+    /// The limits and the timeout, for all work of the command.
+    pub(crate) fn execution(&self) -> Execution {
+        let execution = Execution::from(self.limits());
+        execution.with_interrupt(self.timeout.clone().unwrap_or_default())
+    }
+
+    fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for (name, value) in &self.set_limit {
             // The parser of the arguments knows the names.
@@ -28,6 +37,19 @@ impl LimitArgs {
         }
         limits
     }
+}
+
+/// An interrupt after a time, which begins when the arguments are read.
+fn timeout(text: &str) -> Result<Interrupt, String> {
+    let units = [("ms", 1.0e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let seconds = units.iter().find_map(|(unit, length)| {
+        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+        Some(number * length)
+    });
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = time.ok_or("write a number with its unit: `ms`, `s`, `m` or `h`")?;
+    let start = Instant::now();
+    Ok(Interrupt::when(move || start.elapsed() >= time))
 }
 
 /// A limit and its value on the command line.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use onnx_codec::{EncodeOptions, ReadMode, Segments};
 use onnx_text::{Originals, ParseOptions, PrintOptions};
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::exit::Failure;
 use crate::format::Format;
@@ -18,9 +18,9 @@ pub(crate) fn load_with(
     path: &Path,
     original: Option<&Path>,
     part: Part,
-    limits: Limits,
+    execution: Execution,
 ) -> Result<Loaded, Failure> {
-    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let options = ParseOptions { execution, ..ParseOptions::default() };
     let Some(original) = original else {
         return load_text(path, part, &ParseOptions { keep_elided: true, ..options });
     };
@@ -38,7 +38,7 @@ pub(crate) fn load_with(
 
 /// Whether a text gives the same bytes as the text that the original prints.
 fn is_unedited(loaded: &Loaded, original: &Loaded, part: Part, options: &ParseOptions<'_>) -> bool {
-    let encode = EncodeOptions::within(&options.limits);
+    let encode = EncodeOptions::within(&options.execution.limits);
     let Ok(printed) = original.piece.print(&original.model, &PrintOptions::default()) else { return false };
     let Ok((again, piece)) = part.parse(printed.text.as_bytes(), options) else { return false };
     let both = (loaded.piece.encode(&loaded.model, &encode), piece.encode(&again.model, &encode));

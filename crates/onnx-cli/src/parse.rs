@@ -16,10 +16,11 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     store::refuse_terminal(&args.output_file, Format::Onnx)?;
     let progress = Progress::start("parsing", 1);
     progress.begin(&display_name(&args.input_file));
-    let limits = args.bounds.limits();
-    let mut loaded = originals::load_with(&args.input_file, args.weights_from.as_deref(), args.part, limits)?;
+    let execution = args.bounds.execution();
+    let encoding = EncodeOptions::within(&execution.limits);
+    let mut loaded =
+        originals::load_with(&args.input_file, args.weights_from.as_deref(), args.part, execution)?;
     drop(progress);
-    let encoding = EncodeOptions::within(&limits);
     let options = store::options(args.output, loaded.files()?);
     if is_stream(&args.output_file) {
         let encoded = loaded.piece.encode(&loaded.model, &encoding)?;

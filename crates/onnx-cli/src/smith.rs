@@ -3,7 +3,7 @@
 use onnx_codec::InputFiles;
 use onnx_schema::{SchemaId, domain, latest_opset, lookup_by_name, opset_versions, suggest_op};
 use onnx_smith::{Options, from_seed};
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::args::SmithArgs;
 use crate::exit::{Failure, Outcome};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
     let options = store::options(args.output, InputFiles::default());
-    let to = store::Destination { path: &args.output_file, format, limits: Limits::DEFAULT, options };
+    let to = store::Destination { path: &args.output_file, format, execution: Execution::DEFAULT, options };
     store::write(&made.model, &to, &[], progress, out)?;
     Ok(Outcome::Fine)
 }

@@ -13,7 +13,7 @@ use onnx_diag::Sink;
 use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, WriteError, print_model_to};
-use onnx_types::Limits;
+use onnx_types::Execution;
 use onnx_types::tensor::{DataErrorReason, DataSource, Payload};
 
 use crate::args::OutputArgs;
@@ -31,7 +31,7 @@ const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
 pub(crate) struct Destination<'a> {
     pub(crate) path: &'a Path,
     pub(crate) format: Format,
-    pub(crate) limits: Limits,
+    pub(crate) execution: Execution,
     pub(crate) options: WriteOptions,
 }
 
@@ -61,6 +61,7 @@ pub(crate) fn write(
     progress: Progress,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    to.execution.interrupt.check()?;
     let mut first = Some(contents(model, to)?);
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;
@@ -93,7 +94,8 @@ pub(crate) fn write(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    saved?;
+    saved
+        .map_err(|error| to.execution.interrupt.check().err().map_or_else(|| error.into(), Failure::from))?;
     drop(progress);
     report_losses(&losses, to.format, out);
     summary(to.path, model, files, out);
@@ -177,7 +179,7 @@ enum Contents<'m> {
     Binary(Segments),
     Text(&'m Model),
     /// Encoded, to be written as JSON or in the text format of protobuf.
-    Form(Segments, Format, Box<Limits>),
+    Form(Segments, Format, Box<Execution>),
 }
 
 impl Contents<'_> {
@@ -186,7 +188,9 @@ impl Contents<'_> {
         match self {
             Self::Binary(encoded) => encoded.iter().try_for_each(|piece| out.write_all(piece))?,
             Self::Text(model) => drop(write_onnx_text(model, &PrintOptions::full(), out)?),
-            Self::Form(encoded, format, limits) => return Ok(write_form(encoded, *format, limits, out)?),
+            Self::Form(encoded, format, execution) => {
+                return Ok(write_form(encoded, *format, execution, out)?);
+            }
         }
         Ok(Losses::default())
     }
@@ -194,11 +198,11 @@ impl Contents<'_> {
 
 fn contents<'m>(model: &'m Model, to: &Destination<'_>) -> Result<Contents<'m>, Failure> {
     Ok(match to.format {
-        Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.limits))?),
+        Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.execution.limits))?),
         Format::Onnxtxt => Contents::Text(model),
         Format::Textproto | Format::Json => {
-            let encoded = encode(model, &EncodeOptions::within(&to.limits))?;
-            Contents::Form(encoded, to.format, Box::new(to.limits))
+            let encoded = encode(model, &EncodeOptions::within(&to.execution.limits))?;
+            Contents::Form(encoded, to.format, Box::new(to.execution.clone()))
         }
     })
 }
@@ -240,13 +244,13 @@ pub(crate) fn write_onnx_text(
 pub(crate) fn write_form(
     encoded: &Segments,
     format: Format,
-    limits: &Limits,
+    execution: &Execution,
     out: &mut dyn Write,
 ) -> Result<Losses, FormatError> {
     let pieces = encoded.iter().map(|piece| &piece[..]);
     match format {
-        Format::Json => write_json(MessageType::MODEL, pieces, limits, out),
-        _ => write_text(MessageType::MODEL, pieces, limits, out),
+        Format::Json => write_json(MessageType::MODEL, pieces, execution, out),
+        _ => write_text(MessageType::MODEL, pieces, execution, out),
     }
 }
 
@@ -277,7 +281,7 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
         return Ok(());
     }
     let source = loaded.source()?;
-    let options = InlineOptions { max_total_bytes: loaded.limits.external_bytes };
+    let options = InlineOptions { max_total_bytes: loaded.execution.limits.external_bytes };
     inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
     for note in source.notes() {
         out.warning(&note.to_string(), None);

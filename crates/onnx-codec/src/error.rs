@@ -1,24 +1,52 @@
 //! Why reading or writing could not be done.
 
+use std::fmt;
+
 use onnx_proto::wire::{WireError, WireErrorKind};
+use onnx_types::{Execution, Stopped};
 use thiserror::Error;
 
-/// Why a model could not be read: the bytes are not protobuf, or a limit is exceeded.
+/// Why a model could not be read: the bytes are not protobuf, a limit is exceeded, or the caller stopped the work.
 #[derive(Debug, Error)]
-#[error("the model cannot be read: {0}")]
-pub struct DecodeError(#[from] WireError);
+#[error("the model cannot be read: {}", self.reason())]
+pub struct DecodeError {
+    wire: WireError,
+    stopped: Option<Stopped>,
+}
+
+impl From<WireError> for DecodeError {
+    fn from(wire: WireError) -> Self {
+        Self { wire, stopped: None }
+    }
+}
 
 impl DecodeError {
+    /// An error of work in this context, which knows why the work was stopped if it was.
+    pub(crate) fn new(wire: WireError, execution: &Execution) -> Self {
+        let is_stopped = matches!(wire.kind(), WireErrorKind::Stopped);
+        Self { wire, stopped: execution.interrupt.check().err().filter(|_| is_stopped) }
+    }
+
+    fn reason(&self) -> &dyn fmt::Display {
+        self.stopped.as_ref().map_or(&self.wire, |stopped| stopped as &dyn fmt::Display)
+    }
+
     /// What is wrong with the bytes, and where.
     #[must_use]
     pub const fn wire(&self) -> &WireError {
-        &self.0
+        &self.wire
+    }
+
+    /// Why the work was stopped; `None` if the bytes are the reason.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.stopped
     }
 
     /// The name of the limit that is exceeded; `None` if the bytes are malformed.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
-        match self.0.kind() {
+        match self.wire.kind() {
             WireErrorKind::Limit { name, .. } => Some(name),
             _ => None,
         }

@@ -78,5 +78,5 @@ pub use diagnostic::{Diagnostic, Label};
 pub use escape::{Clean, Name, Quoted, is_unprintable};
 pub use locus::{Locus, Position, Step};
 pub use report::{Failure, Input, Output, Report, Status, Tool};
-pub use rule::{Reference, Rule, RuleId, Severity, find_rule};
+pub use rule::{Reference, Rule, RuleId, STOPPED, Severity, find_rule};
 pub use sink::{Caps, Counts, Policy, Reported, RuleCount, Sink};

@@ -1,6 +1,6 @@
 //! What a command reports: inputs with their diagnostics, outputs, failures and a result.
 
-use crate::rule::Rule;
+use crate::rule::{Rule, STOPPED};
 use crate::sink::{Counts, Sink};
 
 /// The program that reports.
@@ -22,7 +22,7 @@ pub enum Status {
     Ok,
     /// It completed with a negative result, such as a diagnostic of severity error: exit status 1.
     Findings,
-    /// A limit was exceeded: exit status 3.
+    /// A limit or the timeout was exceeded: exit status 3.
     Limit,
     /// It failed, because of its arguments, files, or bytes that are not a model: exit status 2.
     Failed,
@@ -150,10 +150,11 @@ impl Report {
     /// The status that follows from failures and diagnostics.
     #[must_use]
     pub fn status(&self) -> Status {
+        let is_limit = |failure: &Failure| failure.limit.is_some() || *failure.rule == STOPPED;
         let failures = self
             .failures
             .iter()
-            .map(|failure| if failure.limit.is_some() { Status::Limit } else { Status::Failed });
+            .map(|failure| if is_limit(failure) { Status::Limit } else { Status::Failed });
         let findings =
             self.inputs.iter().filter(|input| input.findings.has_errors()).map(|_| Status::Findings);
         failures.chain(findings).fold(self.at_least, Status::max)

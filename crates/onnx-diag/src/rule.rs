@@ -41,6 +41,20 @@ pub enum Reference {
     NotEnforced,
 }
 
+/// Work on a model that its caller stopped, by an interrupt or a time limit. It is the one rule that all crates share, so
+/// that a stop looks alike everywhere: such work has no other finding and no result.
+pub static STOPPED: Rule = Rule {
+    code: 8005,
+    slug: "stopped",
+    severity: Severity::Error,
+    summary: "The work was stopped before it had a result.",
+    spec: "",
+    reference: Reference::NotEnforced,
+    explain: "## What\n\nA time limit was exceeded, or the caller cancelled the work. What was found until then is \
+              dropped, so that no result depends on the speed of the machine.\n\n## Why\n\nThe exit status is 3, and no \
+              output is written.\n\n## Repair\n\nAllow more time.\n",
+};
+
 /// One thing that can be wrong with a model: a record that lives in a `static`, beside the code that finds it.
 ///
 /// The set of rules is open: each crate declares its own, and nothing here lists them.
@@ -55,6 +69,8 @@ pub enum Reference {
 /// | 2xxx | the checker |
 /// | 3xxx | type and shape inference |
 /// | 4xxx | conversion and rewriting |
+/// | 5xxx | running models |
+/// | 8xxx | files, arguments, limits |
 /// | 9xxx | free for users of the library |
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {

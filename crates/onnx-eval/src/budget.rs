@@ -1,13 +1,11 @@
 //! The budget of a run: elements of a tensor, live bytes, and work.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use onnx_types::Limits;
+use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop};
 
 /// What a run may still cost.
-pub(crate) struct Budget<'a> {
+pub(crate) struct Budget {
     elements: u64,
     bytes: u64,
     steps: u64,
@@ -15,38 +13,29 @@ pub(crate) struct Budget<'a> {
     live: u64,
     /// Bytes that the kernel that runs has allocated.
     scratch: u64,
-    cancel: Option<&'a AtomicBool>,
-    /// Work until the flag of cancellation is read again.
-    unchecked: u64,
+    watch: Watch,
 }
 
-/// Work between two reads of the flag of cancellation, in element operations.
-const CANCEL_INTERVAL: u64 = 1 << 16;
+/// Operations on elements between two checks of the interrupt.
+const WATCHED_STEPS: u64 = 1 << 16;
 
-impl<'a> Budget<'a> {
-    pub(crate) const fn new(limits: &Limits, cancel: Option<&'a AtomicBool>) -> Self {
+impl Budget {
+    pub(crate) fn new(execution: &Execution) -> Self {
+        let limits = &execution.limits;
         Self {
             elements: limits.run_elements,
             bytes: limits.run_bytes,
             steps: limits.run_steps,
             live: 0,
             scratch: 0,
-            cancel,
-            unchecked: 0,
+            watch: Watch::new(execution, "run", 0, WATCHED_STEPS),
         }
     }
 
     /// Counts work, in element operations.
     pub(crate) fn work(&mut self, steps: u64) -> Outcome {
         self.steps = self.steps.checked_sub(steps).ok_or(Stop::Limit("run_steps"))?;
-        self.unchecked = self.unchecked.saturating_sub(steps);
-        if self.unchecked == 0 {
-            self.unchecked = CANCEL_INTERVAL;
-            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                return Err(Stop::Cancelled);
-            }
-        }
-        Ok(())
+        self.watch.work(steps).map_err(Stop::Interrupted)
     }
 
     /// The number of elements of a tensor.

@@ -63,10 +63,6 @@ rules! {
     WEIGHT_UNREADABLE = 5008, "weight-unreadable",
         "The elements of a tensor cannot be read.",
         "check that external data is present and complete";
-    /// The run was cancelled.
-    CANCELLED = 5009, "run-cancelled",
-        "The run was cancelled.",
-        "run the model again without cancelling";
     /// The run exceeds a limit.
     LIMIT = 5010, "run-limit-reached",
         "The run exceeds a limit on elements, memory, work or nesting.",
@@ -92,8 +88,8 @@ pub enum FailureKind {
     Data,
     /// A limit was exceeded.
     Limit,
-    /// The caller cancelled the run.
-    Cancelled,
+    /// The caller stopped the run, or its time was over.
+    Stopped,
 }
 
 /// A run that ended without a result.

@@ -2,13 +2,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
-use std::sync::atomic::AtomicBool;
-
 use onnx_eval::{EvalPack, Evaluator, Failure, FailureKind, Options, Value, run_node};
 use onnx_ir::Model;
 use onnx_schema::{Pack, Registry};
-use onnx_types::Limits;
 use onnx_types::tensor::{NoData, Payload, Tensor};
+use onnx_types::{Execution, Interrupt, Limits};
 
 fn parse(text: &str) -> Model {
     onnx_text::parse_model(text, &onnx_text::ParseOptions::default()).unwrap()
@@ -222,7 +220,7 @@ fn repeated_elements_cost_nothing_until_they_are_read() {
     let model = in_main(graph);
     let limits = Limits { run_bytes: 1000, ..Limits::default() };
     let shape = [("shape", Tensor::vector(&[30_000_i64, 30_000]))];
-    let outputs = run_with(&model, &shape, &Options::default().within(limits)).unwrap();
+    let outputs = run_with(&model, &shape, &Options::default().with_limits(limits)).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<i64>(&NoData).unwrap(), [30_000, 30_000]);
 }
 
@@ -230,7 +228,7 @@ fn repeated_elements_cost_nothing_until_they_are_read() {
 fn limits_hold() {
     let check = |graph: &str, limits: Limits, name: &str| {
         let model = in_main(graph);
-        let message = fails(&model, &[], &Options::default().within(limits), FailureKind::Limit);
+        let message = fails(&model, &[], &Options::default().with_limits(limits), FailureKind::Limit);
         assert_eq!(message, format!("the run costs too much: raise the limit `{name}` to allow it"));
     };
     let filled = "g () => (float[N, M] y) {
@@ -259,9 +257,10 @@ fn limits_hold() {
 #[test]
 fn a_run_can_be_cancelled() {
     let model = in_main("g (float x) => (float y) { y = Neg (x) }");
-    let cancel = AtomicBool::new(true);
-    let options = Options::default().with_cancel(&cancel);
-    fails(&model, &[("x", Tensor::scalar(1.0_f32))], &options, FailureKind::Cancelled);
+    let interrupt = Interrupt::new();
+    interrupt.cancel();
+    let options = Options::default().with_execution(Execution::default().with_interrupt(interrupt));
+    fails(&model, &[("x", Tensor::scalar(1.0_f32))], &options, FailureKind::Stopped);
 }
 
 #[test]

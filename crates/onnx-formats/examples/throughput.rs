@@ -5,7 +5,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use onnx_formats::{FormatError, Limits, Losses, MessageType, read_json, read_text, write_json, write_text};
+use onnx_formats::{
+    Execution, FormatError, Losses, MessageType, read_json, read_text, write_json, write_text,
+};
 use onnx_proto::wire::Writer;
 
 /// Counts bytes; keeps them if asked to.
@@ -56,8 +58,8 @@ fn model(mib: u64, raw: bool) -> Vec<u8> {
     writer.finish_contiguous().into()
 }
 
-type WriteForm = fn(MessageType, &[u8], &Limits, &mut dyn Write) -> Result<Losses, FormatError>;
-type Read = fn(MessageType, &[u8], &Limits) -> Result<bytes::Bytes, FormatError>;
+type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, FormatError>;
+type Read = fn(MessageType, &[u8], &Execution) -> Result<bytes::Bytes, FormatError>;
 
 /// Time of this thread on a processor where the system counts it, so that other processes do not matter; else time.
 fn now() -> Duration {
@@ -72,21 +74,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (kind, raw) in [("raw_data", true), ("float_data", false)] {
         let model = model(mib, raw);
         let forms: [(&str, WriteForm, Read); 2] = [
-            ("text", |ty, model, limits, out| write_text(ty, [model], limits, out), read_text),
-            ("JSON", |ty, model, limits, out| write_json(ty, [model], limits, out), read_json),
+            ("text", |ty, model, execution, out| write_text(ty, [model], execution, out), read_text),
+            ("JSON", |ty, model, execution, out| write_json(ty, [model], execution, out), read_json),
         ];
         for (name, write, read) in forms {
             let rate = |start: Duration| model.len() as f64 / 1e6 / (now() - start).as_secs_f64();
             let mut sink = Sink::default();
             let start = now();
-            write(MessageType::MODEL, &model, &Limits::DEFAULT, &mut sink)?;
+            write(MessageType::MODEL, &model, &Execution::DEFAULT, &mut sink)?;
             let written = rate(start);
             let size = usize::try_from(sink.count)?;
             let mut sink = Sink { kept: Some(Vec::with_capacity(size)), ..Sink::default() };
-            write(MessageType::MODEL, &model, &Limits::DEFAULT, &mut sink)?;
+            write(MessageType::MODEL, &model, &Execution::DEFAULT, &mut sink)?;
             let text = sink.kept.unwrap_or_default();
             let start = now();
-            let back = read(MessageType::MODEL, &text, &Limits::DEFAULT)?;
+            let back = read(MessageType::MODEL, &text, &Execution::DEFAULT)?;
             let read = rate(start);
             if back != model {
                 return Err("the model came back changed".into());

@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use onnx_proto::wire::{WireError, WireErrorKind};
+use onnx_types::Stopped;
 
 /// A position in a text: line and column from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +64,19 @@ pub enum FormatError {
         /// The field, such as `graph.node[3].name`.
         path: String,
     },
+    /// The caller stopped the work.
+    #[error("the work was stopped: {0}")]
+    Stopped(Stopped),
     /// The text cannot be written.
-    #[error(transparent)]
-    Io(#[from] io::Error),
+    #[error("{0}")]
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for FormatError {
+    fn from(error: io::Error) -> Self {
+        let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).copied();
+        stopped.map_or(Self::Io(error), Self::Stopped)
+    }
 }
 
 impl FormatError {
@@ -99,21 +110,31 @@ pub(crate) struct SyntaxError {
     pub(crate) message: String,
     /// The limit that is exceeded.
     limit: Option<&'static str>,
+    /// Why the work was stopped.
+    stopped: Option<Stopped>,
 }
 
 impl SyntaxError {
     #[cold]
     pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), limit: None }
+        Self { at, message: message.into(), limit: None, stopped: None }
     }
 
     /// More than a limit allows.
     #[cold]
     pub(crate) fn limit(at: usize, name: &'static str, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), limit: Some(name) }
+        Self { at, message: message.into(), limit: Some(name), stopped: None }
+    }
+
+    #[cold]
+    pub(crate) fn stopped(at: usize, stopped: Stopped) -> Self {
+        Self { stopped: Some(stopped), ..Self::new(at, String::new()) }
     }
 
     pub(crate) fn located(self, text: &[u8]) -> FormatError {
+        if let Some(stopped) = self.stopped {
+            return FormatError::Stopped(stopped);
+        }
         let (position, message) = (TextPosition::of(text, self.at), self.message);
         match self.limit {
             Some(name) => FormatError::Limit { position, message, name },

@@ -50,7 +50,7 @@ use bytes::Bytes;
 
 pub use error::{FormatError, TextPosition};
 pub use loss::{Loss, LossKind, Losses};
-pub use onnx_types::Limits;
+pub use onnx_types::{Execution, Limits};
 pub use read::{read_json, read_text};
 pub use signatures::{SignatureError, signatures_from_json, signatures_to_json};
 pub use write::{write_json, write_text};
@@ -93,7 +93,7 @@ pub struct Rendered {
 ///
 /// As for [`write_text`], within the default limits.
 pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
-    rendered(|out| write_text(MessageType::MODEL, [model.as_ref()], &Limits::DEFAULT, out))
+    rendered(|out| write_text(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
 
 /// An encoded model as JSON, as a whole; see [`write_json`].
@@ -102,7 +102,7 @@ pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 ///
 /// As for [`write_json`], within the default limits.
 pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
-    rendered(|out| write_json(MessageType::MODEL, [model.as_ref()], &Limits::DEFAULT, out))
+    rendered(|out| write_json(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
 
 /// An encoded operator set document in the text format of protobuf, as a whole; see [`write_text`].
@@ -111,7 +111,7 @@ pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 ///
 /// As for [`write_text`], within the default limits.
 pub fn operator_set_to_text(document: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
-    rendered(|out| write_text(MessageType::OPERATOR_SET, [document.as_ref()], &Limits::DEFAULT, out))
+    rendered(|out| write_text(MessageType::OPERATOR_SET, [document.as_ref()], &Execution::DEFAULT, out))
 }
 
 fn rendered(
@@ -130,7 +130,7 @@ fn rendered(
 ///
 /// As for [`read_text`], within the default limits.
 pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
-    read_text(MessageType::MODEL, text.as_ref(), &Limits::DEFAULT)
+    read_text(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
 
 /// Reads a model in JSON, and encodes it; see [`read_json`].
@@ -139,7 +139,7 @@ pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 ///
 /// As for [`read_json`], within the default limits.
 pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
-    read_json(MessageType::MODEL, text.as_ref(), &Limits::DEFAULT)
+    read_json(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
 
 /// Reads an operator set document in the text format of protobuf, and encodes it; see [`read_text`].
@@ -148,5 +148,5 @@ pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 ///
 /// As for [`read_text`], within the default limits.
 pub fn operator_set_from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
-    read_text(MessageType::OPERATOR_SET, text.as_ref(), &Limits::DEFAULT)
+    read_text(MessageType::OPERATOR_SET, text.as_ref(), &Execution::DEFAULT)
 }

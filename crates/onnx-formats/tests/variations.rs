@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 use onnx_formats::{
-    FormatError, Limits, LossKind, MessageType, from_json, from_text, read_json, read_text, to_json, to_text,
-    write_json, write_text,
+    Execution, FormatError, Limits, LossKind, MessageType, from_json, from_text, read_json, read_text,
+    to_json, to_text, write_json, write_text,
 };
 
 /// Checks that two texts are the same model.
@@ -204,8 +204,8 @@ fn strings_that_are_not_utf8_come_back_through_text() {
 /// Writes a message that is cut into pieces of some bytes each.
 fn in_pieces(bytes: &[u8], size: usize) -> (String, String) {
     let (mut text, mut json) = (Vec::new(), Vec::new());
-    write_text(MessageType::MODEL, bytes.chunks(size), &Limits::DEFAULT, &mut text).unwrap();
-    write_json(MessageType::MODEL, bytes.chunks(size), &Limits::DEFAULT, &mut json).unwrap();
+    write_text(MessageType::MODEL, bytes.chunks(size), &Execution::DEFAULT, &mut text).unwrap();
+    write_json(MessageType::MODEL, bytes.chunks(size), &Execution::DEFAULT, &mut json).unwrap();
     (String::from_utf8(text).unwrap(), String::from_utf8(json).unwrap())
 }
 
@@ -224,7 +224,7 @@ fn pieces_may_end_anywhere() {
     for end in 1..bytes.len() {
         let pieces = bytes[..end].chunks(3);
         let mut out = Vec::new();
-        if let Ok(losses) = write_text(MessageType::MODEL, pieces, &Limits::DEFAULT, &mut out) {
+        if let Ok(losses) = write_text(MessageType::MODEL, pieces, &Execution::DEFAULT, &mut out) {
             assert!(losses.is_empty() && from_text(&out).is_ok(), "{end}");
         }
     }
@@ -241,11 +241,12 @@ fn limits_hold() {
         for (value, fits) in [(too_low, false), (enough, true)] {
             let mut limits = Limits::DEFAULT;
             limits.set(name, value).unwrap();
+            let execution = Execution::from(limits);
             let results = [
-                read_text(MessageType::MODEL, text.as_bytes(), &limits).map(|_| ()),
-                read_json(MessageType::MODEL, json.as_bytes(), &limits).map(|_| ()),
-                write_text(MessageType::MODEL, [&bytes[..]], &limits, &mut Vec::new()).map(|_| ()),
-                write_json(MessageType::MODEL, [&bytes[..]], &limits, &mut Vec::new()).map(|_| ()),
+                read_text(MessageType::MODEL, text.as_bytes(), &execution).map(|_| ()),
+                read_json(MessageType::MODEL, json.as_bytes(), &execution).map(|_| ()),
+                write_text(MessageType::MODEL, [&bytes[..]], &execution, &mut Vec::new()).map(|_| ()),
+                write_json(MessageType::MODEL, [&bytes[..]], &execution, &mut Vec::new()).map(|_| ()),
             ];
             for result in results {
                 assert_eq!(result.is_ok(), fits, "{name} {value}: {result:?}");
@@ -262,5 +263,5 @@ fn other_messages() {
     let tensor = MessageType::named("TensorProto").unwrap();
     assert_eq!(tensor.name(), "TensorProto");
     assert!(MessageType::named("Tensor").is_none());
-    assert_eq!(read_text(tensor, b"dims: 3", &Limits::DEFAULT).unwrap(), b"\x08\x03".as_slice());
+    assert_eq!(read_text(tensor, b"dims: 3", &Execution::DEFAULT).unwrap(), b"\x08\x03".as_slice());
 }

@@ -43,6 +43,10 @@ impl Patch<'_, '_> {
         } else {
             Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
         };
+        if let Err(stopped) = self.cx.options.execution.interrupt.check() {
+            let reason = format!("the pass was stopped: {stopped}");
+            return Err(refuse(&self.draft, Level::Values, reason, None));
+        }
         self.apply(&plan, &proof);
         self.is_done = true;
         Ok(proof)

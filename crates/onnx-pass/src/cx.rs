@@ -7,15 +7,16 @@ use foldhash::fast::RandomState;
 use onnx_ir::{Model, Revision, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{Inference, Justification, Options, infer};
+use onnx_types::Execution;
 use onnx_types::tensor::{DataSource, NoData};
 
 use crate::assumption::{Condition, Exactness};
 use crate::extract::{Known, Recorded};
 use crate::patch::{Draft, Patch, Proof};
-use crate::prove::{ProofLimits, Verdict};
+use crate::prove::Verdict;
 
 /// Options of a pass.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct PassOptions<'a> {
     /// The least exact class that is allowed. Default: [`Exactness::Rounding`].
@@ -33,8 +34,8 @@ pub struct PassOptions<'a> {
     pub registry: &'a Registry,
     /// Source of external weights. Default: none.
     pub data: &'a dyn DataSource,
-    /// Bounds on the cost of each proof.
-    pub limits: ProofLimits,
+    /// What ends the pass early, and bounds on the cost of inference and of each proof.
+    pub execution: Execution,
 }
 
 impl Default for PassOptions<'_> {
@@ -47,8 +48,17 @@ impl Default for PassOptions<'_> {
             require_tested: false,
             registry: Registry::STANDARD,
             data: &NoData,
-            limits: ProofLimits::default(),
+            execution: Execution::DEFAULT,
         }
+    }
+}
+
+impl PassOptions<'_> {
+    /// The same in this context.
+    #[must_use]
+    pub fn with_execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
     }
 }
 
@@ -170,7 +180,10 @@ impl<'m> PassCx<'m> {
 
 /// How a pass infers.
 fn inference_options<'a>(options: &PassOptions<'a>) -> Options<'a> {
-    Options::default().with_data(options.data).with_registry(options.registry)
+    Options::default()
+        .with_data(options.data)
+        .with_registry(options.registry)
+        .with_execution(options.execution.clone())
 }
 
 impl fmt::Debug for PassCx<'_> {

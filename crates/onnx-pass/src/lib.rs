@@ -94,5 +94,5 @@ pub use assumption::{Assumption, Condition, Exactness};
 pub use cx::{Entry, PassCx, PassOptions};
 pub use equivalence::{DOMAIN, Equivalence, EquivalenceError, Side};
 pub use patch::{Level, Patch, Proof, Refusal};
-pub use prove::{Counterexample, ProofLimits, Verdict, prove};
+pub use prove::{Counterexample, Verdict, prove};
 pub use query::Unknown;

@@ -310,7 +310,7 @@ impl<'p, 'm> Patch<'p, 'm> {
             versions: &self.draft.versions,
             data: cx.options.data,
             registry: cx.options.registry,
-            max_nodes: cx.options.limits.proof_nodes,
+            max_nodes: cx.options.execution.limits.proof_nodes,
             with_constants,
         };
         extract(&region)

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use onnx_eval::{FailureKind, Options, Value, run_node};
+use onnx_eval::{Failure, FailureKind, Options, Value, run_node};
 use onnx_schema::Registry;
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
-use onnx_types::{Dim, ElemClass, ElemType, Limits};
+use onnx_types::{Dim, ElemClass, ElemType, Execution, Limits};
 
 use crate::assumption::Exactness;
 use crate::compare::{self, Difference};
@@ -19,49 +19,15 @@ use crate::widen::{precision, widen};
 /// Maximum number of elements of a tensor that a counterexample shows.
 const SHOWN_ELEMENTS: usize = 16;
 
-/// The inputs of the runs are the same for all claims of one signature, so that results can be repeated.
-const SEED: u64 = 0;
-
-/// Bounds on the cost of a proof.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProofLimits {
-    /// Number of runs in which the old side completes, after which an equivalence counts as tested. Default: 24.
-    pub proof_runs: usize,
-    /// Maximum number of attempts at such runs. Default: 120.
-    pub proof_attempts: usize,
-    /// Maximum number of nodes of the two sides; values beyond are free inputs. Default: 512.
-    pub proof_nodes: usize,
-    /// Maximum number of elements of a generated tensor. Default: 65,536.
-    pub proof_elements: u64,
-    /// Maximum work of one run of one side, in element operations. Default: 2^28.
-    pub proof_steps: u64,
-    /// Maximum memory of one run of one side, in bytes. Default: 256 MiB.
-    pub proof_bytes: u64,
-}
-
-impl ProofLimits {
-    /// The limits of one run of one side.
-    pub(crate) const fn of_run(&self) -> Limits {
-        Limits {
-            run_elements: self.proof_elements.saturating_mul(64),
-            run_steps: self.proof_steps,
-            run_bytes: self.proof_bytes,
-            ..Limits::DEFAULT
-        }
-    }
-}
-
-impl Default for ProofLimits {
-    fn default() -> Self {
-        Self {
-            proof_runs: 24,
-            proof_attempts: 120,
-            proof_nodes: 512,
-            proof_elements: 1 << 16,
-            proof_steps: 1 << 28,
-            proof_bytes: 256 << 20,
-        }
-    }
+/// The context of one run of one side of a claim.
+pub(crate) fn of_run(execution: &Execution) -> Execution {
+    let limits = execution.limits;
+    execution.clone().with_limits(Limits {
+        run_elements: limits.proof_elements.saturating_mul(64),
+        run_steps: limits.proof_steps,
+        run_bytes: limits.proof_bytes,
+        ..limits
+    })
 }
 
 /// The result of a proof.
@@ -140,7 +106,7 @@ impl fmt::Display for Counterexample {
 /// all machines.
 #[must_use]
 pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
-    let (limits, registry) = (&options.limits, options.registry);
+    let (execution, registry) = (&options.execution, options.registry);
     let [before, after] =
         [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
     if eq.model().same_graph_meaning(before, after, &NoData) {
@@ -149,20 +115,20 @@ pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
     if eq.class() == Exactness::Rounding
         && let Some(wide) = widen(eq, registry)
     {
-        match (Runner { eq: &wide, original: eq, limits, registry }).verdict() {
+        match (Runner { eq: &wide, original: eq, execution, registry }).verdict() {
             // Operators that do not exist for `double` run as they are.
             Verdict::Untested(_) => {}
             verdict => return verdict,
         }
     }
-    let verdict = Runner { eq, original: eq, limits, registry }.verdict();
+    let verdict = Runner { eq, original: eq, execution, registry }.verdict();
     if eq.class() == Exactness::Exact
         && matches!(verdict, Verdict::Tested { .. })
         && let Some(disturbed) = disturb(eq)
     {
         // A pack that declares nothing contradicts nothing.
         let registry = registry.with(disturb::pack()).unwrap_or_default();
-        let runner = Runner { eq: &disturbed, original: eq, limits, registry: &registry };
+        let runner = Runner { eq: &disturbed, original: eq, execution, registry: &registry };
         if let Verdict::Refuted(mut counterexample) = runner.verdict() {
             counterexample.difference.push_str(", under an implementation that rounds differently");
             return Verdict::Refuted(counterexample);
@@ -183,13 +149,13 @@ enum Attempt {
 struct Runner<'a> {
     eq: &'a Equivalence,
     original: &'a Equivalence,
-    limits: &'a ProofLimits,
+    execution: &'a Execution,
     registry: &'a Registry,
 }
 
 impl Runner<'_> {
     fn verdict(&self) -> Verdict {
-        let mut sampler = Sampler::new(self.eq, self.limits.proof_elements);
+        let mut sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
         if sampler.scale() {
             match self.runs(&sampler) {
                 Verdict::Untested(_) => sampler.unscale(),
@@ -200,10 +166,10 @@ impl Runner<'_> {
     }
 
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {
-        let mut rng = Rng::new(SEED);
+        let mut rng = Rng::new(self.execution.seed);
         let (mut runs, mut attempts) = (0_usize, 0_usize);
         let mut reason = "no sizes satisfy the assumptions".to_owned();
-        while runs < self.limits.proof_runs && attempts < self.limits.proof_attempts {
+        while runs < self.execution.limits.proof_runs && attempts < self.execution.limits.proof_attempts {
             let case = sampler.case(attempts, &mut rng);
             attempts = attempts.saturating_add(1);
             let case = match case {
@@ -231,7 +197,7 @@ impl Runner<'_> {
         };
         let after = match self.run(Side::After, &case.inputs) {
             Ok(outputs) => outputs,
-            Err((FailureKind::Missing | FailureKind::Limit | FailureKind::Cancelled, reason)) => {
+            Err((FailureKind::Missing | FailureKind::Limit | FailureKind::Stopped, reason)) => {
                 return Attempt::Impossible(reason);
             }
             Err((_, reason)) => {
@@ -255,9 +221,9 @@ impl Runner<'_> {
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let options = Options::default().within(self.limits.of_run()).with_registry(self.registry);
+        let options = Options::default().with_execution(of_run(self.execution)).with_registry(self.registry);
         let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
-            .map_err(|failure| (failure.kind(), failure.diagnostic().message.clone()))?;
+            .map_err(|failure| (failure.kind(), message(&failure)))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();
         outputs.ok_or((FailureKind::Model, "an output is not computed".to_owned()))
     }
@@ -324,6 +290,15 @@ impl Runner<'_> {
             }
         }
         eq.text().unwrap_or_default()
+    }
+}
+
+/// Why a run has no result. Limits have the names of those that bound the proof.
+fn message(failure: &Failure) -> String {
+    let message = &failure.diagnostic().message;
+    match failure.kind() {
+        FailureKind::Limit => message.replace("`run_", "`proof_").replace("`proof_depth`", "`run_depth`"),
+        _ => message.clone(),
     }
 }
 

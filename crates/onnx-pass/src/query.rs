@@ -12,6 +12,7 @@ use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
 use crate::extract::Recorded;
 use crate::patch::Patch;
+use crate::prove::of_run;
 use crate::sample;
 
 /// Maximum number of `Identity` nodes between a constant and its user.
@@ -222,7 +223,7 @@ impl Patch<'_, '_> {
                 continue;
             }
             count = count.saturating_add(1);
-            if count > self.cx.options.limits.proof_nodes {
+            if count > self.cx.options.execution.limits.proof_nodes {
                 return Err(Unknown("the value is computed by too many nodes".to_owned()));
             }
             open.push((value, true));
@@ -248,11 +249,10 @@ impl Patch<'_, '_> {
 
     /// One output of a node on values.
     fn run(&self, node: NodeId, output: ValueId, inputs: &[Option<Value>]) -> Result<Tensor, Unknown> {
-        let limits = &self.cx.options.limits;
         let options = onnx_eval::Options::default()
             .with_data(self.cx.options.data)
             .with_registry(self.cx.options.registry)
-            .within(limits.of_run());
+            .with_execution(of_run(&self.cx.options.execution));
         let results = run_node(self.model(), node, inputs, &options)
             .map_err(|failure| Unknown(failure.diagnostic().message.clone()))?;
         let index = self.model().node(node).outputs().iter().position(|&made| made == Some(output));

@@ -111,7 +111,7 @@ pub use facts::{Fact, Facts, Relation, Scope, Strength};
 pub use guards::{GUARD_KEY, Guard, parse_shapes};
 pub use identifiers::name_sizes;
 pub use justification::{Answer, Justification};
-pub use onnx_types::Limits;
+pub use onnx_types::{Execution, Limits};
 pub use options::{Options, Runtime};
 pub use part::{infer_function, infer_node};
 pub use registry::{CustomRule, InferPack, RuleFn, follows_values, uncovered};

@@ -2,7 +2,7 @@
 
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
-use onnx_types::{Limits, Symbol};
+use onnx_types::{Execution, Limits, Symbol};
 
 /// The implementation that inferred results must hold for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +17,7 @@ pub enum Runtime {
 }
 
 /// How inference runs; [`Options::default`] serves most callers.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Options<'a> {
     /// Whether elements of small tensors are followed, so that shapes which are computed in the graph become known. The
@@ -46,9 +46,9 @@ pub struct Options<'a> {
     pub sizes: &'a [(Symbol, i64)],
     /// The implementation that results must hold for: the specification by default.
     pub runtime: Runtime,
-    /// Bounds on work and memory: [`followed_elements`](Limits::followed_elements), [`inferred_rank`](Limits::inferred_rank),
+    /// What ends the work early, and bounds on work and memory: [`followed_elements`](Limits::followed_elements), [`inferred_rank`](Limits::inferred_rank),
     /// [`visits_per_node`](Limits::visits_per_node), [`inference_depth`](Limits::inference_depth) and those of findings.
-    pub limits: Limits,
+    pub execution: Execution,
 }
 
 impl Default for Options<'_> {
@@ -63,7 +63,7 @@ impl Default for Options<'_> {
             data: &NoData,
             sizes: &[],
             runtime: Runtime::default(),
-            limits: Limits::DEFAULT,
+            execution: Execution::DEFAULT,
         }
     }
 }
@@ -73,6 +73,20 @@ impl<'a> Options<'a> {
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    /// The same in this context.
+    #[must_use]
+    pub fn with_execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+
+    /// The same within these limits.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.execution.limits = limits;
         self
     }
 

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
-use onnx_diag::{Caps, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
 use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::ExprTable;
-use onnx_types::{Dim, ElemType, Interner, Symbol};
+use onnx_types::{Dim, ElemType, Interner, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
@@ -34,6 +34,7 @@ pub struct Inference {
     /// The graphs that are not known to be executed in every run.
     pub(crate) conditional: SecondaryMap<GraphId, ()>,
     pub(crate) interface: Interface,
+    pub(crate) stopped: Option<Stopped>,
 }
 
 /// Infers the types and shapes of all values of the main graph and of the graphs nested in it.
@@ -67,7 +68,8 @@ fn run(
         engine.cycles = cycles;
         (work(&mut engine), Inference::from(engine))
     });
-    done.then(|| inference.with_findings(model, options))
+    // A run that was stopped has the result of no work at all, however far it came.
+    (done || inference.stopped.is_some()).then(|| inference.with_findings(model, options))
 }
 
 /// For each cycle of calls, the node that closes it.
@@ -111,20 +113,27 @@ impl Drop for Lent<'_> {
 
 impl From<Engine<'_>> for Inference {
     fn from(engine: Engine<'_>) -> Self {
+        if let Some(stopped) = engine.stopped {
+            return Self { stopped: Some(stopped), ..Self::default() };
+        }
         let (state, interface) = (engine.state, engine.interface);
         let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
         let findings = Sink::new();
         let (variables, conditional) = (state.variables, state.conditional);
-        Self { table, facts, fresh, failures, findings, variables, conditional, interface }
+        Self { table, facts, fresh, failures, findings, variables, conditional, interface, stopped: None }
     }
 }
 
 impl Inference {
     /// Looks up the places of what was found, when the model has its tables again.
     pub(crate) fn with_findings(self, model: &Model, options: &Options<'_>) -> Self {
-        let limits = &options.limits;
+        let limits = &options.execution.limits;
         let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
-        let findings = findings(model, &self.table, &self.failures, caps);
+        let mut findings = findings(model, &self.table, &self.failures, caps);
+        if let Some(stopped) = self.stopped {
+            let message = format!("inference was stopped: {stopped}");
+            findings.report(Diagnostic::new(&STOPPED, Locus::model(), message));
+        }
         Self { findings, ..self }
     }
 
@@ -166,6 +175,9 @@ impl Inference {
     #[must_use]
     pub fn update(self, model: &mut Model, options: &Options<'_>, changes: &Changes) -> Self {
         let Changes::Edits(edits) = changes else { return infer(model, options) };
+        if self.stopped.is_some() {
+            return infer(model, options);
+        }
         if edits.is_empty() {
             return self;
         }
@@ -177,6 +189,13 @@ impl Inference {
     /// a value that is equal in every run.
     pub fn adopt(&mut self, value: ValueId, from: ValueId) {
         self.table.adopt(value, from);
+    }
+
+    /// Why the run was stopped: it was interrupted, or its time was over. Nothing is known about any value then, and the
+    /// only finding is [`STOPPED`].
+    #[must_use]
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.stopped
     }
 
     /// The type of a value.

@@ -147,7 +147,7 @@ fn a_limit_leaves_no_claims_about_bodies() {
     let mut model =
         parse_model(loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
     let mut options = Options::default();
-    options.limits.inference_depth = 20;
+    options.execution.limits.inference_depth = 20;
     let inference = infer(&mut model, &options);
     assert_eq!(codes(&inference), ["ONNX3018"]);
     for graph in model.all_graphs() {

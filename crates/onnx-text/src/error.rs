@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use onnx_diag::Sink;
+use onnx_diag::{Diagnostic, Locus, STOPPED, Sink};
+use onnx_types::Stopped;
 
 /// Why a model could not be printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,11 +48,25 @@ pub enum FormatError {
 #[derive(Clone, Debug)]
 pub struct ParseError {
     findings: Box<Sink>,
+    stopped: Option<Stopped>,
 }
 
 impl ParseError {
     pub(crate) fn new(findings: Sink) -> Self {
-        Self { findings: Box::new(findings) }
+        Self { findings: Box::new(findings), stopped: None }
+    }
+
+    /// The error of work that was stopped. Whatever else was found is dropped.
+    pub(crate) fn stopped_by(stopped: Stopped) -> Self {
+        let mut findings = Sink::new();
+        findings.report(Diagnostic::new(&STOPPED, Locus::model(), format!("parsing was stopped: {stopped}")));
+        Self { findings: Box::new(findings), stopped: Some(stopped) }
+    }
+
+    /// Why the work was stopped; `None` if the text is the reason.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<Stopped> {
+        self.stopped
     }
 
     /// Everything that is wrong, in the order of the text.

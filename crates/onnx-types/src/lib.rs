@@ -9,6 +9,7 @@ pub mod tensor;
 
 mod dim;
 mod elem;
+mod execution;
 mod limits;
 mod symbol;
 mod text;
@@ -17,6 +18,7 @@ mod unknown;
 
 pub use dim::{Dim, Shape};
 pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
+pub use execution::{Execution, Interrupt, Progress, Step, Stopped, Watch};
 pub use expr::ExprId;
 pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
 pub use symbol::{Interner, NameHash, NameHasher, Symbol};

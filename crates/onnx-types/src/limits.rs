@@ -83,6 +83,18 @@ pub struct Limits {
     pub run_steps: u64,
     /// The greatest number of graphs and calls that are active in each other in a run. Default: 4096.
     pub run_depth: usize,
+    /// How many runs in which the old side of a claim completes make it tested. Default: 24.
+    pub proof_runs: usize,
+    /// The greatest number of attempts at such runs. Default: 120.
+    pub proof_attempts: usize,
+    /// The greatest number of nodes of both sides of a claim; what they compute from further nodes is any value. Default: 512.
+    pub proof_nodes: usize,
+    /// The greatest number of elements of a tensor that is generated for a proof. Default: 65,536.
+    pub proof_elements: u64,
+    /// The greatest number of operations on elements of one run of one side. Default: 2²⁸.
+    pub proof_steps: u64,
+    /// The greatest number of bytes of the values of one run of one side. Default: 256 MiB.
+    pub proof_bytes: u64,
 }
 
 impl Limits {
@@ -116,6 +128,12 @@ impl Limits {
         run_bytes: 64 << 30,
         run_steps: 1 << 50,
         run_depth: 4096,
+        proof_runs: 24,
+        proof_attempts: 120,
+        proof_nodes: 512,
+        proof_elements: 1 << 16,
+        proof_steps: 1 << 28,
+        proof_bytes: 256 << 20,
     };
 
     /// The limit of this name.
@@ -189,7 +207,7 @@ macro_rules! limit {
 }
 
 /// All limits, in the order of the fields of [`Limits`].
-pub const LIMITS: [Limit; 28] = [
+pub const LIMITS: [Limit; 34] = [
     limit!(message_depth, "levels", "the stack, against messages in messages; other readers stop at 100"),
     limit!(input_bytes, "bytes", "the time to read a file at all"),
     limit!(string_bytes, "bytes", "memory, against one endless name or documentation"),
@@ -226,6 +244,12 @@ pub const LIMITS: [Limit; 28] = [
     limit!(run_bytes, "bytes", "memory, against models that keep many values"),
     limit!(run_steps, "operations", "time, against loops without end and products of any size"),
     limit!(run_depth, "levels", "memory, against graphs and calls in each other that run"),
+    limit!(proof_runs, "runs", "the time to test an edit"),
+    limit!(proof_attempts, "runs", "the time to find inputs for which an edit can be tested"),
+    limit!(proof_nodes, "nodes", "the time to test an edit of many nodes"),
+    limit!(proof_elements, "elements", "the time to test an edit of large tensors"),
+    limit!(proof_steps, "operations", "the time to test an edit that needs much work"),
+    limit!(proof_bytes, "bytes", "memory, against edits that expand tensors"),
 ];
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl Inferred {
             imports.push(OpsetImport::new(domain, version));
         }
         let registry = contrib::registry();
-        let inference = infer(&mut model, &options.with_registry(&registry));
+        let inference = infer(&mut model, &options.clone().with_registry(&registry));
         Ok(Self { model, inference })
     }
 

@@ -13,6 +13,7 @@ use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, w
 use onnx_ir::Model;
 use onnx_shape_infer::{Inference, Limits, Options, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::Execution;
 use onnx_types::tensor::NoData;
 
 use super::memory::{Taken, measure};
@@ -292,10 +293,10 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
 
 /// A model in a form of protobuf through reading and writing, which then stays as it is.
 fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<String, String> {
-    type Read = fn(MessageType, &[u8], &Limits) -> Result<Bytes, FormatError>;
-    let (read, limits) = (if is_json { read_json as Read } else { read_text }, Limits::DEFAULT);
+    type Read = fn(MessageType, &[u8], &Execution) -> Result<Bytes, FormatError>;
+    let (read, execution) = (if is_json { read_json as Read } else { read_text }, Execution::DEFAULT);
     let text = bound.case.bytes.clone();
-    let encoded = match (bound.stage("read", 0, || read(MessageType::MODEL, &text, &limits))?, refused) {
+    let encoded = match (bound.stage("read", 0, || read(MessageType::MODEL, &text, &execution))?, refused) {
         (Err(error), Some(expected)) => {
             let text = error.to_string();
             let is_clean = text == Clean(&text).to_string();
@@ -312,10 +313,10 @@ fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<S
         let mut written = Vec::new();
         let pieces = [&encoded[..]];
         bound
-            .stage("write", 0, || write(MessageType::MODEL, pieces, &limits, &mut written))?
+            .stage("write", 0, || write(MessageType::MODEL, pieces, &execution, &mut written))?
             .map_err(|error| error.to_string())?;
         let read = if written.starts_with(b"{") { read_json as Read } else { read_text };
-        let again = read(MessageType::MODEL, &written, &limits).map_err(|error| error.to_string())?;
+        let again = read(MessageType::MODEL, &written, &execution).map_err(|error| error.to_string())?;
         if again != encoded {
             return Err("what was read is written otherwise".to_owned());
         }

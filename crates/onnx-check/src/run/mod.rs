@@ -7,9 +7,9 @@ mod alone;
 mod beside;
 mod node;
 
-use onnx_diag::Sink;
+use onnx_diag::{Diagnostic, Locus, Policy, STOPPED, Sink};
 use onnx_ir::{CallGraph, Constant, Event, FunctionId, GraphId, Model, OpsetScope, OwnInfo, Owner};
-use onnx_types::Type;
+use onnx_types::{Stopped, Type, Watch};
 
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
 use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
@@ -32,7 +32,7 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
     }
     run.too_early();
     external::check(&mut run.cx);
-    run.cx.sink
+    run.end()
 }
 
 /// What a model uses although its version of the format does not have it.
@@ -50,7 +50,7 @@ pub(crate) fn functions(model: &Model, options: &CheckOptions) -> Sink {
     run.cx.is_unchecked = true;
     run.functions();
     external::check(&mut run.cx);
-    run.cx.sink
+    run.end()
 }
 
 struct Run<'a> {
@@ -63,7 +63,13 @@ struct Run<'a> {
     marks: Vec<Mark>,
     /// For each graph and node that is open: whether the reference looks around it.
     unchecked: Vec<bool>,
+    watch: Watch,
+    /// Why the run is to end without findings.
+    stopped: Option<Stopped>,
 }
+
+/// How many nodes are visited between two checks of the interrupt.
+const WATCHED_NODES: u64 = 64;
 
 impl<'a> Run<'a> {
     fn new(model: &'a Model, part: Part, options: &'a CheckOptions) -> Self {
@@ -75,7 +81,25 @@ impl<'a> Run<'a> {
             devices: declared::devices(&model.info().configurations),
             marks: Vec::new(),
             unchecked: Vec::new(),
+            watch: Watch::new(&options.execution, "check", model.node_count() as u64, WATCHED_NODES),
+            stopped: None,
         }
+    }
+
+    /// Counts a visit of a node or function. Returns `true` if the run is to end without findings.
+    fn is_stopped(&mut self) -> bool {
+        if self.stopped.is_none() {
+            self.stopped = self.watch.work(1).err();
+        }
+        self.stopped.is_some()
+    }
+
+    /// What was found; if the run was stopped, only that.
+    fn end(self) -> Sink {
+        let Some(stopped) = self.stopped else { return self.cx.sink };
+        let mut sink = Sink::with(Policy::new(), self.cx.options.caps());
+        sink.report(Diagnostic::new(&STOPPED, Locus::model(), format!("checking was stopped: {stopped}")));
+        sink
     }
 
     fn model(&mut self) {
@@ -103,6 +127,9 @@ impl<'a> Run<'a> {
         let model = self.cx.model;
         let calls = CallGraph::new(model, &self.cx.options.registry);
         for (index, &function) in model.functions().iter().enumerate() {
+            if self.is_stopped() {
+                return;
+            }
             self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
         }
     }
@@ -134,6 +161,9 @@ impl<'a> Run<'a> {
     /// before it ends.
     fn graph(&mut self, root: GraphId, imports: &Imports) {
         for event in self.cx.model.walk(root).with_algorithms() {
+            if matches!(event, Event::Node(_)) && self.is_stopped() {
+                return;
+            }
             match event {
                 Event::Enter(graph) => {
                     self.marks.push(self.names.enter());
@@ -172,6 +202,9 @@ impl<'a> Run<'a> {
             self.value(input);
         }
         for initializer in model.initializers(id) {
+            if self.is_stopped() {
+                return;
+            }
             let record = model.value(initializer);
             // The name of an initializer that is the default of an input is bound by the input.
             if record.constant().is_some() {

@@ -70,18 +70,22 @@ fn text(model: &Model) -> Result<String, Failure> {
 
 /// Replaces the file as a whole, so that there is a whole model at any time.
 fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
-    let &Loaded { format, ref model, ref limits, .. } = loaded;
+    let &Loaded { format, ref model, ref execution, .. } = loaded;
     let options = WriteOptions { inputs: loaded.files()?, ..WriteOptions::default() };
     if format == Format::Onnx {
-        return Ok(save(path, model, &[], &EncodeOptions::within(limits), &options)?);
+        return Ok(save(path, model, &[], &EncodeOptions::within(&execution.limits), &options)?);
     }
-    let encoded = encode(model, &EncodeOptions::within(limits))?;
-    Ok(save_as(path, model, &[], &options, &mut |_, file| match write_form(&encoded, format, limits, file)?
-        .first()
-    {
-        Some(loss) => Err(io::Error::other(format!("{} would leave out {loss}", format.name()))),
-        None => Ok(()),
-    })?)
+    let encoded = encode(model, &EncodeOptions::within(&execution.limits))?;
+    Ok(save_as(
+        path,
+        model,
+        &[],
+        &options,
+        &mut |_, file| match write_form(&encoded, format, execution, file)?.first() {
+            Some(loss) => Err(io::Error::other(format!("{} would leave out {loss}", format.name()))),
+            None => Ok(()),
+        },
+    )?)
 }
 
 /// Writes the lines that differ, with some around them.

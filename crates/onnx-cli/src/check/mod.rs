@@ -92,7 +92,7 @@ struct Checked {
 
 fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
-    let limits = args.input.bounds.limits();
+    let limits = args.input.bounds.execution().limits;
     let is_for_people = args.report.format == ReportFormat::Text;
     let caps = match (args.limit, is_for_people) {
         (Some(0), _) => Caps::NONE,
@@ -121,6 +121,7 @@ fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry)
         }
         let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
+        loaded.execution.interrupt.check()?;
         if args.full && args.part == Part::Model {
             inferred(&mut loaded, args, registry, &mut sink)?;
         }
@@ -146,9 +147,11 @@ fn profile(args: &CheckArgs) -> Profile {
 fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Result<CheckOptions, Failure> {
     let custom_operators =
         if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
+    let mut execution = loaded.execution.clone();
+    (execution.limits.findings_per_rule, execution.limits.findings) = (caps.per_rule, caps.total);
     Ok(CheckOptions {
         policy: policy.clone(),
-        caps,
+        execution,
         data: args.data,
         file_bytes: (loaded.format == Format::Onnx).then_some(loaded.bytes),
         custom_operators,
@@ -169,10 +172,11 @@ fn inferred(
 ) -> Result<(), Failure> {
     let source = loaded.source()?;
     let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(registry);
-    options.limits = loaded.limits;
+    options.execution = loaded.execution.clone();
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
     let inference = onnx_shape_infer::infer(&mut loaded.model, &options);
+    loaded.execution.interrupt.check()?;
     for found in inference.findings().diagnostics() {
         sink.report(found.clone());
     }

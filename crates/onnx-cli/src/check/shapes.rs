@@ -29,8 +29,9 @@ pub(super) fn test(
     }
     let source = loaded.source()?;
     let mut options = Options::default().with_data(&source).with_registry(registry);
-    options.limits = loaded.limits;
+    options.execution = loaded.execution.clone();
     let inference = infer(&mut loaded.model, &options);
+    loaded.execution.interrupt.check()?;
     let inputs: Vec<(ValueId, &[i64])> =
         given.iter().map(|(input, sizes)| (*input, sizes.as_slice())).collect();
     sink.merge(inference.check_shapes(&loaded.model, &inputs));

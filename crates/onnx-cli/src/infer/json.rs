@@ -68,14 +68,14 @@ pub(super) fn items(
     let model = &loaded.model;
     let selectors = Selectors::new(model);
     let report = args.report.then(|| {
-        let report = inference.report(model, &loaded.limits);
+        let report = inference.report(model, &loaded.execution.limits);
         let unknown = report.unknown.iter().map(|unknown| entry(model, &selectors, unknown)).collect();
         Report { values: report.values, incomplete: report.incomplete, dropped: report.dropped, unknown }
     });
     let explain = match &args.explain {
         None => None,
         Some(name) => {
-            let explanations = inference.explain(model, &named(model, name)?, &loaded.limits);
+            let explanations = inference.explain(model, &named(model, name)?, &loaded.execution.limits);
             Some(explanations.iter().map(|one| explained(model, &selectors, one)).collect())
         }
     };
@@ -83,7 +83,7 @@ pub(super) fn items(
     let guards = is_wanted.then(|| {
         inference
             .guards(model)
-            .take(loaded.limits.report_entries)
+            .take(loaded.execution.limits.report_entries)
             .map(|guard| guards::object(&guard))
             .collect()
     });

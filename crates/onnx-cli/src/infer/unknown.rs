@@ -56,14 +56,14 @@ pub(super) fn write(
     let mut stream = Stream { out, is_aside, pending: String::new() };
     if let Some(name) = &args.explain {
         let values = named(model, name)?;
-        let explanations = inference.explain(model, &values, &loaded.limits);
+        let explanations = inference.explain(model, &values, &loaded.execution.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
         for &value in &values {
             guards::of_value(model, inference, value, &mut |line| stream.line(line))?;
         }
     }
     if args.report {
-        report(&mut stream, model, &inference.report(model, &loaded.limits))?;
+        report(&mut stream, model, &inference.report(model, &loaded.execution.limits))?;
     }
     // What a report lists as known holds only under the guards.
     if let Some(format) = args.guards.or(args.report.then_some(GuardFormat::Text)) {

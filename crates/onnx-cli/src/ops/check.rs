@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use onnx_check::{CheckOptions, check_operator_set};
 use onnx_codec::operator_set::declared;
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Clean, Policy, Sink};
+use onnx_diag::{Clean, Sink};
 use onnx_schema::Registry;
 
 use super::args::CheckOpsArgs;
@@ -63,8 +63,7 @@ fn findings(read: Read, registry: &Registry) -> (Sink, Option<Failure>) {
         Err(failure) => (registry.clone(), Some(failure)),
     };
     if rules::verify(&document.functions, &mut sink) {
-        let options =
-            CheckOptions { registry, policy: Policy::new(), caps: Caps::DEFAULT, ..CheckOptions::default() };
+        let options = CheckOptions { registry, ..CheckOptions::default() };
         sink.merge(check_operator_set(&document, &options));
     }
     (sink, contradiction)

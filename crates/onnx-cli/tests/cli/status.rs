@@ -173,3 +173,18 @@ fn closed_pipes_are_ignored_and_full_devices_are_not() {
         assert!(message.contains("cannot write to standard output"), "{arguments}: {message}");
     }
 }
+
+/// A command whose time is over ends with the status of limits, and writes nothing.
+#[test]
+fn timeouts_end_commands() {
+    let folder = Folder::with("in.onnx", models::small());
+    for command in COMMANDS {
+        let command = command.replace("IN", "in.onnx");
+        let run = onnx(&folder, &format!("{command} --timeout 0s"));
+        run.exits(3).says("the timeout was exceeded");
+        assert!(!folder.list().contains(&"out.bin".to_owned()), "{command}");
+        onnx(&folder, &format!("{command} --timeout 1h")).exits(0);
+        let _ = std::fs::remove_file(folder.path().join("out.bin"));
+    }
+    onnx(&folder, "check in.onnx --timeout 5").exits(2).says("write a number with its unit");
+}

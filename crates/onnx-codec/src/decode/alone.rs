@@ -152,9 +152,9 @@ fn alone<T>(
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>) -> Result<T>,
 ) -> Result<(Decoded, T), DecodeError> {
-    let input = Input::new(bytes, super::wire_limits(&options.limits))?;
+    let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);
-    let part = read(&mut cx)?;
+    let part = read(&mut cx).map_err(|error| DecodeError::new(error, &options.execution))?;
     cx.model.mark_names_clean();
     Ok((Decoded { model: cx.model, findings: cx.findings }, part))
 }

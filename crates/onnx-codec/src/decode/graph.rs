@@ -152,7 +152,7 @@ impl<'a> Cx<'a> {
     /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of
     /// something.
     fn make_room(&mut self, graph: GraphId, nodes: usize, infos: usize) -> Result<()> {
-        let limits = &self.options.limits;
+        let limits = &self.options.execution.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
         self.check("values", self.model.value_count(), limits.values, 0)?;
         self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;

@@ -27,7 +27,7 @@ use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
 use onnx_ir::{Extras, Loader, Model};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{FieldMask, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields};
+use onnx_types::{Execution, FieldMask, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields, Watch};
 use smallvec::SmallVec;
 
 use crate::error::DecodeError;
@@ -44,10 +44,10 @@ pub use alone::{
 pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 
 /// How to read a model.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DecodeOptions {
-    /// Bounds on what reading may cost.
-    pub limits: Limits,
+    /// Bounds on what reading may cost, and what ends it early.
+    pub execution: Execution,
     /// Leave out the byte offsets of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_offsets: bool,
 }
@@ -81,9 +81,10 @@ pub struct Decoded {
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
-    let limits = wire_limits(&options.limits);
+    let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;
-    Ok(model::model(Cx::with_head(&input, options, graph::head(&input)))?)
+    model::model(Cx::with_head(&input, options, graph::head(&input)))
+        .map_err(|error| DecodeError::new(error, &options.execution))
 }
 
 /// The limits that concern bytes whatever they mean.
@@ -91,6 +92,9 @@ const fn wire_limits(limits: &Limits) -> WireLimits {
     let &Limits { message_depth, input_bytes, string_bytes, .. } = limits;
     WireLimits { message_depth, input_bytes, string_bytes }
 }
+
+/// How many bytes are read between two checks of the interrupt.
+const WATCHED_BYTES: u64 = 64 << 10;
 
 type Result<T, E = WireError> = std::result::Result<T, E>;
 
@@ -123,6 +127,7 @@ struct Cx<'a> {
     usual: Box<Usual<'a>>,
     /// How many tensors were read.
     tensors: usize,
+    watch: Watch,
 }
 
 impl<'a> Cx<'a> {
@@ -132,7 +137,10 @@ impl<'a> Cx<'a> {
 
     /// A decoder with room for what a graph begins with.
     fn with_head(input: &'a Input, options: &'a DecodeOptions, head: Option<Head>) -> Self {
-        let caps = Caps { per_rule: options.limits.findings_per_rule, total: options.limits.findings };
+        let caps = Caps {
+            per_rule: options.execution.limits.findings_per_rule,
+            total: options.execution.limits.findings,
+        };
         // A node names itself and its output, and hardly anything else is longer where names are; what is not needed is given
         // back.
         let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest.saturating_sub(head.start)));
@@ -148,6 +156,7 @@ impl<'a> Cx<'a> {
             types: HashMap::default(),
             usual: Box::default(),
             tensors: 0,
+            watch: Watch::new(&options.execution, "decode", input.bytes().len() as u64, WATCHED_BYTES),
         }
     }
 
@@ -270,7 +279,13 @@ impl<'a> Cx<'a> {
     /// Counts tensors before they are made.
     fn count_tensors(&mut self, count: usize, offset: usize) -> Result<()> {
         self.tensors = self.tensors.saturating_add(count);
-        self.check("tensors", self.tensors, self.options.limits.tensors, offset)
+        self.work(count, offset)?;
+        self.check("tensors", self.tensors, self.options.execution.limits.tensors, offset)
+    }
+
+    /// Counts the bytes of a node or tensor that is about to be read. Returns an error if the work is to end.
+    fn work(&mut self, length: usize, offset: usize) -> Result<()> {
+        self.watch.work(length as u64).map_err(|_| WireError::new(WireErrorKind::Stopped, offset))
     }
 
     /// Refuses to go on when a count exceeds a limit.

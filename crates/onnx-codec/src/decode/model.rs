@@ -71,7 +71,7 @@ impl<'a> Cx<'a> {
                     let import = self.opset(&fields, opset)?;
                     self.model.info_mut().opset_imports.push(import);
                     let count = self.model.info().opset_imports.len();
-                    self.check("entries", count, self.options.limits.entries, field.start)?;
+                    self.check("entries", count, self.options.execution.limits.entries, field.start)?;
                 }
                 (14, Some(entry), _) => {
                     let entry = self.metadata(&fields, entry)?;
@@ -81,7 +81,7 @@ impl<'a> Cx<'a> {
                 (25, Some(function), _) => {
                     later.functions.push(function);
                     let count = later.functions.len();
-                    self.check("functions", count, self.options.limits.functions, field.start)?;
+                    self.check("functions", count, self.options.execution.limits.functions, field.start)?;
                 }
                 (26, Some(device), _) => {
                     let device = self.device(&fields, device)?;

@@ -52,10 +52,10 @@ impl<'a> Cx<'a> {
     {
         let pieces: Pieces<'a> = pieces.cloned().collect();
         let Some(reader) = pieces.first().cloned() else { return Ok(()) };
-        let mut search = Search::new(pieces, number, count, &self.options.limits);
+        let mut search = Search::new(pieces, number, count, &self.options.execution.limits);
         let mut run = Run { reader, graph, index: 0 };
         self.searched_nodes(&mut search, &mut run)?;
-        self.check("values", self.model.value_count(), self.options.limits.values, 0)
+        self.check("values", self.model.value_count(), self.options.execution.limits.values, 0)
     }
 
     /// Reads nodes, looking for the next group when one has been read.
@@ -81,6 +81,7 @@ impl<'a> Cx<'a> {
     pub(super) fn found_nodes(&mut self, ahead: &mut Ahead<'a>, run: &mut Run<'a>) -> Result<()> {
         let Run { reader, graph, index } = run;
         for (found, fields) in ahead.nodes() {
+            self.work(found.message.len(), found.message.offset())?;
             let read = match fields {
                 Some(fields) => self.plain_node(reader, found, &fields, *graph, *index),
                 None => reader.message(found.message).and_then(|fields| {

@@ -35,10 +35,11 @@ pub struct DecodedOperatorSet {
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
-    let input = Input::new(bytes, super::wire_limits(&options.limits))?;
+    let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);
     let document = OperatorSetDocument::with_functions(onnx_ir::Model::new());
-    let mut document = cx.operator_set(&input.reader(), document)?;
+    let document = cx.operator_set(&input.reader(), document);
+    let mut document = document.map_err(|error| DecodeError::new(error, &options.execution))?;
     cx.model.mark_names_clean();
     document.functions = cx.model;
     Ok(DecodedOperatorSet { document, findings: cx.findings })
@@ -71,13 +72,13 @@ impl<'a> Cx<'a> {
                     let entry = self.operator(&fields, operator)?;
                     document.operators.push(entry);
                     let count = document.operators.len();
-                    self.check("operators", count, self.options.limits.entries, field.start)?;
+                    self.check("operators", count, self.options.execution.limits.entries, field.start)?;
                 }
                 (9, Some(function), _) => {
                     let index = self.model.functions().len();
                     self.function_message(&fields.message(function)?)
                         .map_err(|error| error.in_item("functions", index))?;
-                    self.check("functions", index, self.options.limits.functions, field.start)?;
+                    self.check("functions", index, self.options.execution.limits.functions, field.start)?;
                 }
                 _ => self.keep(&mut form.unknown, &field, matches!(number, 1..=9)),
             }

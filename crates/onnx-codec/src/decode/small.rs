@@ -78,7 +78,7 @@ impl<'a> Cx<'a> {
 
     /// A string field as text of its own.
     pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
-        if payload.len() as u64 <= self.options.limits.string_bytes
+        if payload.len() as u64 <= self.options.execution.limits.string_bytes
             && let Some(text) = Text::from_plain(reader.share(payload))
         {
             return Ok(text);

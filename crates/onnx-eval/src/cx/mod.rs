@@ -9,6 +9,7 @@ use std::fmt;
 
 use onnx_ir::{Attribute, Model, Node};
 use onnx_schema::Schema;
+use onnx_types::Stopped;
 use onnx_types::tensor::{DataSource, TensorError, TensorFault};
 use onnx_types::{ElemType, Symbol};
 use smallvec::SmallVec;
@@ -34,8 +35,8 @@ pub enum Stop {
     Unsupported(String),
     /// The limit of this name is exceeded.
     Limit(&'static str),
-    /// The run was cancelled.
-    Cancelled,
+    /// The caller stopped the run.
+    Interrupted(Stopped),
     /// Elements cannot be read.
     Data(TensorError),
     /// A value is used that nothing has computed.
@@ -86,7 +87,7 @@ pub struct Cx<'r, 'm> {
     pub(crate) arguments: &'r [Attribute],
     pub(crate) inputs: &'r [Option<Value>],
     pub(crate) outputs: SmallVec<[Option<Value>; 2]>,
-    pub(crate) budget: &'r mut Budget<'m>,
+    pub(crate) budget: &'r mut Budget,
     pub(crate) data: &'m dyn DataSource,
     pub(crate) seed: u64,
 }

@@ -21,7 +21,7 @@ impl Weight {
         Self { constant, value: OnceLock::new() }
     }
 
-    pub(super) fn value(&self, data: &dyn DataSource, budget: &mut Budget<'_>) -> Outcome<Value> {
+    pub(super) fn value(&self, data: &dyn DataSource, budget: &mut Budget) -> Outcome<Value> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
@@ -52,7 +52,7 @@ pub(crate) fn dense(tensor: &Tensor, data: &dyn DataSource) -> Outcome<Tensor> {
 pub(crate) fn densified(
     sparse: &SparseTensor,
     data: &dyn DataSource,
-    budget: &mut Budget<'_>,
+    budget: &mut Budget,
 ) -> Outcome<Tensor> {
     let missing = || Stop::failed("a sparse tensor has no values or no indices");
     let (values, indices) = (sparse.values.as_ref().ok_or_else(missing)?, sparse.indices.as_ref());

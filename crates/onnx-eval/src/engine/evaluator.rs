@@ -28,7 +28,7 @@ impl<'m> Evaluator<'m> {
     /// Returns a failure if nodes need each other's results in a cycle.
     pub fn new(model: &'m Model, options: &Options<'m>) -> Result<Self, Failure> {
         let plan = Planner::new(model, options).main()?;
-        Ok(Self { model, options: *options, plan })
+        Ok(Self { model, options: options.clone(), plan })
     }
 
     /// The inputs of the main graph in order.

@@ -1,6 +1,6 @@
 //! The machine: runs the steps of a plan with a stack of active graphs, so that no nesting uses the stack of the thread.
 
-use onnx_diag::Locus;
+use onnx_diag::{Locus, STOPPED};
 use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ pub(super) struct Machine<'p, 'm> {
     model: &'m Model,
     options: &'p Options<'m>,
     plan: &'p Plan<'m>,
-    budget: Budget<'m>,
+    budget: Budget,
     frames: Vec<Frame>,
     active: Vec<Active>,
 }
@@ -69,7 +69,7 @@ fn halt(node: Option<NodeId>, stop: Stop, operands: String) -> Halt {
 
 impl<'p, 'm> Machine<'p, 'm> {
     pub(super) fn new(model: &'m Model, options: &'p Options<'m>, plan: &'p Plan<'m>) -> Self {
-        let budget = Budget::new(&options.limits, options.cancel);
+        let budget = Budget::new(&options.execution);
         Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new() }
     }
 
@@ -107,7 +107,7 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Makes a graph active in a frame.
     fn enter(&mut self, (graph, frame): (usize, usize), inputs: Vec<Option<Value>>, then: Then) -> Outcome {
-        if self.active.len() >= self.options.limits.run_depth {
+        if self.active.len() >= self.options.execution.limits.run_depth {
             return Err(Stop::Limit("run_depth"));
         }
         let plan = self.plan;
@@ -244,7 +244,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             outputs: SmallVec::new(),
             budget: &mut self.budget,
             data: self.options.data,
-            seed: self.options.seed,
+            seed: self.options.execution.seed,
         };
         let result = run(&mut cx)?;
         let outputs = std::mem::take(&mut cx.outputs);
@@ -393,7 +393,7 @@ fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> F
         Stop::Limit(name) => {
             (K::Limit, &fault::LIMIT, format!("the run costs too much: raise the limit `{name}` to allow it"))
         }
-        Stop::Cancelled => (K::Cancelled, &fault::CANCELLED, "the run was cancelled".to_owned()),
+        Stop::Interrupted(stopped) => (K::Stopped, &STOPPED, format!("the run was stopped: {stopped}")),
         Stop::Data(error) => (K::Data, &fault::WEIGHT_UNREADABLE, error.to_string()),
         Stop::Undefined(name) => {
             let name = onnx_diag::Quoted(&name);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onnx_proto::wire::{Mark, Writer};
-use onnx_types::Limits;
+use onnx_types::{Execution, Limits, Watch};
 
 use crate::error::SyntaxError;
 use crate::schema::{Field, Message};
@@ -12,7 +12,11 @@ pub(super) struct Builder {
     writer: Writer,
     stack: Vec<Open>,
     limits: Limits,
+    watch: Watch,
 }
+
+/// How many bytes of the text are read between two checks of the interrupt.
+const WATCHED_BYTES: u64 = 64 << 10;
 
 /// A message that is not yet at its end.
 struct Open {
@@ -26,13 +30,29 @@ struct Open {
 }
 
 impl Builder {
-    pub(super) fn new(message: &'static Message, text: &[u8], limits: &Limits) -> Result<Self, SyntaxError> {
+    pub(super) fn new(
+        message: &'static Message,
+        text: &[u8],
+        execution: &Execution,
+    ) -> Result<Self, SyntaxError> {
+        let limits = execution.limits;
         let (limit, wanted) = (limits.input_bytes, text.len() as u64);
         if wanted > limit {
             return Err(SyntaxError::limit(0, "input_bytes", exceeds(limit, wanted)));
         }
         let whole = Open { message, mark: None, seen: 0, packed: None };
-        Ok(Self { writer: Writer::new(), stack: vec![whole], limits: *limits })
+        Ok(Self {
+            writer: Writer::new(),
+            stack: vec![whole],
+            limits,
+            watch: Watch::new(execution, "read", wanted, WATCHED_BYTES),
+        })
+    }
+
+    /// Notes how much of the text was read; fails where the work is to end.
+    #[inline]
+    pub(super) fn reach(&mut self, at: usize) -> Result<(), SyntaxError> {
+        self.watch.reach(at as u64).map_err(|stopped| SyntaxError::stopped(at, stopped))
     }
 
     /// The innermost message.
@@ -42,6 +62,7 @@ impl Builder {
 
     /// Notes that a field is named; fails where it must not be named again.
     pub(super) fn name(&mut self, field: &'static Field, at: usize, twice: bool) -> Result<(), SyntaxError> {
+        self.reach(at)?;
         let Some(open) = self.stack.last_mut() else { return Ok(()) };
         let seen = open.seen;
         open.seen = seen | field.bit();

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onnx_diag::Quoted;
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use super::builder::Builder;
 use super::number::{self, Float, surrogates};
@@ -10,8 +10,12 @@ use crate::base64::{Base64Error, Decoder};
 use crate::error::SyntaxError;
 use crate::schema::{Enum, Field, Kind, Message};
 
-pub(super) fn parse(message: &'static Message, text: &[u8], limits: &Limits) -> Result<Bytes, SyntaxError> {
-    let builder = Builder::new(message, text, limits)?;
+pub(super) fn parse(
+    message: &'static Message,
+    text: &[u8],
+    execution: &Execution,
+) -> Result<Bytes, SyntaxError> {
+    let builder = Builder::new(message, text, execution)?;
     let mut parser =
         Parser { text, at: 0, builder, open: Vec::new(), characters: Vec::new(), decoded: Vec::new() };
     parser.skip_space();
@@ -137,6 +141,7 @@ impl Parser<'_> {
     /// Values in brackets, the first of which was read.
     fn list(&mut self, field: &'static Field) -> Parsed<()> {
         loop {
+            self.builder.reach(self.at)?;
             self.scalar(field)?;
             self.skip_space();
             if self.eat(b']') {
@@ -302,6 +307,7 @@ impl Parser<'_> {
                 Piece::Escape(c) => (self.at.saturating_sub(1), c.encode_utf8(&mut buffer).as_bytes()),
             };
             for (index, block) in text.chunks(BLOCK).enumerate() {
+                self.builder.reach(from.saturating_add(index.saturating_mul(BLOCK)))?;
                 self.decoded.clear();
                 if let Err(error) = decoder.decode(block, &mut self.decoded) {
                     let inside = if let Base64Error::Character(at) = error { at } else { 0 };

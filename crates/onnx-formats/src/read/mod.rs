@@ -6,7 +6,7 @@ mod number;
 mod text;
 
 use bytes::Bytes;
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::{FormatError, MessageType};
 
@@ -16,8 +16,8 @@ use crate::{FormatError, MessageType};
 /// # Errors
 ///
 /// When the text is not well-formed, contains what the message cannot, or exceeds a limit.
-pub fn read_text(message: MessageType, text: &[u8], limits: &Limits) -> Result<Bytes, FormatError> {
-    text::parse(message.0, text, limits).map_err(|error| error.located(text))
+pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
+    text::parse(message.0, text, execution).map_err(|error| error.located(text))
 }
 
 /// Reads a message in JSON, and encodes it. Field names may be those of the schema or in lower camel case. The result takes
@@ -26,6 +26,6 @@ pub fn read_text(message: MessageType, text: &[u8], limits: &Limits) -> Result<B
 /// # Errors
 ///
 /// When the text is not JSON, contains what the message cannot, or exceeds a limit.
-pub fn read_json(message: MessageType, text: &[u8], limits: &Limits) -> Result<Bytes, FormatError> {
-    json::parse(message.0, text, limits).map_err(|error| error.located(text))
+pub fn read_json(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
+    json::parse(message.0, text, execution).map_err(|error| error.located(text))
 }

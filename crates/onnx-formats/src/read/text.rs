@@ -6,17 +6,21 @@
 
 use bytes::Bytes;
 use onnx_diag::Quoted;
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use super::builder::Builder;
 use super::number::{self, Float, surrogates};
 use crate::error::{SyntaxError, TextPosition};
 use crate::schema::{Enum, Field, Kind, Message};
 
-pub(super) fn parse(message: &'static Message, text: &[u8], limits: &Limits) -> Result<Bytes, SyntaxError> {
+pub(super) fn parse(
+    message: &'static Message,
+    text: &[u8],
+    execution: &Execution,
+) -> Result<Bytes, SyntaxError> {
     // A byte order mark is what some editors put first.
     let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let builder = Builder::new(message, text, limits)?;
+    let builder = Builder::new(message, text, execution)?;
     let mut parser = Parser { text, at, builder, open: Vec::new(), last: None };
     parser.messages()?;
     Ok(parser.builder.finish())
@@ -168,6 +172,7 @@ impl Parser<'_> {
             return Ok(());
         }
         loop {
+            self.builder.reach(self.at)?;
             self.scalar(field)?;
             self.skip_space();
             if self.eat(b']') {
@@ -336,6 +341,7 @@ impl Parser<'_> {
     fn string(&mut self, quote: u8) -> Parsed<()> {
         let start = self.at.saturating_sub(1);
         loop {
+            self.builder.reach(self.at)?;
             self.plain(quote);
             match self.peek() {
                 Some(b'\\') => self.escape()?,

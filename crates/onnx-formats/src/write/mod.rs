@@ -7,7 +7,7 @@ mod walk;
 
 use std::io::Write;
 
-use onnx_types::Limits;
+use onnx_types::Execution;
 
 use crate::pieces::Pieces;
 use crate::schema::Field;
@@ -61,10 +61,10 @@ enum Entry {
 pub fn write_text<'a>(
     message: MessageType,
     pieces: impl IntoIterator<Item = &'a [u8]>,
-    limits: &Limits,
+    execution: &Execution,
     out: &mut dyn Write,
 ) -> Result<Losses, FormatError> {
-    walk::write(message.0, &Pieces::new(pieces), limits, text::Text::default(), out)
+    walk::write(message.0, &Pieces::new(pieces), execution, text::Text::default(), out)
 }
 
 /// Writes an encoded message, given in pieces that follow each other, as JSON: indented, with the field names of the schema.
@@ -76,8 +76,8 @@ pub fn write_text<'a>(
 pub fn write_json<'a>(
     message: MessageType,
     pieces: impl IntoIterator<Item = &'a [u8]>,
-    limits: &Limits,
+    execution: &Execution,
     out: &mut dyn Write,
 ) -> Result<Losses, FormatError> {
-    walk::write(message.0, &Pieces::new(pieces), limits, json::Json::default(), out)
+    walk::write(message.0, &Pieces::new(pieces), execution, json::Json::default(), out)
 }

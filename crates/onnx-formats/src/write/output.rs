@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use onnx_types::{Execution, Watch};
+
 /// From how many bytes on they are written.
 const FULL: usize = 1 << 18;
 
@@ -12,11 +14,13 @@ const SPACES: &[u8; 512] = &[b' '; 512];
 pub(super) struct Output<'w> {
     buffer: Vec<u8>,
     to: &'w mut dyn Write,
+    watch: Watch,
 }
 
 impl<'w> Output<'w> {
-    pub(super) fn new(to: &'w mut dyn Write) -> Self {
-        Self { buffer: Vec::with_capacity(FULL.saturating_mul(2)), to }
+    pub(super) fn new(to: &'w mut dyn Write, execution: &Execution) -> Self {
+        let watch = Watch::new(execution, "write", 0, FULL as u64);
+        Self { buffer: Vec::with_capacity(FULL.saturating_mul(2)), to, watch }
     }
 
     #[inline]
@@ -45,6 +49,7 @@ impl<'w> Output<'w> {
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.watch.work(self.buffer.len() as u64).map_err(io::Error::other)?;
         self.to.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())

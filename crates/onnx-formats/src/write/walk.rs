@@ -8,7 +8,7 @@
 use std::io::Write;
 
 use onnx_proto::wire::{WireError, WireErrorKind};
-use onnx_types::Limits;
+use onnx_types::{Execution, Limits};
 
 use super::output::Output;
 use super::{Entry, Form};
@@ -23,10 +23,11 @@ const PLAIN_F64: u64 = 0x7ff8_0000_0000_0000;
 pub(super) fn write<F: Form>(
     message: &'static Message,
     pieces: &Pieces<'_>,
-    limits: &Limits,
+    execution: &Execution,
     form: F,
     to: &mut dyn Write,
 ) -> Result<Losses, FormatError> {
+    let limits = execution.limits;
     if pieces.len() > limits.input_bytes {
         let (limit, wanted) = (limits.input_bytes, pieces.len());
         return Err(WireError::new(WireErrorKind::Limit { name: "input_bytes", limit, wanted }, 0).into());
@@ -35,9 +36,9 @@ pub(super) fn write<F: Form>(
     let mut walk = Walk {
         stack: Vec::new(),
         form,
-        out: Output::new(to),
+        out: Output::new(to, execution),
         losses: Losses::default(),
-        limits: *limits,
+        limits,
         copy: Vec::new(),
     };
     walk.run(message, whole).map_err(|error| match error {

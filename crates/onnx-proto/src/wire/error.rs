@@ -79,6 +79,8 @@ pub enum WireErrorKind {
         /// What the input asks for; for nesting this is the first depth that was refused.
         wanted: u64,
     },
+    /// The reader of the messages was stopped here, for a reason that has nothing to do with the input.
+    Stopped,
 }
 
 impl fmt::Display for WireErrorKind {
@@ -97,6 +99,7 @@ impl fmt::Display for WireErrorKind {
                 write!(f, "a packed field of {width}-byte elements has a length of {length} bytes")
             }
             Self::Utf8 => f.write_str("a string is not UTF-8"),
+            Self::Stopped => f.write_str("the reading was stopped"),
             Self::Limit { name, limit, wanted } => {
                 write!(f, "{wanted} exceeds the limit of {limit}: raise the limit `{name}` to accept it")
             }

@@ -140,7 +140,7 @@ impl<'m> Cx<'_, 'm> {
         if let Some(content) = self.content(index) {
             return (self.rank(index).ok()? <= 1).then(|| content.iter().map(|elem| elem.dim()).collect());
         }
-        let limit = self.state.options.limits.inferred_rank;
+        let limit = self.state.options.execution.limits.inferred_rank;
         let count = match *self.shape(index).ok()? {
             [] => 1,
             [Dim::Known(count)] => usize::try_from(count).ok().filter(|&count| count <= limit)?,
@@ -174,7 +174,7 @@ impl<'m> Cx<'_, 'm> {
     /// The greatest number of elements of a tensor that is followed.
     #[must_use]
     pub const fn content_limit(&self) -> usize {
-        self.state.options.limits.followed_elements
+        self.state.options.execution.limits.followed_elements
     }
 
     /// The tensor that an input always is, of any size and type: an initializer that no caller can override. Nothing of it
@@ -231,8 +231,11 @@ impl<'m> crate::engine::state::State<'m> {
         }
         let tensor = self.constant(value)?;
         self.note_default(value);
-        let content =
-            crate::content::of_tensor(tensor, self.options.data, self.options.limits.followed_elements)?;
+        let content = crate::content::of_tensor(
+            tensor,
+            self.options.data,
+            self.options.execution.limits.followed_elements,
+        )?;
         self.table.set_content(value, Some(Content::clone(&content)));
         Some(content)
     }

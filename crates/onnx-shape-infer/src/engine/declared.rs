@@ -269,7 +269,7 @@ impl State<'_> {
     }
 
     fn read_dims(&mut self, ty: &Type, mut read: impl FnMut(&mut Self, Dim) -> Dim) -> Ty {
-        let limit = self.options.limits.inferred_rank;
+        let limit = self.options.execution.limits.inferred_rank;
         match Ty::from(ty) {
             Ty::Tensor(elem, Some(dims)) if dims.len() > limit => Ty::Tensor(elem, None),
             Ty::Tensor(elem, Some(dims)) => {

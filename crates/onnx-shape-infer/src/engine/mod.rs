@@ -15,7 +15,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_types::expr::ExprTable;
-use onnx_types::{Interner, Symbol, Type};
+use onnx_types::{Interner, Stopped, Symbol, Type, Watch};
 use slotmap::SecondaryMap;
 
 use crate::cx::Out;
@@ -27,6 +27,9 @@ use crate::ty::Ty;
 use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
+
+/// How many nodes are visited between two checks of the interrupt.
+const WATCHED_NODES: u64 = 64;
 
 /// One run.
 pub(crate) struct Engine<'m> {
@@ -48,6 +51,9 @@ pub(crate) struct Engine<'m> {
     /// How many more nodes may be visited.
     left: usize,
     pub(crate) interface: Interface,
+    watch: Watch,
+    /// Why the run is to end without a result.
+    pub(crate) stopped: Option<Stopped>,
 }
 
 /// What the declarations of the main graph say as a whole.
@@ -70,7 +76,10 @@ impl<'m> Engine<'m> {
         let rules = options.registry.extension::<Rules>();
         let custom = rules.map(|rules| rules.resolve(names)).unwrap_or_default();
         let has_onnxruntime = rules.is_some_and(|rules| rules.onnxruntime);
-        let left = model.node_count().saturating_mul(options.limits.visits_per_node).saturating_add(100_000);
+        let left = model
+            .node_count()
+            .saturating_mul(options.execution.limits.visits_per_node)
+            .saturating_add(100_000);
         let (variables, interface, before) = match before {
             Some(mut before) => {
                 let known = (std::mem::take(&mut before.variables), std::mem::take(&mut before.interface));
@@ -96,7 +105,17 @@ impl<'m> Engine<'m> {
             calls: 0,
             left,
             interface,
+            watch: Watch::new(&options.execution, "infer", model.node_count() as u64, WATCHED_NODES),
+            stopped: None,
         }
+    }
+
+    /// Counts a visit. Returns `true` if the run is to end without a result.
+    fn is_stopped(&mut self) -> bool {
+        if self.stopped.is_none() {
+            self.stopped = self.watch.work(1).err();
+        }
+        self.stopped.is_some()
     }
 
     /// Infers the main graph and everything in it.
@@ -148,6 +167,7 @@ impl<'m> Engine<'m> {
             && let Some(frame) = self.frames.last_mut()
         {
             match frame.next(self.state.model, &self.state.table) {
+                Some(_) if self.is_stopped() => self.frames.truncate(depth),
                 Some(node) if self.left > 0 => {
                     self.left = self.left.saturating_sub(1);
                     self.visit(node);

@@ -180,7 +180,7 @@ impl<'m> Engine<'m> {
             }
             None => Scope { args: frame.args.clone(), call: frame.call, runs: frame.runs.max(runs) },
         };
-        if self.frames.len() >= self.state.options.limits.inference_depth {
+        if self.frames.len() >= self.state.options.execution.limits.inference_depth {
             let node = self.caller();
             let message =
                 "graphs and calls are nested too deep to look inside: raise the limit `inference_depth`";
@@ -410,7 +410,7 @@ impl Cx<'_, '_> {
 
     /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
     fn wants_content(&self) -> bool {
-        let limit = self.state.options.limits.followed_elements;
+        let limit = self.state.options.execution.limits.followed_elements;
         let table = &self.state.table;
         let small = |out: &Out| match out.like.map_or_else(|| out.ty.dims(), |like| table.dims(like)) {
             Some(dims) => count(dims).is_some_and(|count| count <= limit),

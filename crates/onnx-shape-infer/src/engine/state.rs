@@ -114,7 +114,7 @@ pub(crate) struct State<'m> {
 impl<'m> State<'m> {
     /// Begins the count of expressions for a visit of a node.
     pub(super) fn begin_steps(&mut self) {
-        let limit = self.options.limits.expression_steps;
+        let limit = self.options.execution.limits.expression_steps;
         // A visit of a node in a real model takes fewer steps than it adds, so only nodes that take hundreds are limited together.
         self.step_credit = self.step_credit.saturating_add(limit / 256);
         self.exprs.allow_steps(Some(limit.min(self.step_credit)));
@@ -122,7 +122,7 @@ impl<'m> State<'m> {
 
     /// Ends the count, and says whether more was needed.
     pub(super) fn end_steps(&mut self) -> bool {
-        let allowed = self.options.limits.expression_steps.min(self.step_credit);
+        let allowed = self.options.execution.limits.expression_steps.min(self.step_credit);
         let left = self.exprs.steps_left().unwrap_or(allowed);
         self.step_credit = self.step_credit.saturating_sub(allowed.saturating_sub(left));
         let ran_out = self.exprs.ran_out_of_steps();
@@ -151,7 +151,7 @@ impl<'m> State<'m> {
             absent: SecondaryMap::new(),
             call: 0,
             site: Site::default(),
-            step_credit: options.limits.expression_steps.saturating_mul(16),
+            step_credit: options.execution.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
             variables,

@@ -62,6 +62,9 @@ impl Engine<'_> {
         while let Some(Reverse((_, node))) = queue.heap.pop() {
             queue.queued.remove(&node);
             queue.outdated.insert(node, ());
+            if self.is_stopped() {
+                return false;
+            }
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();

@@ -183,7 +183,10 @@ impl Parser<'_> {
         let mark = self.lex.mark();
         let (nodes, values) = (self.model.node_count() as u64, self.model.value_count() as u64);
         // Whoever comes to a limit is stopped by the other way.
-        if nodes > self.limits.nodes || values > self.limits.values {
+        if nodes > self.limits.nodes
+            || values > self.limits.values
+            || self.watch.reach(mark.at as u64).is_err()
+        {
             return false;
         }
         let Self { ahead, model, loader, plain: Some(text), .. } = self else { return false };

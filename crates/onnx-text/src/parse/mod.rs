@@ -24,10 +24,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, STOPPED, Sink};
 use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{Limits, NameHash, Symbol, Type};
+use onnx_types::{Execution, Limits, NameHash, Stopped, Symbol, Type, Watch};
 
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
@@ -37,10 +37,10 @@ use ahead::Ahead;
 use position::{Positions, count};
 
 /// How to parse.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ParseOptions<'a> {
-    /// Bounds on what parsing may cost.
-    pub limits: Limits,
+    /// Bounds on what parsing may cost, and what ends it early.
+    pub execution: Execution,
     /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_positions: bool,
     /// Where the data of elided tensors are. Tensors whose elements were not edited are stored as they are stored there.
@@ -123,7 +123,9 @@ fn parse<'a, T>(
         loader,
         findings: Sink::with(Policy::new(), Caps::NONE),
         steps: Vec::new(),
-        limits: options.limits,
+        limits: options.execution.limits,
+        watch: Watch::new(&options.execution, "parse", text.len() as u64, WATCHED_BYTES),
+        stopped: None,
         no_positions: options.no_positions,
         originals: options.originals,
         keep_elided: options.keep_elided,
@@ -134,14 +136,17 @@ fn parse<'a, T>(
         depth: 0,
     };
     let length = text.len() as u64;
-    let result = if length > options.limits.text_bytes {
-        let limit = options.limits.text_bytes;
+    let result = if length > options.execution.limits.text_bytes {
+        let limit = options.execution.limits.text_bytes;
         Err(parser.error(&rules::TEXT_LIMIT, || {
             format!("the text has {length} bytes, more than {limit}: raise the limit `text_bytes`")
         }))
     } else {
         read(&mut parser).and_then(|result| parser.end_of_text().map(|()| result))
     };
+    if let Some(stopped) = parser.stopped {
+        return Err(ParseError::stopped_by(stopped));
+    }
     match result {
         Ok(result) if !parser.findings.has_errors() => {
             parser.model.mark_names_clean();
@@ -150,6 +155,9 @@ fn parse<'a, T>(
         _ => Err(ParseError::new(parser.findings)),
     }
 }
+
+/// How many bytes are parsed between two checks of the interrupt.
+const WATCHED_BYTES: u64 = 16 << 10;
 
 /// The result of parsing something; an error has been reported already.
 type Result<T = (), E = Reported> = std::result::Result<T, E>;
@@ -185,6 +193,9 @@ struct Parser<'a> {
     /// What is open, the outermost first, for diagnostics.
     steps: Vec<Step>,
     limits: Limits,
+    watch: Watch,
+    /// Why the work is to end.
+    stopped: Option<Stopped>,
     no_positions: bool,
     originals: Option<&'a Originals<'a>>,
     keep_elided: bool,
@@ -285,7 +296,14 @@ impl<'a> Parser<'a> {
 
     /// Whether so many errors were found that it makes no sense to go on.
     fn is_hopeless(&self) -> bool {
-        self.findings.counts().errors >= self.limits.text_errors
+        self.stopped.is_some() || self.findings.counts().errors >= self.limits.text_errors
+    }
+
+    /// Counts the text that was read. Returns an error if the work is to end.
+    fn work(&mut self) -> Result {
+        let read = self.lex.mark().at as u64;
+        self.stopped = self.watch.reach(read).err();
+        if self.stopped.is_none() { Ok(()) } else { Err(self.error(&STOPPED, String::new)) }
     }
 
     /// Takes a punctuation mark.

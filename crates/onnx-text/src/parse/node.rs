@@ -74,6 +74,7 @@ impl<'a> Parser<'a> {
                 self.node_annotation(&mut node)?;
             }
         }
+        self.work()?;
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
         let id = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);

@@ -141,7 +141,7 @@ pub fn compare(bytes: &[u8], truth: &Value) -> Found {
         let Some(mut fixed) = read(bytes) else { continue };
         let sizes: Vec<(Symbol, i64)> =
             bound.iter().filter_map(|(name, size)| Some((fixed.names().get(name)?, *size))).collect();
-        let concrete = infer(&mut fixed, &options.with_sizes(&sizes));
+        let concrete = infer(&mut fixed, &options.clone().with_sizes(&sizes));
         if let Some(error) = first_error(&concrete) {
             found.wrong.push(format!("a finding about a run with {bound:?}: {error}"));
         }
