@@ -295,13 +295,21 @@ impl State<'_> {
         {
             return Dim::Var(name);
         }
+        // Exporters declare few sizes on many values, and reading one takes longer than most rules.
+        if let Some(&dim) = self.read.get(&name) {
+            return dim;
+        }
         let text = text.to_owned();
-        match self.exprs.parse(self.names, &text) {
+        let dim = match self.exprs.parse(self.names, &text) {
             // A number written as text is no promise that other readers understand.
             Dim::Unknown | Dim::Known(_) => Dim::Var(name),
             dim if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) => dim,
             _ => Dim::Var(name),
+        };
+        if !self.exprs.ran_out_of_steps() {
+            self.read.insert(name, dim);
         }
+        dim
     }
 
     /// Puts the sizes that the caller chose for symbols.

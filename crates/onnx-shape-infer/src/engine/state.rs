@@ -99,6 +99,8 @@ pub(crate) struct State<'m> {
     pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
     /// The positions of the reported contradictions by their hashes: bodies are visited more than once.
     reported: HashMap<u64, usize, RandomState>,
+    /// What texts of declared sizes mean.
+    pub(super) read: HashMap<Symbol, Dim, RandomState>,
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
     pub(crate) variables: HashSet<Symbol, RandomState>,
     /// The graphs that are not known to be executed in every run.
@@ -154,6 +156,7 @@ impl<'m> State<'m> {
             step_credit: options.execution.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
+            read: HashMap::default(),
             variables,
             conditional: SecondaryMap::new(),
             hasher: RandomState::default(),
