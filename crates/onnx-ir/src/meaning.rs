@@ -99,6 +99,14 @@ fn given<'a>(
     })
 }
 
+impl AttrValue {
+    /// Returns `true` if the value is the default of an attribute; floats are compared by their bits.
+    #[must_use]
+    pub fn is_default(&self, default: AttrDefault) -> bool {
+        is_default(self, default)
+    }
+}
+
 fn is_default(value: &AttrValue, default: AttrDefault) -> bool {
     match (value, default) {
         (AttrValue::Float(value), AttrDefault::Float(default)) => value.to_bits() == default.to_bits(),

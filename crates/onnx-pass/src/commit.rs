@@ -13,6 +13,9 @@ use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
 use crate::structure::{self, Plan};
 
+/// Keys of the metadata that list what edits depend on.
+const ASSUMED_KEY: &str = "onnx.pass.assumed.";
+
 /// The level that fails, the reason, and the result of comparing values.
 type Failed = (Level, String, Option<Verdict>);
 
@@ -185,8 +188,16 @@ impl Patch<'_, '_> {
             info.ir_version = info.ir_version.max(ir_version_for(domain, version).unwrap_or(0));
         }
         for text in assumed {
+            let is_line = |entry: &MetadataEntry| {
+                model.str(entry.key()).starts_with(ASSUMED_KEY)
+                    && entry.value().to_string() == format!("{}: {text}", self.draft.pass)
+            };
+            // Edits of one pass that depend on the same condition are one line.
+            if model.info().metadata.iter().any(is_line) {
+                continue;
+            }
             let count = model.info().metadata.len();
-            let key = model.intern(&format!("onnx.pass.assumed.{count}"));
+            let key = model.intern(&format!("{ASSUMED_KEY}{count}"));
             let text = format!("{}: {text}", self.draft.pass);
             model.info_mut().metadata.push(MetadataEntry::new(key, text));
         }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{Model, Revision, ValueId};
+use onnx_ir::{Cursor, Model, NodeId, Revision, ValueId};
 use onnx_schema::Registry;
 use onnx_shape_infer::{Inference, Justification, Options, infer};
-use onnx_types::Execution;
 use onnx_types::tensor::{DataSource, NoData};
+use onnx_types::{Execution, Symbol};
 
 use crate::assumption::{Condition, Exactness};
 use crate::extract::{Known, Recorded};
+use crate::passes::Report;
 use crate::patch::{Draft, Patch, Proof};
 use crate::prove::Verdict;
+use crate::query::Reason;
 
 /// Options of a pass.
 #[derive(Clone)]
@@ -53,7 +55,56 @@ impl Default for PassOptions<'_> {
     }
 }
 
-impl PassOptions<'_> {
+impl<'a> PassOptions<'a> {
+    /// The same with this class as the least exact one.
+    #[must_use]
+    pub fn with_class(mut self, class: Exactness) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// The same with edits that depend on guards, or without.
+    #[must_use]
+    pub fn with_assumed(mut self, is_allowed: bool) -> Self {
+        self.allow_assumed = is_allowed;
+        self
+    }
+
+    /// The same with these conditions granted.
+    #[must_use]
+    pub fn with_conditions(mut self, conditions: &'a [Condition]) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// The same with proofs, or without.
+    #[must_use]
+    pub fn with_proofs(mut self, is_proved: bool) -> Self {
+        self.prove = is_proved;
+        self
+    }
+
+    /// The same, refusing edits whose values could not be compared, or not.
+    #[must_use]
+    pub fn with_tests_required(mut self, is_required: bool) -> Self {
+        self.require_tested = is_required;
+        self
+    }
+
+    /// The same with these operators.
+    #[must_use]
+    pub fn with_registry(mut self, registry: &'a Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// The same with this source of external weights.
+    #[must_use]
+    pub fn with_data(mut self, data: &'a dyn DataSource) -> Self {
+        self.data = data;
+        self
+    }
+
     /// The same in this context.
     #[must_use]
     pub fn with_execution(mut self, execution: Execution) -> Self {
@@ -160,6 +211,43 @@ impl<'m> PassCx<'m> {
     /// Begins an edit.
     pub fn patch<'p>(&'p mut self, pass: &str, class: Exactness) -> Patch<'p, 'm> {
         Patch::new(self, pass, class)
+    }
+
+    /// Tries an edit at each node of an operator of the default domain, in the main graph, nested graphs and functions: begins
+    /// a patch for the node, lets `edit` fill it, and commits it. If `edit` returns a reason, the patch is dropped; the report
+    /// has the node and the reason.
+    pub fn rewrite(
+        &mut self,
+        pass: &str,
+        class: Exactness,
+        op: Symbol,
+        edit: impl FnMut(&mut Patch<'_, 'm>, NodeId) -> Result<(), Reason>,
+    ) -> Report {
+        self.rewrite_nodes(pass, class, |model, node| model.node(node).is(op), edit)
+    }
+
+    /// Like [`rewrite`](Self::rewrite), at each node for which `is_candidate` returns `true`.
+    pub fn rewrite_nodes(
+        &mut self,
+        pass: &str,
+        class: Exactness,
+        is_candidate: impl Fn(&Model, NodeId) -> bool,
+        mut edit: impl FnMut(&mut Patch<'_, 'm>, NodeId) -> Result<(), Reason>,
+    ) -> Report {
+        let mut report = Report::default();
+        let mut cursor = Cursor::all(self.model);
+        while let Some(node) = cursor.next(self.model) {
+            if !is_candidate(self.model, node) {
+                continue;
+            }
+            let mut patch = self.patch(pass, class);
+            patch.source(node);
+            match edit(&mut patch, node) {
+                Ok(()) => report.commit(patch),
+                Err(reason) => report.miss(patch.model(), node, &reason),
+            }
+        }
+        report
     }
 
     /// What the inferred results of a value depend on.

@@ -13,7 +13,7 @@ use crate::cx::PassCx;
 use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::prove::Verdict;
-use crate::query::Unknown;
+use crate::query::Reason;
 use crate::used::used;
 
 /// The parts of a patch.
@@ -268,7 +268,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// # Errors
     ///
     /// Returns the reason if the operator set does not have the version.
-    pub fn raise_opset(&mut self, domain: Symbol, version: i64) -> Result<i64, Unknown> {
+    pub fn raise_opset(&mut self, domain: Symbol, version: i64) -> Result<i64, Reason> {
         let domain = onnx_schema::normalize_domain(domain);
         let planned =
             self.draft.versions.iter().find(|(other, _)| *other == domain).map(|&(_, version)| version);
@@ -279,7 +279,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         if !onnx_schema::opset_versions(domain).is_some_and(|versions| versions.contains(&version)) {
             let name = if domain.is_empty() { "ai.onnx" } else { self.model().str(domain) };
             let name = Quoted(name).to_string();
-            return Err(Unknown::new(format!("the operator set {name} does not have version {version}")));
+            return Err(Reason::new(format!("the operator set {name} does not have version {version}")));
         }
         self.set_version(domain, version);
         Ok(version)

@@ -2,10 +2,11 @@
 
 use onnx_diag::Quoted;
 use onnx_eval::{Value, run_node};
-use onnx_ir::{Def, Model, NodeId, ValueId};
+use onnx_ir::{Def, EditError, Model, NodeId, ValueId};
+use onnx_ops::MakeError;
 use onnx_schema::op;
 use onnx_shape_infer::{Answer, Content, Elem, Fact, Guard, Justification, Relation};
-use onnx_types::tensor::Tensor;
+use onnx_types::tensor::{Tensor, TensorError, TensorFault};
 use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Condition;
@@ -18,17 +19,43 @@ use crate::sample;
 /// Maximum number of `Identity` nodes between a constant and its user.
 const MAX_IDENTITIES: usize = 256;
 
-/// Why the answer to a query is not known: the reason as a clause.
+/// Why a fact is not known, or an edit does not apply to a node: a clause for the reader of a report.
+///
+/// Errors of edits and texts convert into it, so that `?` serves in an edit: `conv.x().ok_or("the operand is missing")?`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Unknown(String);
+pub struct Reason(String);
 
-impl Unknown {
-    /// A reason, as a clause: it is given to the reader of a report.
+impl Reason {
+    /// A reason, as a clause.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
+
+impl From<&str> for Reason {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+impl From<String> for Reason {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+macro_rules! reason_from {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Reason {
+            fn from(error: $error) -> Self {
+                Self(error.to_string())
+            }
+        }
+    )*};
+}
+
+reason_from!(EditError, MakeError, TensorError, TensorFault);
 
 impl Patch<'_, '_> {
     /// Records what inferred results of a value depend on; `false` if the options exclude it.
@@ -90,9 +117,9 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the reason if the rank is not known, or only under guards that the options exclude.
-    pub fn try_shape(&mut self, value: ValueId) -> Result<Vec<Dim>, Unknown> {
+    pub fn try_shape(&mut self, value: ValueId) -> Result<Vec<Dim>, Reason> {
         let Some(dims) = self.cx.inference().shape(value).map(<[Dim]>::to_vec) else {
-            return Err(Unknown(format!("the rank of {} is not known", label(self.model(), value))));
+            return Err(Reason(format!("the rank of {} is not known", label(self.model(), value))));
         };
         if !self.accept(value) {
             return Err(self.assumed("the shape", value));
@@ -113,7 +140,7 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the reason if the elements are not known or cannot be read.
-    pub fn try_constant(&mut self, value: ValueId) -> Result<Tensor, Unknown> {
+    pub fn try_constant(&mut self, value: ValueId) -> Result<Tensor, Reason> {
         let root = origin(self.model(), value);
         let model = self.model();
         if let Some(tensor) = model.get_value(root).and_then(|_| model.constant_tensor(root)) {
@@ -121,7 +148,7 @@ impl Patch<'_, '_> {
             if tensor.is_external() {
                 let bytes = tensor.bytes(self.cx.options.data);
                 let read = |bytes| Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes).ok();
-                let unread = || Unknown(format!("the elements of {} cannot be read", label(model, root)));
+                let unread = || Reason(format!("the elements of {} cannot be read", label(model, root)));
                 tensor = bytes.ok().and_then(read).ok_or_else(unread)?;
             }
             self.record(Recorded::Constant(root));
@@ -197,7 +224,7 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the reason if the value depends on another value than constants, or a node cannot be computed.
-    pub fn evaluate(&mut self, value: ValueId) -> Result<Tensor, Unknown> {
+    pub fn evaluate(&mut self, value: ValueId) -> Result<Tensor, Reason> {
         let mut known: slotmap::SecondaryMap<ValueId, Tensor> = slotmap::SecondaryMap::new();
         let mut open = vec![(value, false)];
         let mut count = 0_usize;
@@ -224,18 +251,18 @@ impl Patch<'_, '_> {
             }
             count = count.saturating_add(1);
             if count > self.cx.options.execution.limits.proof_nodes {
-                return Err(Unknown("the value is computed by too many nodes".to_owned()));
+                return Err(Reason("the value is computed by too many nodes".to_owned()));
             }
             open.push((value, true));
             // A value that needs itself is found again before it is ready.
             let waiting = |input: &ValueId| open.iter().any(|&(other, is_ready)| is_ready && other == *input);
             let inputs: Vec<ValueId> = self.model().node(node).inputs().flatten().collect();
             if inputs.iter().any(waiting) {
-                return Err(Unknown(format!("{} depends on itself", label(self.model(), value))));
+                return Err(Reason(format!("{} depends on itself", label(self.model(), value))));
             }
             open.extend(inputs.into_iter().map(|input| (input, false)));
         }
-        known.remove(value).ok_or_else(|| Unknown("the value is not computed".to_owned()))
+        known.remove(value).ok_or_else(|| Reason("the value is not computed".to_owned()))
     }
 
     /// The node that makes a value, if its result is a function of its operands.
@@ -248,17 +275,17 @@ impl Patch<'_, '_> {
     }
 
     /// One output of a node on values.
-    fn run(&self, node: NodeId, output: ValueId, inputs: &[Option<Value>]) -> Result<Tensor, Unknown> {
+    fn run(&self, node: NodeId, output: ValueId, inputs: &[Option<Value>]) -> Result<Tensor, Reason> {
         let options = onnx_eval::Options::default()
             .with_data(self.cx.options.data)
             .with_registry(self.cx.options.registry)
             .with_execution(of_run(&self.cx.options.execution));
         let results = run_node(self.model(), node, inputs, &options)
-            .map_err(|failure| Unknown(failure.diagnostic().message.clone()))?;
+            .map_err(|failure| Reason(failure.diagnostic().message.clone()))?;
         let index = self.model().node(node).outputs().iter().position(|&made| made == Some(output));
         let result = index.and_then(|index| results.into_iter().nth(index)).flatten();
         let tensor = result.as_ref().and_then(Value::tensor).map(|tensor| Tensor::clone(tensor));
-        tensor.ok_or_else(|| Unknown(format!("{} is not a tensor", label(self.model(), output))))
+        tensor.ok_or_else(|| Reason(format!("{} is not a tensor", label(self.model(), output))))
     }
 
     /// The tensor of elements that inference knows; `None` if one is not known, or may be a zero whose sign is not.
@@ -280,8 +307,8 @@ impl Patch<'_, '_> {
         (tensor.element_count() == Some(content.len() as u64)).then_some(tensor)
     }
 
-    fn assumed(&self, what: &str, value: ValueId) -> Unknown {
-        Unknown(format!(
+    fn assumed(&self, what: &str, value: ValueId) -> Reason {
+        Reason(format!(
             "{what} of {} is known under guards only, which the options exclude (`allow_assumed`)",
             label(self.model(), value)
         ))
@@ -355,8 +382,8 @@ pub(crate) fn label(model: &Model, value: ValueId) -> String {
 }
 
 /// Why a value is not a constant; `origin` is where its `Identity` nodes begin.
-fn not_constant(model: &Model, value: ValueId, origin: ValueId) -> Unknown {
-    let Some(record) = model.get_value(origin) else { return Unknown(format!("{value} is gone")) };
+fn not_constant(model: &Model, value: ValueId, origin: ValueId) -> Reason {
+    let Some(record) = model.get_value(origin) else { return Reason(format!("{value} is gone")) };
     let why = match record.def() {
         Def::Output { node, .. } => {
             let op = Quoted(model.str(model.node(node).op()));
@@ -369,7 +396,7 @@ fn not_constant(model: &Model, value: ValueId, origin: ValueId) -> Unknown {
         Def::Initializer(_) => "is a sparse tensor".to_owned(),
         Def::Unresolved(_) => "is not defined".to_owned(),
     };
-    Unknown(format!("{} is not constant: {} {why}", label(model, value), label(model, origin)))
+    Reason(format!("{} is not constant: {} {why}", label(model, value), label(model, origin)))
 }
 
 /// The elements of a tensor of numbers.

@@ -1,7 +1,8 @@
 //! Folding of batch normalization into the weights of a convolution.
 
-use onnx_ir::{Cursor, NodeId, Position, ValueId};
+use onnx_ir::{NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
+use onnx_schema::op;
 use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
 
@@ -9,24 +10,12 @@ use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::patch::Patch;
-use crate::query::Unknown;
+use crate::query::Reason;
 
 /// Folds `BatchNormalization` in inference mode into the weights of the convolution before it. The report has the reason for
 /// each `BatchNormalization` that remains.
 pub fn fold_batch_normalization(cx: &mut PassCx<'_>) -> Report {
-    let mut report = Report::default();
-    let mut cursor = Cursor::all(cx.model());
-    while let Some(node) = cursor.next(cx.model()) {
-        if ops::BatchNormalization::of(cx.model(), node).is_none() {
-            continue;
-        }
-        let mut patch = cx.patch("fold-batch-normalization", Exactness::Rounding);
-        match fold(&mut patch, node) {
-            Ok(()) => report.commit(patch),
-            Err(reason) => report.miss(patch.model(), node, &reason),
-        }
-    }
-    report
+    cx.rewrite("fold-batch-normalization", Exactness::Rounding, op::BATCH_NORMALIZATION, fold)
 }
 
 /// A convolution with the batch normalization that follows it.
@@ -42,24 +31,26 @@ struct Pattern {
 }
 
 /// The operands of the pattern; the reason if the node is not of this form.
-fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Unknown> {
+fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Reason> {
     let model = patch.model();
-    let because = Unknown::new;
-    let norm = ops::BatchNormalization::of(model, node).ok_or_else(|| because("it is gone"))?;
+    let norm = ops::BatchNormalization::of(model, node).ok_or("it is gone")?;
     // Versions before 14 have no training mode, but a run in training has more outputs.
     let is_inference = norm.training_mode().is_omitted() || norm.training_mode().known() == Some(0);
     let has_more = norm.call().node().outputs().iter().skip(1).any(Option::is_some);
     if !is_inference || has_more {
-        return Err(because("it is in training mode"));
+        return Err("it is in training mode".into());
     }
     // Before version 9, the statistics can be those of each element.
     if norm.call().since() < 9 {
-        return Err(because("its version can normalize each element separately"));
+        return Err("its version can normalize each element separately".into());
     }
-    let missing = || because("an operand or attribute is missing");
+    let missing = || Reason::from("an operand or attribute is missing");
     let producer = norm.x().and_then(|x| model.value(x).producer());
     let conv = producer.and_then(|producer| ops::Conv::of(model, producer));
-    let conv = conv.ok_or_else(|| because("its input is not the result of a `Conv`"))?;
+    let conv = conv.ok_or("its input is not the result of a `Conv`")?;
+    if norm.x().and_then(|x| model.sole_consumer(x)).is_none() {
+        return Err("other nodes use the result of the convolution".into());
+    }
     let parameters = [norm.scale(), norm.b(), norm.input_mean(), norm.input_var()];
     let [Some(scale), Some(bias), Some(mean), Some(var)] = parameters else { return Err(missing()) };
     Ok(Pattern {
@@ -74,10 +65,9 @@ fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Unknown> {
 }
 
 /// Prepares the patch for one node.
-fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Unknown> {
+fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let pattern = matched(patch, node)?;
     patch.source(pattern.conv);
-    patch.source(node);
     patch.tap(pattern.x);
     let weights = patch.try_constant(pattern.weights)?;
     let channels = weights.dims().first().and_then(|&size| usize::try_from(size).ok());
@@ -94,33 +84,31 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Unknown> {
     let new_bias: Vec<f32> =
         shifts.map(|((factor, old), (bias, mean))| ((old - mean) * factor + bias) as f32).collect();
     if new_bias.iter().any(|number| !number.is_finite()) {
-        return Err(Unknown::new("the new bias is not finite"));
+        return Err(Reason::new("the new bias is not finite"));
     }
     let at = Position::Before(node);
-    let gone = |_| Unknown::new("its place is gone");
-    let new_weights = patch.new_constant(at, new_weights).map_err(gone)?;
-    let new_bias = patch.new_constant(at, Tensor::vector(&new_bias)).map_err(gone)?;
+    let new_weights = patch.new_constant(at, new_weights)?;
+    let new_bias = patch.new_constant(at, Tensor::vector(&new_bias))?;
     let operands = [Some(pattern.x), Some(new_weights), Some(new_bias)];
-    let outputs = patch.like(pattern.conv, at, &operands).map_err(gone)?;
-    let new =
-        outputs.first().copied().flatten().ok_or_else(|| Unknown::new("the convolution has no output"))?;
+    let outputs = patch.like(pattern.conv, at, &operands)?;
+    let new = outputs.first().copied().flatten().ok_or("the convolution has no output")?;
     patch.replace(pattern.y, new);
     Ok(())
 }
 
 /// The elements of a constant with one `float` for each channel.
-fn floats(patch: &mut Patch<'_, '_>, value: ValueId, channels: Option<usize>) -> Result<Vec<f64>, Unknown> {
+fn floats(patch: &mut Patch<'_, '_>, value: ValueId, channels: Option<usize>) -> Result<Vec<f64>, Reason> {
     let tensor = patch.try_constant(value)?;
     let is_list = tensor.elem() == ElemType::Float && tensor.rank() == 1;
     let list: Option<Vec<f64>> =
         is_list.then(|| tensor.iter_f64(&NoData).ok().map(Iterator::collect)).flatten();
     let list = list.filter(|list| !list.is_empty() && Some(list.len()) == channels);
-    list.ok_or_else(|| Unknown::new("a parameter is not a list with one `float` for each channel"))
+    list.ok_or_else(|| Reason::new("a parameter is not a list with one `float` for each channel"))
 }
 
 /// The weights with each output channel multiplied by its factor.
-fn scaled(weights: &Tensor, factors: &[f64]) -> Result<Tensor, Unknown> {
-    let wrong = || Unknown::new("the weights are not of type `float`");
+fn scaled(weights: &Tensor, factors: &[f64]) -> Result<Tensor, Reason> {
+    let wrong = || Reason::new("the weights are not of type `float`");
     let elements = weights.to_vec::<f32>(&NoData).map_err(|_| wrong())?;
     let per_channel = elements.len().checked_div(factors.len()).unwrap_or(0);
     let mut scaled = Vec::with_capacity(elements.len());
@@ -128,7 +116,7 @@ fn scaled(weights: &Tensor, factors: &[f64]) -> Result<Tensor, Unknown> {
         scaled.extend(channel.iter().map(|&element| (f64::from(element) * factor) as f32));
     }
     if scaled.len() != elements.len() || scaled.iter().any(|number| !number.is_finite()) {
-        return Err(Unknown::new("the new weights are not finite"));
+        return Err(Reason::new("the new weights are not finite"));
     }
     Tensor::from_slice(weights.dims().iter().copied(), &scaled).map_err(|_| wrong())
 }

@@ -18,7 +18,7 @@ use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 
 use crate::patch::{Patch, Refusal};
-use crate::query::Unknown;
+use crate::query::Reason;
 
 /// What a pass did.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl fmt::Display for Missed {
 
 impl Report {
     /// Notes that a node is not edited, and why.
-    pub fn miss(&mut self, model: &Model, node: NodeId, reason: &Unknown) {
+    pub fn miss(&mut self, model: &Model, node: NodeId, reason: &Reason) {
         let Some(record) = model.get_node(node) else { return };
         let output = || record.output(0).map(|value| model.value(value).name());
         let name = Some(record.name()).filter(|name| !name.is_empty()).or_else(output);

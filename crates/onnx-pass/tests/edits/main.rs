@@ -14,6 +14,7 @@ mod conditional;
 mod figures;
 mod general;
 mod normalization;
+mod pattern;
 mod proofs;
 mod queries;
 mod reshape;

@@ -133,6 +133,32 @@ fn the_claim_does_not_depend_on_names() {
 }
 
 #[test]
+fn a_claim_about_the_first_outputs_is_compared() {
+    let text = |new: &str| {
+        format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "onnx.pass": 1], metadata_props: ["equivalence.class": "exact"]>
+            equivalence (float[N] x) => (b, a, more) {{
+                b = onnx.pass.before (x)
+                a, more = onnx.pass.after (x)
+            }}
+            <domain: "onnx.pass", opset_import: ["": 20]> before (x) => (y) {{ y = Abs (x) }}
+            <domain: "onnx.pass", opset_import: ["": 20]> after (x) => (y, z) {{ {new} z = Neg (x) }}"#
+        )
+    };
+    check(
+        &text("y = Neg (x)"),
+        "refuted: | x = float[2] {0.375, -4.0} | output 0[0] is 0.375 before and -0.375 after",
+    );
+    check(&text("a = Abs (x) y = Identity (a)"), "tested in 24 runs (24 attempts)");
+    let fewer =
+        text("y = Abs (x)").replace("before", "other").replace("after", "before").replace("other", "after");
+    assert_eq!(
+        Equivalence::parse(&fewer).unwrap_err().to_string(),
+        "not an equivalence: the new side has fewer outputs"
+    );
+}
+
+#[test]
 fn every_element_of_a_large_constant_counts() {
     let hash = |last: &str| {
         let zeros = "0, ".repeat(999);
