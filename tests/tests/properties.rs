@@ -85,6 +85,11 @@ fn edit_scripts() {
 }
 
 #[test]
+fn incremental_check() {
+    holds("incremental_check");
+}
+
+#[test]
 fn external_data() {
     holds("external_data");
 }

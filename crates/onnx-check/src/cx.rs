@@ -3,6 +3,7 @@
 //! A context holds the thing in question and everything about it that was found out once for all rules. All of them lead
 //! to [`Cx`], through which findings are reported.
 
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
@@ -38,15 +39,17 @@ pub(crate) struct Cx<'a> {
     pub(crate) asterisk: Option<Symbol>,
     /// For rules about names that stand twice in a list.
     pub(crate) seen: Seen,
-    /// The operator sets that the model imports, and of the others those that a function imports first.
-    pub(crate) versions_of_all: OpsetVersions,
-    /// What the functions of the model declare.
-    pub(crate) functions: Functions<'a>,
+    versions_of_all: OnceCell<OpsetVersions>,
+    functions: OnceCell<Functions<'a>>,
     /// The function that is being walked.
     pub(crate) function: Option<FunctionId>,
     /// What of the model is checked.
     pub(crate) part: Part,
     said: BTreeSet<(u16, u64, u32)>,
+    /// Whether it is kept for the next check what has something to report.
+    pub(crate) is_tracked: bool,
+    /// Whether the unit that is being checked reported something, or has to be checked again for another reason.
+    noted: Cell<bool>,
 }
 
 impl<'a> Cx<'a> {
@@ -60,17 +63,41 @@ impl<'a> Cx<'a> {
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
-            versions_of_all: versions_of_all(model),
-            functions: Functions::of(model),
+            versions_of_all: OnceCell::new(),
+            functions: OnceCell::new(),
             function: None,
             part,
             said: BTreeSet::new(),
+            is_tracked: false,
+            noted: Cell::new(false),
         }
+    }
+
+    /// The operator sets that the model imports, and of the others those that a function imports first.
+    pub(crate) fn versions_of_all(&self) -> &OpsetVersions {
+        self.versions_of_all.get_or_init(|| versions_of_all(self.model))
+    }
+
+    /// What the functions of the model declare.
+    pub(crate) fn functions(&self) -> &Functions<'a> {
+        self.functions.get_or_init(|| Functions::of(self.model))
+    }
+
+    /// Checks the current unit again when the model is checked after an edit, whatever was edited: because it has something
+    /// to report, or because a rule depends on something of which edits are not on record.
+    pub(crate) fn look_again(&self) {
+        self.noted.set(true);
+    }
+
+    /// Ends a unit: returns `true` if it has to be checked again.
+    pub(crate) fn take_noted(&self) -> bool {
+        self.noted.take()
     }
 
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
     #[cold]
     pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
+        self.look_again();
         if self.options.profile == Profile::Reference {
             return self.report_as_reference(rule, build);
         }
@@ -84,6 +111,7 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks at all: one finding says it all.
     #[cold]
     pub(crate) fn first_time(&mut self, rule: &'static Rule) -> bool {
+        self.look_again();
         self.said.insert((rule.code, 0, 0))
     }
 
@@ -108,12 +136,14 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks about a name: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_symbol(&mut self, rule: &'static Rule, symbol: Symbol) -> bool {
+        self.look_again();
         self.said.insert((rule.code, 0, symbol.index()))
     }
 
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_value(&mut self, rule: &'static Rule, value: ValueId) -> bool {
+        self.look_again();
         self.said.insert((rule.code, value.data().as_ffi(), 0))
     }
 
@@ -125,6 +155,7 @@ impl<'a> Cx<'a> {
         imports: &Imports,
         domain: Symbol,
     ) -> bool {
+        self.look_again();
         self.said.insert((rule.code, imports.number.into(), domain.index()))
     }
 }

@@ -7,6 +7,7 @@ use onnx_types::Symbol;
 ///
 /// Symbols are small integers, so the names of all open graphs stand in one table. Names bound in a nested graph are
 /// logged and forgotten when the graph ends; those of an outermost graph are told from those of the next one by a number.
+#[derive(Default)]
 pub(crate) struct Names {
     table: Vec<Option<(ValueId, u32)>>,
     log: Vec<(Symbol, Option<(ValueId, u32)>)>,
@@ -17,7 +18,14 @@ pub(crate) struct Names {
 impl Names {
     /// A table for a model with this many symbols.
     pub(crate) fn new(symbols: usize) -> Self {
-        Self { table: vec![None; symbols], log: Vec::new(), root: 0, depth: 0 }
+        Self { table: vec![None; symbols], ..Self::default() }
+    }
+
+    /// Makes room for symbols that are new.
+    pub(crate) fn grow(&mut self, symbols: usize) {
+        if symbols > self.table.len() {
+            self.table.resize(symbols.next_power_of_two(), None);
+        }
     }
 
     /// Enters a graph. In an outermost one nothing is bound.

@@ -16,7 +16,7 @@ use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 use super::{equal, findings, sound, write};
 
 /// The models that scripts start from.
-const MODELS: [&str; 4] = [
+pub(super) const MODELS: [&str; 4] = [
     r#"<ir_version: 10, opset_import: ["": 18]>
 g (float[N, 4] x, bool c) => (float[] z) <float[4] w = {1, 2, 3, 4}> {
    a = Add (x, w)
@@ -72,8 +72,8 @@ pub fn edit_scripts(bytes: &[u8]) -> Result<(), String> {
     script.finish()
 }
 
-struct Script {
-    model: Model,
+pub(super) struct Script {
+    pub(super) model: Model,
 }
 
 impl Script {
@@ -81,18 +81,18 @@ impl Script {
         self.model.all_graphs().collect()
     }
 
-    fn graph(&self, choice: usize) -> Option<GraphId> {
+    pub(super) fn graph(&self, choice: usize) -> Option<GraphId> {
         pick(&self.graphs(), choice)
     }
 
-    fn node(&self, choice: usize) -> Option<NodeId> {
+    pub(super) fn node(&self, choice: usize) -> Option<NodeId> {
         let graphs = self.graphs();
         let nodes: Vec<NodeId> = graphs.iter().flat_map(|&graph| self.model.nodes(graph)).collect();
         pick(&nodes, choice)
     }
 
     /// Any value that some graph defines or uses.
-    fn value(&self, choice: usize) -> Option<ValueId> {
+    pub(super) fn value(&self, choice: usize) -> Option<ValueId> {
         let mut values = Vec::new();
         for graph in self.graphs() {
             values.extend(self.model.graph(graph).inputs().iter().copied());
@@ -106,12 +106,12 @@ impl Script {
         pick(&values, choice)
     }
 
-    fn name(&mut self, choice: usize) -> Symbol {
+    pub(super) fn name(&mut self, choice: usize) -> Symbol {
         const NAMES: [&str; 9] = ["", "a", "x", "y", "w", "b", "\u{202e}", "a b", "v_1"];
         self.model.intern(NAMES.get(choice % NAMES.len()).copied().unwrap_or_default())
     }
 
-    fn position(&self, a: usize, b: usize) -> Option<Position> {
+    pub(super) fn position(&self, a: usize, b: usize) -> Option<Position> {
         let graph = self.graph(a)?;
         let nodes: Vec<NodeId> = self.model.nodes(graph).collect();
         Some(match (b % 4, pick(&nodes, b / 4)) {
@@ -123,7 +123,7 @@ impl Script {
     }
 
     /// Does one edit; edits that cannot be done are refused by the model, and nothing happens.
-    fn step(&mut self, kind: u8, choices: [usize; 3]) {
+    pub(super) fn step(&mut self, kind: u8, choices: [usize; 3]) {
         let _ = match kind % 6 {
             0 => self.add(kind / 6, choices),
             1 => self.on_node(kind / 6, choices),
@@ -311,6 +311,6 @@ fn read(bytes: Bytes) -> Result<Model, String> {
     decoded.map(|decoded| decoded.model).map_err(|error| format!("what was written: {error}"))
 }
 
-fn pick<T: Copy>(list: &[T], choice: usize) -> Option<T> {
+pub(super) fn pick<T: Copy>(list: &[T], choice: usize) -> Option<T> {
     list.get(choice % list.len().max(1)).copied()
 }

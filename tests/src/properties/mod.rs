@@ -8,6 +8,7 @@
 //! | [`check`] | the checker: `check` |
 //! | [`infer`] | inference: `infer` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
+//! | [`incremental`] | scripts of edits, checked after each: `incremental_check` |
 //! | [`external`] | directories of external data: `external_data` |
 //! | [`smith`] | models that the bytes choose: `smith` |
 //!
@@ -19,6 +20,7 @@ pub mod decode;
 pub mod edits;
 pub mod external;
 pub mod forms;
+pub mod incremental;
 pub mod infer;
 pub mod mutate;
 pub mod regressions;
@@ -47,7 +49,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 11] = [
+pub const ALL: [Property; 12] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -61,6 +63,12 @@ pub const ALL: [Property; 11] = [
     Property { name: "check", check: check::check, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
+    Property {
+        name: "incremental_check",
+        check: incremental::incremental_check,
+        seeds: seeds::scripts,
+        smoke: 300,
+    },
     Property { name: "external_data", check: external::external_data, seeds: seeds::scripts, smoke: 400 },
     Property { name: "forms", check: forms::forms, seeds: seeds::forms, smoke: 4000 },
     Property { name: "smith", check: smith::smith, seeds: seeds::noise, smoke: 40 },

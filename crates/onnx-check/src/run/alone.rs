@@ -1,7 +1,7 @@
 //! Parts of a model that stand alone, as the reference looks at them: what is around them is not there, so nothing is
 //! said of names that they use and of functions that they call.
 
-use onnx_ir::{CallGraph, NodeId};
+use onnx_ir::NodeId;
 
 use super::Run;
 use crate::cx::{GraphCx, TensorHolder};
@@ -13,7 +13,7 @@ use crate::rules::graph;
 /// The number of the imports around a part; that of the model itself stands for imports whose absence the model answers for.
 const AROUND: u32 = 1;
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Everything about a part.
     pub(super) fn alone(&mut self, part: Part) {
         let model = self.cx.model;
@@ -21,10 +21,7 @@ impl Run<'_> {
         match part {
             Part::Model => {}
             Part::Graph => self.graph(model.main_graph(), &imports),
-            Part::Function(function) => {
-                let calls = CallGraph::new(model, &self.cx.options.registry);
-                self.function(function, &calls, AROUND);
-            }
+            Part::Function(function) => self.function(function, AROUND),
             Part::Node(node) => self.node_alone(node, &imports),
             Part::Attributes(node) => {
                 let mark = self.names.enter();
@@ -68,7 +65,7 @@ impl Run<'_> {
         for &input in record.inputs() {
             self.metadata(MetadataList::Symbols(model.value(input).metadata()), Holder::Value(input));
         }
-        self.types(id);
+        self.types(id, true);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::declared::{
 use crate::features::Feature;
 use crate::rules::{device, feature, metadata, opset, sharding as sharding_rules, training};
 
-impl<'a> Run<'a> {
+impl<'a> Run<'a, '_> {
     /// Training information and devices, at which the reference does not look.
     pub(super) fn beside_graphs(&mut self) {
         let info = self.cx.model.info();

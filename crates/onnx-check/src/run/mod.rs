@@ -7,8 +7,12 @@ mod alone;
 mod beside;
 mod node;
 
+use std::cell::OnceCell;
+
 use onnx_diag::{Diagnostic, Locus, Policy, STOPPED, Sink};
-use onnx_ir::{CallGraph, Constant, Event, FunctionId, GraphId, Model, OpsetScope, OwnInfo, Owner};
+use onnx_ir::{
+    CallGraph, Constant, Event, Function, FunctionId, GraphId, Model, OpsetScope, OwnInfo, Owner, ValueId,
+};
 use onnx_types::{Stopped, Type, Watch};
 
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
@@ -16,9 +20,11 @@ use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
 use crate::external;
 use crate::features::{Feature, Features};
 use crate::imports::Imports;
+use crate::incremental::{Track, Unit};
 use crate::names::{Mark, Names};
 use crate::options::{CheckOptions, Part};
 use crate::rules::{function, graph, model as model_rules, ty};
+use crate::seen::Seen;
 
 /// The first IR version in which models have functions; in older ones the reference does not look at them.
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
@@ -30,9 +36,38 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
         Part::Model => run.model(),
         _ => run.alone(part),
     }
-    run.too_early();
-    external::check(&mut run.cx);
-    run.end()
+    run.finish()
+}
+
+/// Tables of all names of a model, which take longer to make than a small check.
+#[derive(Default)]
+pub(crate) struct Tables {
+    names: Names,
+    seen: Seen,
+}
+
+/// Like [`run`] for the units of the whole model that `track` plans, which keeps those that are visited again. If the run is
+/// stopped, the tables are cleared.
+pub(crate) fn run_tracked(
+    model: &Model,
+    options: &CheckOptions,
+    track: &mut Track,
+    tables: &mut Tables,
+) -> Sink {
+    let mut names = std::mem::take(&mut tables.names);
+    names.grow(model.names().len());
+    let mut run = Run::with(model, Part::Model, options, names);
+    run.cx.seen = std::mem::take(&mut tables.seen);
+    run.cx.is_tracked = true;
+    run.track = Some(track);
+    run.model();
+    if let (Some(track), Some(_)) = (&mut run.track, run.stopped) {
+        track.is_stopped = true;
+    } else {
+        tables.names = std::mem::take(&mut run.names);
+        tables.seen = std::mem::take(&mut run.cx.seen);
+    }
+    run.finish()
 }
 
 /// What a model uses although its version of the format does not have it.
@@ -53,7 +88,7 @@ pub(crate) fn functions(model: &Model, options: &CheckOptions) -> Sink {
     run.end()
 }
 
-struct Run<'a> {
+struct Run<'a, 't> {
     cx: Cx<'a>,
     names: Names,
     has_functions: bool,
@@ -63,6 +98,10 @@ struct Run<'a> {
     marks: Vec<Mark>,
     /// For each graph and node that is open: whether the reference looks around it.
     unchecked: Vec<bool>,
+    /// Which functions call which, once a function is visited.
+    calls: OnceCell<CallGraph>,
+    /// What is visited, if that is not everything or visited again later.
+    track: Option<&'t mut Track>,
     watch: Watch,
     /// Why the run is to end without findings.
     stopped: Option<Stopped>,
@@ -71,19 +110,31 @@ struct Run<'a> {
 /// How many nodes are visited between two checks of the interrupt.
 const WATCHED_NODES: u64 = 64;
 
-impl<'a> Run<'a> {
+impl<'a> Run<'a, '_> {
     fn new(model: &'a Model, part: Part, options: &'a CheckOptions) -> Self {
+        Self::with(model, part, options, Names::new(model.names().len()))
+    }
+
+    fn with(model: &'a Model, part: Part, options: &'a CheckOptions, names: Names) -> Self {
         Self {
             cx: Cx::new(model, part, options),
-            names: Names::new(model.names().len()),
+            names,
             has_functions: !model.functions().is_empty(),
             features: Features::new(model.info().ir_version),
             devices: declared::devices(&model.info().configurations),
             marks: Vec::new(),
             unchecked: Vec::new(),
+            calls: OnceCell::new(),
+            track: None,
             watch: Watch::new(&options.execution, "check", model.node_count() as u64, WATCHED_NODES),
             stopped: None,
         }
+    }
+
+    fn finish(mut self) -> Sink {
+        self.too_early();
+        external::check(&mut self.cx);
+        self.end()
     }
 
     /// Counts a visit of a node or function. Returns `true` if the run is to end without findings.
@@ -102,6 +153,21 @@ impl<'a> Run<'a> {
         sink
     }
 
+    /// Returns `true` if a unit is visited.
+    #[inline]
+    fn visits(&mut self, unit: Unit) -> bool {
+        self.track.as_mut().is_none_or(|track| track.visits(unit))
+    }
+
+    /// Ends a unit that was visited.
+    #[inline]
+    fn settle(&mut self, unit: Unit) {
+        if let Some(track) = &mut self.track {
+            let is_noted = self.cx.take_noted() | self.features.take_noted();
+            track.settle(unit, is_noted, self.cx.pieces.len());
+        }
+    }
+
     fn model(&mut self) {
         for entry in model_rules::ENTRIES {
             (entry.check)(&mut self.cx);
@@ -111,6 +177,7 @@ impl<'a> Run<'a> {
         self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
         self.beside_graphs();
+        self.settle(Unit::Model);
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         self.graph(model.main_graph(), &imports);
         self.cx.is_unchecked = true;
@@ -125,30 +192,47 @@ impl<'a> Run<'a> {
 
     fn functions(&mut self) {
         let model = self.cx.model;
-        let calls = CallGraph::new(model, &self.cx.options.registry);
+        let plan = self.track.as_ref().and_then(|track| track.plan());
+        if plan.is_some_and(|plan| !plan.has_functions()) {
+            return;
+        }
         for (index, &function) in model.functions().iter().enumerate() {
             if self.is_stopped() {
                 return;
             }
-            self.function(function, &calls, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
+            self.function(function, u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1));
         }
     }
 
-    fn function(&mut self, id: FunctionId, calls: &CallGraph, number: u32) {
-        let record = self.cx.model.function(id);
+    /// What a function declares.
+    fn declarations(&mut self, id: FunctionId, record: &'a Function) {
+        let model = self.cx.model;
+        let calls = self.calls.get_or_init(|| CallGraph::new(model, &self.cx.options.registry));
         for entry in function::ENTRIES {
             (entry.check)(&mut FunctionCx { cx: &mut self.cx, id, function: record, calls });
         }
         self.features_of_function(id, record);
         self.metadata(MetadataList::Symbols(&record.metadata), Holder::Function(id));
         self.opset(&record.opset_imports, Some(id));
+    }
+
+    fn function(&mut self, id: FunctionId, number: u32) {
+        let record = self.cx.model.function(id);
+        let is_visited = self.visits(Unit::Function(id));
+        if is_visited {
+            self.declarations(id, record);
+            self.settle(Unit::Function(id));
+        }
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
         self.graph(record.body(), &imports);
         // The reference does not look at the defaults of attributes.
         let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
         for default in &record.defaults {
-            self.contents_of(TensorHolder::Default(id, default.name()), default);
+            if is_visited {
+                self.contents_of(TensorHolder::Default(id, default.name()), default);
+                self.settle(Unit::Function(id));
+            }
             for &graph in default.value().graphs() {
                 self.graph(graph, &imports);
             }
@@ -160,31 +244,50 @@ impl<'a> Run<'a> {
     /// Visits a graph with everything nested in it. Training algorithms see the names of the main graph, so they are visited
     /// before it ends.
     fn graph(&mut self, root: GraphId, imports: &Imports) {
-        for event in self.cx.model.walk(root).with_algorithms() {
+        let model = self.cx.model;
+        match self.track.as_ref().and_then(|track| track.plan()) {
+            None => self.events(model.walk(root).with_algorithms(), imports),
+            Some(plan) => {
+                let events = plan.events(model, root);
+                self.events(events.into_iter(), imports);
+            }
+        }
+    }
+
+    fn events(&mut self, events: impl Iterator<Item = Event>, imports: &Imports) {
+        for event in events {
             if matches!(event, Event::Node(_)) && self.is_stopped() {
                 return;
             }
-            match event {
-                Event::Enter(graph) => {
-                    self.marks.push(self.names.enter());
-                    self.unchecked.push(self.cx.is_unchecked);
-                    // The reference does not look at training algorithms.
-                    self.cx.is_unchecked |= self.cx.model.graph(graph).owner() == Owner::Algorithm;
-                    self.begin(graph);
-                }
-                Event::Node(node) => {
-                    self.unchecked.push(self.cx.is_unchecked);
+            self.event(event, imports);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event, imports: &Imports) {
+        match event {
+            Event::Enter(graph) => {
+                self.marks.push(self.names.enter());
+                self.unchecked.push(self.cx.is_unchecked);
+                // The reference does not check training algorithms.
+                self.cx.is_unchecked |= self.cx.model.graph(graph).owner() == Owner::Algorithm;
+                self.begin(graph);
+            }
+            Event::Node(node) => {
+                self.unchecked.push(self.cx.is_unchecked);
+                if self.visits(Unit::Node(node)) {
                     self.node(node, imports);
+                    self.settle(Unit::Node(node));
                 }
-                Event::After(node) => {
-                    self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
-                    self.outputs(node);
-                }
-                Event::Leave(_) => {
-                    self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
-                    if let Some(mark) = self.marks.pop() {
-                        self.names.leave(mark);
-                    }
+            }
+            Event::After(node) => {
+                self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
+                self.outputs(node);
+            }
+            Event::Leave(_) => {
+                self.cx.is_unchecked = self.unchecked.pop().unwrap_or_default();
+                if let Some(mark) = self.marks.pop() {
+                    self.names.leave(mark);
                 }
             }
         }
@@ -194,41 +297,55 @@ impl<'a> Run<'a> {
     fn begin(&mut self, id: GraphId) {
         let model = self.cx.model;
         let record = model.graph(id);
-        for entry in graph::ENTRIES {
-            (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
-        }
-        self.metadata_of_graph(id);
-        for &input in record.inputs() {
-            self.value(input);
-        }
-        for initializer in model.initializers(id) {
-            if self.is_stopped() {
-                return;
+        for (index, entry) in graph::ENTRIES.iter().enumerate() {
+            if self.visits(Unit::Rule(id, index)) {
+                (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
+                self.settle(Unit::Rule(id, index));
             }
-            let record = model.value(initializer);
-            // The name of an initializer that is the default of an input is bound by the input.
-            if record.constant().is_some() {
-                self.value(initializer);
-            }
-            match record.initializer().map(AsRef::as_ref) {
-                Some(Constant::Dense(tensor)) => {
-                    self.tensor(tensor, TensorPlace::of(TensorHolder::Initializer(initializer)));
+        }
+        if self.visits(Unit::Metadata(id)) {
+            self.metadata_of_graph(id);
+            self.settle(Unit::Metadata(id));
+        }
+        let lists = Track::lists(self.track.as_deref(), id);
+        if lists.inputs {
+            record.inputs().iter().for_each(|&input| self.visit_value(input));
+        }
+        if lists.initializers {
+            for initializer in model.initializers(id) {
+                if self.is_stopped() {
+                    return;
                 }
-                Some(Constant::Sparse(sparse)) => {
-                    self.sparse(sparse, TensorPlace::of(TensorHolder::Initializer(initializer)));
-                }
-                None => {}
+                self.initializer(initializer);
             }
         }
-        self.types(id);
+        self.types(id, lists.infos);
+    }
+
+    fn initializer(&mut self, id: ValueId) {
+        let record = self.cx.model.value(id);
+        if !self.visits(Unit::Value(id)) {
+            return;
+        }
+        // The name of an initializer that is the default of an input is bound by the input.
+        if record.constant().is_some() {
+            self.value(id);
+        }
+        let place = TensorPlace::of(TensorHolder::Initializer(id));
+        match record.initializer().map(AsRef::as_ref) {
+            Some(Constant::Dense(tensor)) => self.tensor(tensor, place),
+            Some(Constant::Sparse(sparse)) => self.sparse(sparse, place),
+            None => {}
+        }
+        self.settle(Unit::Value(id));
     }
 
     /// The types that a graph declares for its inputs, its outputs and other values.
-    fn types(&mut self, id: GraphId) {
+    fn types(&mut self, id: GraphId, has_infos: bool) {
         let model = self.cx.model;
         let record = model.graph(id);
         // A function only names its inputs and outputs.
-        if !matches!(record.owner(), Owner::Function(_)) {
+        if !matches!(record.owner(), Owner::Function(_)) && self.visits(Unit::Interface(id)) {
             for (index, &input) in record.inputs().iter().enumerate() {
                 self.ty(model.ty(input), None, TypePlace::Input(id, index));
             }
@@ -236,11 +353,17 @@ impl<'a> Run<'a> {
                 let (ty, other) = declared(output.own(), model.ty(output.value()));
                 self.ty(ty, other, TypePlace::Output(id, index));
             }
+            self.settle(Unit::Interface(id));
+        }
+        if !has_infos {
+            return;
         }
         for entry in model.value_info(id) {
             let (ty, other) = declared(entry.own(), model.ty(entry.value()));
-            if ty.is_some() {
+            let unit = Unit::Info(id, entry.value());
+            if ty.is_some() && self.visits(unit) {
                 self.ty(ty, other, TypePlace::Info(id, entry.value()));
+                self.settle(unit);
             }
         }
     }

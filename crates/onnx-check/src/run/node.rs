@@ -10,10 +10,11 @@ use crate::declared::{Holder, MetadataList};
 use crate::external::Piece;
 use crate::features::Feature;
 use crate::imports::Imports;
+use crate::incremental::Unit;
 use crate::rules::{attribute, call, node, reference, sparse as sparse_rules, tensor, value};
 use crate::sparse::IndexFaults;
 
-impl<'a> Run<'a> {
+impl<'a> Run<'a, '_> {
     /// Everything about a node but its outputs and the graphs nested in it.
     pub(super) fn node(&mut self, id: NodeId, imports: &Imports) {
         let record = self.cx.model.node(id);
@@ -70,13 +71,25 @@ impl<'a> Run<'a> {
 
     pub(super) fn outputs(&mut self, node: NodeId) {
         for &output in self.cx.model.node(node).outputs().iter().flatten() {
-            self.value(output);
+            self.visit_value(output);
+        }
+    }
+
+    #[inline]
+    pub(super) fn visit_value(&mut self, id: ValueId) {
+        if self.visits(Unit::Value(id)) {
+            self.value(id);
+            self.settle(Unit::Value(id));
         }
     }
 
     pub(super) fn value(&mut self, id: ValueId) {
         let record = self.cx.model.value(id);
         let earlier = self.names.bind(record.name(), id);
+        if earlier.is_some() {
+            // It is not on record whether names count.
+            self.cx.look_again();
+        }
         let mut cx = ValueCx { cx: &mut self.cx, id, value: record, earlier };
         for entry in value::ENTRIES {
             (entry.check)(&mut cx);

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Callee::Function(id) = cx.callee else { return };
     let (node, function) = (cx.id, cx.model.function(id));
-    let required = cx.functions.required(id);
+    let required = cx.functions().required(id);
     if required.is_empty() {
         return;
     }

@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if cx.options.skip_opset_compatibility || !is_function_body(cx.model, cx.node.graph()) {
         return;
     }
-    let versions = (imports.versions.exact(domain), cx.versions_of_all.exact(domain));
+    let versions = (imports.versions.exact(domain), cx.versions_of_all().exact(domain));
     let (Some(here), Some(there)) = versions else { return };
     // The reference knows the default domain by its empty name only, here.
     if here == there || domain == onnx_schema::domain::AI_ONNX {

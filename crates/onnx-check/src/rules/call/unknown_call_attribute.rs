@@ -25,7 +25,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     for attribute in cx.node.attributes() {
         let name = attribute.name();
         // Names with two underscores are left to tools, for notes of their own.
-        if cx.functions.declares(id, name) || cx.model.str(name).starts_with("__") {
+        if cx.functions().declares(id, name) || cx.model.str(name).starts_with("__") {
             continue;
         }
         cx.report(&RULE, |places| {

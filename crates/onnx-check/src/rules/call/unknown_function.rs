@@ -24,7 +24,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         return;
     }
     // A function with another overload is looked for by another rule.
-    if !matches!(cx.callee, Callee::Undefined) || !overload.is_empty() || !cx.functions.have_domain(domain) {
+    if !matches!(cx.callee, Callee::Undefined) || !overload.is_empty() || !cx.functions().have_domain(domain)
+    {
         return;
     }
     let id = cx.id;

@@ -41,6 +41,58 @@ pub(crate) static ENTRIES: &[Entry<Check>] = &[
     entry(&value_name_missing::RULE, value_name_missing::check),
 ];
 
+/// The parts of a graph that a rule reads: after an edit of one of them it runs again.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads(u16);
+
+impl Reads {
+    /// Name, documentation and annotations of the graph, and the documentation of the model.
+    pub(crate) const TEXTS: Self = Self(1);
+    /// The inputs and outputs, with definitions, names and defaults.
+    pub(crate) const INTERFACE: Self = Self(1 << 1);
+    /// The list `value_info`, with definitions.
+    pub(crate) const INFO: Self = Self(1 << 2);
+    /// Two values with one name.
+    pub(crate) const SHARED: Self = Self(1 << 3);
+    /// Initializers without a name.
+    pub(crate) const NAMELESS: Self = Self(1 << 4);
+    /// Two nodes with one name.
+    pub(crate) const NODE_NAMES: Self = Self(1 << 5);
+    /// The names of all graphs; for rules that run for the main graph only, as the next two.
+    pub(crate) const GRAPH_NAMES: Self = Self(1 << 6);
+    /// Names that are not identifiers.
+    pub(crate) const NAMES: Self = Self(1 << 7);
+    /// Dimension variables that are not identifiers.
+    pub(crate) const VARIABLES: Self = Self(1 << 8);
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The parts that each of the [`ENTRIES`] reads.
+pub(crate) static READS: [Reads; ENTRIES.len()] = [
+    Reads::INTERFACE,
+    Reads::VARIABLES,
+    Reads::TEXTS,
+    Reads::GRAPH_NAMES,
+    Reads::INTERFACE,
+    Reads::TEXTS,
+    Reads::NAMES,
+    Reads::NODE_NAMES,
+    Reads::INTERFACE,
+    Reads::TEXTS,
+    Reads::TEXTS,
+    Reads::INTERFACE.and(Reads::INFO).and(Reads::SHARED),
+    Reads::INFO.and(Reads::SHARED),
+    Reads::INFO,
+    Reads::INTERFACE.and(Reads::NAMELESS),
+];
+
 /// Only the rule about names of values, for inputs that stand alone.
 pub(crate) fn check_names(cx: &mut GraphCx<'_, '_>) {
     value_name_missing::check(cx);

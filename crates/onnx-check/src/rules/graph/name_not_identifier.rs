@@ -1,11 +1,14 @@
 //! The rule `name-not-identifier`: names of the model are no identifiers of C90.
 
+use std::ops::ControlFlow;
+
 use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
 use onnx_ir::Model;
 use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
+use crate::seen::Seen;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2207,
@@ -22,18 +25,18 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         return;
     }
     let model = cx.model;
-    cx.seen.begin();
-    let (mut count, mut example) = (0_u64, None);
-    let seen = &mut cx.seen;
-    for_each_name(model, |name| {
-        if seen.is_new(name) && !is_identifier(model.str(name)) {
-            count = count.saturating_add(1);
-            example.get_or_insert(name);
-        }
-    });
-    let Some(example) = example else { return };
+    let is_wrong = |name: Symbol| !is_identifier(model.str(name));
+    let first = |name| if is_wrong(name) { ControlFlow::Break(name) } else { ControlFlow::Continue(()) };
+    let ControlFlow::Break(example) = for_each_name(model, first) else { return };
     // Half of the tools that make models write such names everywhere, so there is one finding for all of them.
     cx.report(&RULE, |places| {
+        // Names are counted only if the diagnostic is kept.
+        let (mut count, mut seen) = (0_u64, Seen::default());
+        seen.begin();
+        let _ = for_each_name(model, |name| {
+            count = count.saturating_add(u64::from(seen.is_new(name) && is_wrong(name)));
+            ControlFlow::<()>::Continue(())
+        });
         let example = Quoted(places.str(example));
         let message = match count {
             1 => format!("name {example} is no C90 identifier"),
@@ -44,23 +47,20 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     });
 }
 
-/// Names of graphs, nodes and values; empty ones are none.
-fn for_each_name(model: &Model, mut take: impl FnMut(Symbol)) {
-    let mut take = |name: Symbol| {
-        if !name.is_empty() {
-            take(name);
-        }
-    };
+/// Calls `take` with the names of graphs, nodes and values, until it breaks; empty ones are none.
+fn for_each_name<B>(model: &Model, mut take: impl FnMut(Symbol) -> ControlFlow<B>) -> ControlFlow<B> {
+    let mut take = |name: Symbol| if name.is_empty() { ControlFlow::Continue(()) } else { take(name) };
     for graph in model.all_graphs() {
         let record = model.graph(graph);
-        take(record.name());
-        record.inputs().iter().for_each(|&input| take(model.value(input).name()));
-        model.initializers(graph).for_each(|initializer| take(model.value(initializer).name()));
+        take(record.name())?;
+        record.inputs().iter().try_for_each(|&input| take(model.value(input).name()))?;
+        model.initializers(graph).try_for_each(|initializer| take(model.value(initializer).name()))?;
         for node in model.nodes(graph).map(|node| model.node(node)) {
-            take(node.name());
-            node.outputs().iter().flatten().for_each(|&output| take(model.value(output).name()));
+            take(node.name())?;
+            node.outputs().iter().flatten().try_for_each(|&output| take(model.value(output).name()))?;
         }
     }
+    ControlFlow::Continue(())
 }
 
 #[cfg(test)]

@@ -20,6 +20,10 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);
+    if cx.is_tracked && has_one_name_twice(cx) {
+        // It is not on record whether names count.
+        cx.look_again();
+    }
     cx.seen.begin();
     for entry in model.value_info(id) {
         let value = entry.value();
@@ -34,6 +38,13 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             Diagnostic::new(&RULE, places.value_info(id, value), message).help("remove one of them")
         });
     }
+}
+
+fn has_one_name_twice(cx: &mut GraphCx<'_, '_>) -> bool {
+    let model = cx.model;
+    cx.seen.begin();
+    let mut names = model.value_info(cx.id).map(|entry| model.value(entry.value()).name());
+    names.any(|name| !name.is_empty() && !cx.seen.is_new(name))
 }
 
 /// Drops entries that say of a value what another one said; entries that contradict each other stay.

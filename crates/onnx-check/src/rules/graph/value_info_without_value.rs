@@ -18,13 +18,16 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);
-    let stale = || {
-        model.value_info(id).map(|entry| entry.value()).filter(|&value| {
-            // A name that is used and not defined is reported where it is used.
-            let record = model.value(value);
-            matches!(record.def(), Def::Unresolved(_)) && !record.is_used()
-        })
+    let undefined = || {
+        let values = model.value_info(id).map(|entry| entry.value());
+        values.filter(|&value| matches!(model.value(value).def(), Def::Unresolved(_)))
     };
+    if cx.is_tracked && undefined().next().is_some() {
+        // The loss of a use is not an edit of the value.
+        cx.look_again();
+    }
+    // A name that is used and not defined is reported where it is used.
+    let stale = || undefined().filter(|&value| !model.value(value).is_used());
     let Some(first) = stale().next() else { return };
     // One finding for a graph: whoever removed nodes and forgot their values mostly forgot many.
     cx.report(&RULE, |places| {

@@ -40,10 +40,12 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
 #[inline]
 fn is_nameless(cx: &GraphCx<'_, '_>, value: ValueId) -> bool {
     let record = cx.model.value(value);
-    record.name().is_empty()
-        && (!cx.model.names_touched()
-            || record.is_name_as_read()
-            || matches!(record.def(), Def::Unresolved(_)))
+    if !record.name().is_empty() {
+        return false;
+    }
+    // It is not on record whether names count.
+    cx.look_again();
+    !cx.model.names_touched() || record.is_name_as_read() || matches!(record.def(), Def::Unresolved(_))
 }
 
 #[cold]

@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let AttrValue::Ref(target) = *cx.attribute.value() else { return };
     let Some(function) = cx.function else { return };
-    let Some(default) = cx.functions.default_of(function, target) else { return };
+    let Some(default) = cx.functions().default_of(function, target) else { return };
     let kinds = (cx.attribute.declared_kind(), default.declared_kind());
     let (Some(here), Some(there)) =
         (kinds.0.and_then(AttrKind::from_code), kinds.1.and_then(AttrKind::from_code))

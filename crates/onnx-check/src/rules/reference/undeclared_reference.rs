@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let AttrValue::Ref(target) = *cx.attribute.value() else { return };
     let Some(id) = cx.function else { return };
-    if cx.functions.declares(id, target) {
+    if cx.functions().declares(id, target) {
         return;
     }
     let function = cx.model.function(id);
