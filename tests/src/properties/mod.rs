@@ -15,6 +15,7 @@
 //! A property takes any bytes and panics for none of them; what does not hold is an error in words. [`seeds`] gives inputs
 //! to start from, [`mutate`] makes others of them, and [`regressions`] holds what fuzzers once found.
 
+pub mod bodies;
 pub mod check;
 pub mod decode;
 pub mod edits;

@@ -8,7 +8,7 @@ use onnx_shape_infer::{Inference, Options, Ty, infer as run};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
-use super::{decode as files, infer, sound, text, write};
+use super::{bodies, decode as files, infer, sound, text, write};
 
 /// The bytes choose a valid model, which everything agrees about; it stays sound when it is edited, and what an edit
 /// tells inference leads where a new run leads.
@@ -24,6 +24,7 @@ pub fn smith(bytes: &[u8]) -> Result<(), String> {
     infer::infer(&file)?;
     files::decode_encode(&file)?;
     text::text_parse(&file)?;
+    bodies::bodies(&model)?;
     refines(&model)?;
     shrinks(&model)
 }

@@ -1,6 +1,7 @@
 //! Calls of model-local functions: visited once for each combination of what is known about the arguments.
 //!
-//! What a visit finds about the values in a function holds for that call alone, so none of it is in the results of a run.
+//! What a visit finds about the values in a function holds for that call; the results of a run have what is common to all
+//! calls (see `bodies.rs`).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher};
@@ -121,6 +122,7 @@ pub(super) fn step(
     let body = cx.model().function(function).body();
     if let Some(call) = control.call.take() {
         active.remove(function);
+        cx.state.join_body(function, body);
         let raw = cx.raw_results(body);
         if let Some(entry) = call.slot.and_then(|slot| memo.entries.get_mut(slot)) {
             entry.results = Some(raw.clone());

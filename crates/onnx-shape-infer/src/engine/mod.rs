@@ -1,6 +1,7 @@
 //! The walk over graphs: one pass in order, with an explicit stack for nested graphs and calls.
 
 mod bind;
+mod bodies;
 pub(crate) mod call;
 pub(crate) mod control;
 mod declared;
@@ -24,6 +25,7 @@ use crate::options::Options;
 use crate::registry::{Custom, Rules};
 use crate::result::Inference;
 use crate::ty::Ty;
+use bodies::Bodies;
 use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
@@ -123,10 +125,11 @@ impl<'m> Engine<'m> {
         let graph = self.state.model.main_graph();
         self.state.table.reserve(self.state.model.value_count());
         self.report_recursion();
+        self.state.bodies = Bodies::new(self.state.model, self.state.options.registry, self.state.names);
         self.declare_inputs(graph);
         self.enter_main(graph);
         self.drive(0);
-        self.forget_functions();
+        self.end_functions();
     }
 
     /// Infers one node alone.

@@ -34,6 +34,7 @@ enum Target<'m> {
 impl<'m> Engine<'m> {
     /// Visits the node that the innermost frame stands at.
     pub(super) fn visit(&mut self, node: NodeId) {
+        self.state.bodies.begin(self.state.model, node);
         self.step(node, None);
     }
 
@@ -61,6 +62,7 @@ impl<'m> Engine<'m> {
         {
             self.report_missing_import(id, node);
         }
+        let is_call = matches!(target, Target::Call(_));
         let mut outs = std::mem::take(&mut self.outs);
         outs.resize_with(node.outputs().len(), Out::default);
         let mut cx = Cx {
@@ -76,6 +78,9 @@ impl<'m> Engine<'m> {
         cx.state.is_refused = control.as_ref().is_some_and(|control| control.is_refused);
         let step = run_checked(&mut cx, &target, control, &mut self.memo, &mut self.active);
         let mut outs = std::mem::take(&mut cx.outs);
+        if is_call {
+            self.state.bodies.call(step.is_err());
+        }
         match step {
             Ok(Next::Enter(graph, runs, mut control)) => {
                 control.is_refused = self.state.is_refused;
@@ -93,6 +98,7 @@ impl<'m> Engine<'m> {
             Err(Stop::Failed) => outs.iter_mut().for_each(Out::forget_sizes),
             Ok(Next::Done) | Err(Stop::Unknown) => {}
         }
+        self.state.bodies.end(self.state.model, id);
         if self.state.is_refused {
             outs.iter_mut().for_each(Out::forget_sizes);
         }
@@ -194,6 +200,7 @@ impl<'m> Engine<'m> {
         if scope.runs != Runs::Always {
             self.state.conditional.insert(graph, ());
         }
+        self.state.bodies.enter(graph);
         self.clear(graph);
         let opened = Frame::new(self.state.model, graph, scope);
         if let Some(frame) = self.frames.last_mut() {

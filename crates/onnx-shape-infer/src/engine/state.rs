@@ -99,6 +99,7 @@ pub(crate) struct State<'m> {
     pub(crate) widened: HashMap<NodeId, (u32, Vec<Known>), RandomState>,
     /// The positions of the reported contradictions by their hashes: bodies are visited more than once.
     reported: HashMap<u64, usize, RandomState>,
+    pub(crate) bodies: super::bodies::Bodies,
     /// What texts of declared sizes mean.
     pub(super) read: HashMap<Symbol, Dim, RandomState>,
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
@@ -156,6 +157,7 @@ impl<'m> State<'m> {
             step_credit: options.execution.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
+            bodies: super::bodies::Bodies::default(),
             read: HashMap::default(),
             variables,
             conditional: SecondaryMap::new(),

@@ -68,7 +68,7 @@ impl Engine<'_> {
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();
-        if self.calls > 0 {
+        if self.state.bodies.is_touched() {
             self.forget_functions();
         }
         self.forget(&queue)
