@@ -118,6 +118,59 @@ impl Model {
         Ok(nodes)
     }
 
+    /// Copies some nodes, with everything nested in them, to a place in another graph or the same. Weights are shared, not
+    /// copied.
+    ///
+    /// Operands that other nodes of the list make become those of the copies, and all others are replaced as `map` says. Where
+    /// the outputs went, [`CopyMap::get`] returns. Returns the new nodes in the order of the list.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a node, the place, or a value that `map` puts in, is gone, or an output of a graph is omitted.
+    pub fn copy_each(
+        &mut self,
+        nodes: &[NodeId],
+        at: Position,
+        map: &mut CopyMap,
+    ) -> Result<Vec<NodeId>, EditError> {
+        self.check_position(at)?;
+        if nodes.iter().any(|&node| self.nodes.get(node).is_none()) {
+            return Err(EditError::Gone);
+        }
+        let (target, ..) = self.neighbours(at);
+        let shell = self.new_graph_in(target, Symbol::EMPTY);
+        let mut pairs = Vec::new();
+        for &node in nodes {
+            self.define_copy(node, shell, &mut pairs, map);
+        }
+        self.copy_shells(&mut pairs, 0, map);
+        let mut copies = SecondaryMap::new();
+        for &(graph, copy) in &pairs {
+            copies.insert(graph, copy);
+        }
+        let made = self.copy_contents(&pairs, map);
+        let made =
+            made.and_then(|()| nodes.iter().try_for_each(|&node| self.copy_node(node, shell, &copies, map)));
+        if let Err(error) = made {
+            self.drop_copies(&pairs, map);
+            let outputs: Vec<ValueId> =
+                nodes.iter().flat_map(|&node| self.nodes[node].outputs.iter().flatten().copied()).collect();
+            self.drop_graphs(vec![shell]);
+            for value in outputs.into_iter().filter_map(|value| map.values.remove(value)?) {
+                if matches!(self.values.get(value).map(Value::def), Some(Def::Unresolved(_))) {
+                    self.values.remove(value);
+                    self.record(value, Aspects::ERASED);
+                }
+            }
+            return Err(error);
+        }
+        let made = self.nodes(shell).collect();
+        self.splice(shell, at)?;
+        self.graphs.remove(shell);
+        self.record(shell, Aspects::ERASED);
+        Ok(made)
+    }
+
     /// Removes incomplete copies, with the outputs of nodes that were not made.
     fn drop_copies(&mut self, pairs: &[(GraphId, GraphId)], map: &mut CopyMap) {
         let nodes = pairs.iter().flat_map(|&(graph, _)| self.nodes(graph));
@@ -166,17 +219,28 @@ impl Model {
         }
         let nodes: Vec<NodeId> = self.nodes(graph).collect();
         for node in nodes {
-            for index in 0..self.nodes[node].outputs.len() {
-                if let Some(value) = self.nodes[node].outputs[index] {
-                    self.copy_value(value, Def::Unresolved(copy), map);
-                }
+            self.define_copy(node, copy, pairs, map);
+        }
+    }
+
+    /// Makes the values that the copy of a node defines, and the shells of the graphs nested in it.
+    fn define_copy(
+        &mut self,
+        node: NodeId,
+        copy: GraphId,
+        pairs: &mut Vec<(GraphId, GraphId)>,
+        map: &mut CopyMap,
+    ) {
+        for index in 0..self.nodes[node].outputs.len() {
+            if let Some(value) = self.nodes[node].outputs[index] {
+                self.copy_value(value, Def::Unresolved(copy), map);
             }
-            let nested: SmallVec<[GraphId; 2]> = self.nodes[node].nested_graphs().collect();
-            for graph in nested {
-                let copy = self.graphs.insert(Graph::new(Owner::Detached));
-                self.record(copy, Aspects::CREATED);
-                pairs.push((graph, copy));
-            }
+        }
+        let nested: SmallVec<[GraphId; 2]> = self.nodes[node].nested_graphs().collect();
+        for graph in nested {
+            let copy = self.graphs.insert(Graph::new(Owner::Detached));
+            self.record(copy, Aspects::CREATED);
+            pairs.push((graph, copy));
         }
     }
 

@@ -33,7 +33,11 @@ pub(crate) fn is_deterministic_in(
             Callee::Standard(schema) => {
                 schema.determinism() == Determinism::Deterministic || record.nested_graphs().next().is_some()
             }
-            // Functions and operators of other domains keep their versions.
+            Callee::Function(function) => {
+                let mut body = model.nodes_in(model.function(function).body());
+                body.all(|node| is_deterministic(model, node, registry))
+            }
+            // Operators of other domains keep their versions.
             _ => is_deterministic(model, inner, registry),
         };
         is_one && count < MAX_NODES

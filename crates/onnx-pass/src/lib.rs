@@ -72,6 +72,7 @@
 struct Proofs;
 
 mod assumption;
+mod calls;
 mod commit;
 mod compare;
 mod cx;

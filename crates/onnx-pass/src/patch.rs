@@ -3,7 +3,9 @@
 use std::fmt;
 
 use onnx_diag::Quoted;
-use onnx_ir::{Attribute, Builder, Constant, CopyMap, EditError, GraphId, Model, NodeId, Position, ValueId};
+use onnx_ir::{
+    Attribute, Builder, Constant, CopyMap, EditError, FunctionId, GraphId, Model, NodeId, Position, ValueId,
+};
 use onnx_schema::op;
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
@@ -24,6 +26,7 @@ pub(crate) struct Draft {
     pub(crate) taps: Vec<ValueId>,
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) initializers: Vec<ValueId>,
+    pub(crate) functions: Vec<FunctionId>,
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
     pub(crate) recorded: Vec<Recorded>,
     pub(crate) sources: Vec<NodeId>,
@@ -38,6 +41,7 @@ impl Draft {
             taps: Vec::new(),
             nodes: Vec::new(),
             initializers: Vec::new(),
+            functions: Vec::new(),
             pairs: Vec::new(),
             recorded: Vec::new(),
             sources: Vec::new(),
@@ -316,7 +320,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         extract(&region)
     }
 
-    /// Drops the new nodes and initializers.
+    /// Drops the new nodes, initializers and functions.
     fn undo(&mut self) {
         let model = &mut *self.cx.model;
         for &node in self.draft.nodes.iter().rev() {
@@ -325,6 +329,9 @@ impl<'p, 'm> Patch<'p, 'm> {
         }
         for &value in &self.draft.initializers {
             let _ = model.erase_value(value);
+        }
+        for &function in &self.draft.functions {
+            let _ = model.remove_function(function);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{FunctionId, GraphId, Importer, Model, NodeId, Position, ValueId};
+use onnx_ir::{Callee, FunctionId, GraphId, Importer, Model, NodeId, Position, ValueId};
 use onnx_schema::Registry;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
@@ -131,7 +131,12 @@ impl<'a> Transfer<'a> {
                     "the region has more than {MAX_NODES} nodes with nested graphs and functions"
                 ));
             }
-            if let Some(function) = self.from.callee(node, self.registry).function()
+            let function = match self.from.callee(node, self.registry) {
+                // A patch imports the domain when it is committed.
+                Callee::NotImported => self.from.function_called(self.from.node(node)),
+                callee => callee.function(),
+            };
+            if let Some(function) = function
                 && self.called.insert(function, ()).is_none()
             {
                 self.waiting.push(function);

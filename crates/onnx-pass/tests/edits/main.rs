@@ -9,6 +9,7 @@
 
 mod attack;
 mod batch_normalization;
+mod calls;
 mod common_subexpression;
 mod conditional;
 mod figures;
