@@ -1,5 +1,6 @@
 //! Import of graphs, nodes and functions of another model.
 
+mod region;
 mod translate;
 
 use std::collections::HashMap;

@@ -22,6 +22,45 @@ fn operands_can_be_omitted_in_copies() {
 }
 
 #[test]
+fn some_nodes_are_copied_with_what_is_nested() {
+    let mut model = Model::new();
+    let main = model.main_graph();
+    let a = model.add_graph_input(main, "a", None);
+    let (_, first) = append(&mut model, main, op::RELU, &[a]);
+    let branch = model.new_graph(Symbol::EMPTY);
+    let (_, inner) = append(&mut model, branch, op::ADD, &[first, a]);
+    model.push_graph_output(branch, inner);
+    let name = model.new_value(Symbol::EMPTY);
+    let node = NewNode::new(op::IF).inputs([a]).outputs([name]);
+    let node = node.attribute(Attribute::new(attr::THEN_BRANCH, branch));
+    let conditional = model.add_node(Position::End(main), node).unwrap();
+    let (_, last) = append(&mut model, main, op::ABS, &[name]);
+    model.push_graph_output(main, last);
+    let producer = model.value(first).producer().unwrap();
+    let b = model.add_graph_input(main, "b", None);
+    let counts = |model: &Model| (model.node_count(), model.value_count(), model.graph_count());
+    let before = counts(&model);
+    let gone = model.new_value(Symbol::EMPTY);
+    model.erase_value(gone).unwrap();
+    let mut map = CopyMap::new();
+    map.map(a, gone);
+    assert!(model.copy_each(&[producer, conditional], Position::End(main), &mut map).is_err());
+    check(&model);
+    assert_eq!(counts(&model), before);
+    let mut map = CopyMap::new();
+    map.map(a, b);
+    let copies = model.copy_each(&[producer, conditional], Position::End(main), &mut map).unwrap();
+    check(&model);
+    model.verify_sorted().unwrap();
+    let nested = model.node(copies[1]).nested_graphs().next().unwrap();
+    let sum = model.graph(nested).first().unwrap();
+    assert_eq!(model.node(copies[0]).input(0), Some(b));
+    let inputs: Vec<_> = model.node(sum).inputs().collect();
+    assert_eq!(inputs, [Some(map.get(first)), Some(b)]);
+    assert_eq!(map.get(first), model.node(copies[0]).output(0).unwrap());
+}
+
+#[test]
 fn a_copy_that_fails_leaves_nothing_behind() {
     let mut model = Model::new();
     let main = model.main_graph();

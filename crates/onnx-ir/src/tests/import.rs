@@ -230,3 +230,50 @@ fn functions_are_imported_once() {
     assert_eq!(into.erase_unused_functions(), 1);
     check(&into);
 }
+
+#[test]
+fn what_values_need_is_imported_as_a_model() {
+    let (mut from, [c, x, y]) = conditional();
+    let graph = from.main_graph();
+    let (domain, name) = (from.intern("my"), from.intern("F"));
+    let function = from.add_function(domain, name, Symbol::EMPTY);
+    let body = from.function(function).body();
+    let inner = from.add_graph_input(body, "p", None);
+    let result = append(&mut from, body, NewNode::new(op::RELU).inputs([inner]));
+    from.push_graph_output(body, result);
+    from.function_mut(function).opset_imports.push(OpsetImport::new(Symbol::EMPTY, 18));
+    from.info_mut().opset_imports.push(OpsetImport::new(domain, 1));
+    let z = append(&mut from, graph, NewNode { domain, ..NewNode::new(name) }.inputs([y]));
+    append(&mut from, graph, NewNode::new(op::ABS).inputs([z]));
+
+    let mut into = Model::new();
+    let main = into.main_graph();
+    let mut importer = Importer::new(&from);
+    importer.versions(&mut into);
+    // `x` is not an input of the part yet.
+    let missing = importer.values(&mut into, &[z], Position::End(main));
+    assert!(matches!(missing, Err(EditError::NotMapped { value }) if value == c || value == x));
+    for input in [c, x] {
+        importer.input(&mut into, input, main).unwrap();
+    }
+    let nodes = importer.values(&mut into, &[z], Position::End(main)).unwrap();
+    let output = importer.get(z).unwrap();
+    into.push_graph_output(main, output);
+    check(&into);
+    into.verify_sorted().unwrap();
+    assert_eq!((nodes.len(), into.functions().len(), into.initializers(main).count()), (2, 1, 1));
+    assert_eq!(into.info().opset_imports.len(), 2);
+    let input = into.graph(main).inputs()[1];
+    let shape = into.ty(input).and_then(|ty| ty.shape()).unwrap().dims().to_vec();
+    let dims: Vec<String> =
+        shape.into_iter().map(|dim| into.exprs().display(dim, into.names()).to_string()).collect();
+    assert_eq!((into.str(into.value(input).name()), dims.len(), dims[0].as_str()), ("x", 2, "N"));
+    // The result of a node becomes an input where the part begins.
+    let mut last = Model::new();
+    let main = last.main_graph();
+    let mut importer = Importer::new(&from);
+    importer.input(&mut last, y, main).unwrap();
+    let nodes = importer.values(&mut last, &[z], Position::End(main)).unwrap();
+    check(&last);
+    assert_eq!((nodes.len(), last.initializers(main).count()), (1, 0));
+}
