@@ -146,7 +146,8 @@ struct Region {
 impl Region {
     fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
         let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
-        let first = nodes.first().and_then(|&node| model.get_node(node)).ok_or("there are no nodes")?;
+        let first =
+            nodes.first().and_then(|&node| model.get_node(node)).ok_or("the list of nodes is empty")?;
         let graph = first.graph();
         for &node in nodes {
             if model.get_node(node).is_none_or(|record| record.graph() != graph) {

@@ -188,7 +188,7 @@ fn sets_that_are_not_convex_have_a_reason_and_leave_no_trace() {
     };
     check(&["a", "d"], "the nodes are not convex: one of them needs `c`, which depends on another one");
     check(&["b", "y"], "the nodes are not convex: one of them needs `w`, which depends on another one");
-    check(&[], "there are no nodes");
+    check(&[], "the list of nodes is empty");
 }
 
 #[test]
