@@ -75,7 +75,7 @@ fn fold_transpose(model: &mut Model, data: &dyn DataSource) -> Result<usize, Edi
             let new = match model.graph(graph).owner() {
                 // A function's body has no initializers.
                 Owner::Function(_) => {
-                    let mut build = model.build_at(Position::Before(node)).derive("fold-transpose", node);
+                    let mut build = model.build_at(Position::Before(node)).derive("fold-transpose", &[node]);
                     build.op(op::CONSTANT, []).attr(attr::VALUE, turned).output()?
                 }
                 _ => {

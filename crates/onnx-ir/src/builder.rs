@@ -11,6 +11,7 @@ use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
 use crate::node::NewNode;
 use crate::order::Position;
+use crate::provenance::Origin;
 use crate::resolve::OpsetScope;
 use crate::value::Def;
 
@@ -19,7 +20,7 @@ use crate::value::Def;
 pub struct Builder<'a> {
     model: &'a mut Model,
     at: Position,
-    from: Option<(Symbol, NodeId)>,
+    origin: Option<Origin>,
     /// Versions that apply to the new nodes in the place of those in scope.
     versions: Vec<(Symbol, i64)>,
 }
@@ -51,10 +52,15 @@ impl<'a> Builder<'a> {
         self.model.versions_in(graph).get(domain)
     }
 
-    /// Records that a pass makes the nodes from an earlier one, which diagnostics then name; see [`Model::derive_node`].
+    /// Records that a pass makes the nodes from earlier ones, which diagnostics then name; see [`Model::derive`].
+    ///
+    /// # Panics
+    ///
+    /// When one of `sources` is not of this model or was erased.
     #[must_use]
-    pub fn derive(mut self, pass: &str, from: NodeId) -> Self {
-        self.from = Some((self.model.intern(pass), from));
+    pub fn derive(mut self, pass: &str, sources: &[NodeId]) -> Self {
+        let pass = self.model.intern(pass);
+        self.origin = Some(self.model.derive(pass, sources));
         self
     }
 
@@ -162,16 +168,14 @@ impl NodeBuilder<'_, '_> {
     ///
     /// As [`Model::add_node`].
     pub fn node(self) -> Result<NodeId, EditError> {
-        let Builder { model, at, from, .. } = self.builder;
+        let Builder { model, at, origin, .. } = self.builder;
         let node = model.add_node(*at, self.new)?;
         // The next node comes after this one, so nodes stand in the order they are made.
         if matches!(at, Position::Start(_) | Position::After(_)) {
             *at = Position::After(node);
         }
-        if let Some((pass, from)) = *from
-            && model.get_node(from).is_some()
-        {
-            model.derive_node(node, pass, from);
+        if let Some(origin) = *origin {
+            model.set_node_origin(node, origin);
         }
         Ok(node)
     }
@@ -256,7 +260,7 @@ impl Model {
     /// # Ok::<(), onnx_ir::EditError>(())
     /// ```
     pub const fn build_at(&mut self, at: Position) -> Builder<'_> {
-        Builder { model: self, at, from: None, versions: Vec::new() }
+        Builder { model: self, at, origin: None, versions: Vec::new() }
     }
 
     /// Makes a new value an input of a graph.

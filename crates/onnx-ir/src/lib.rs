@@ -122,7 +122,7 @@
 //! # Provenance
 //!
 //! Decoders record where nodes and values come from ([`Origin`]): a byte of the file, a line of the text. A pass says what
-//! it made a node from ([`Builder::derive`], [`Model::derive_node`]), so that a diagnostic after ten passes can still name
+//! it made a node from ([`Builder::derive`], [`Model::derive`]), so that a diagnostic after ten passes can still name
 //! the user's node ([`Model::root_origin`]).
 //!
 //! # Verifying
@@ -204,7 +204,7 @@ pub use operator_set::{OperatorEntry, OperatorSetDocument};
 pub use order::Position;
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
-pub use provenance::{Derivation, DerivationId, Origin};
+pub use provenance::{Derivation, DerivationId, DerivationSource, Origin};
 pub use resolve::{Callee, FIRST_IR_WITH_IMPORTS, OpsetScope, OpsetVersions};
 pub use selector::{Element, Scope, Selector, SelectorError, Selectors};
 pub use sort::Cycle;

@@ -1,5 +1,7 @@
 //! Where things came from.
 
+use std::collections::HashSet;
+
 use onnx_types::Symbol;
 use slotmap::{Key as _, SecondaryMap};
 
@@ -29,11 +31,18 @@ pub enum Origin {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DerivationId(u32);
 
-/// How a pass made a node from an earlier one. It outlives the earlier node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// How a pass made nodes from earlier ones. It outlives the earlier nodes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Derivation {
     /// The name of the pass.
     pub pass: Symbol,
+    /// The earlier nodes, the most important first.
+    pub sources: Box<[DerivationSource]>,
+}
+
+/// A node that another one was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DerivationSource {
     /// The operator of the earlier node.
     pub op: Symbol,
     /// The name of the earlier node.
@@ -121,19 +130,22 @@ impl Model {
         nodes[slot] = Packed::new(origin);
     }
 
-    /// Records that a pass made `node` from `from`, which may be erased afterwards.
+    /// Records that a pass makes nodes from `sources`, which may be erased afterwards. The result is the origin of the nodes
+    /// that it makes; see [`Model::set_node_origin`].
     ///
     /// # Panics
     ///
-    /// When `from` is not of this model or was erased.
-    pub fn derive_node(&mut self, node: NodeId, pass: Symbol, from: NodeId) {
-        let earlier = &self.nodes[from];
-        let (op, name) = (earlier.op, earlier.name);
-        let origin = self.node_origin(from);
+    /// When one of `sources` is not of this model or was erased.
+    pub fn derive(&mut self, pass: Symbol, sources: &[NodeId]) -> Origin {
+        let source = |&from: &NodeId| {
+            let earlier = &self.nodes[from];
+            DerivationSource { op: earlier.op, name: earlier.name, origin: self.node_origin(from) }
+        };
+        let sources = sources.iter().map(source).collect();
         // A model has fewer than 2^32 derivations, as it has fewer nodes in its whole life.
         let id = DerivationId(self.provenance.derivations.len() as u32);
-        self.provenance.derivations.push(Derivation { pass, op, name, origin });
-        self.set_node_origin(node, Origin::Derived(id));
+        self.provenance.derivations.push(Derivation { pass, sources });
+        Origin::Derived(id)
     }
 
     /// What is recorded of a derivation.
@@ -142,15 +154,39 @@ impl Model {
         self.provenance.derivations.get(id.0 as usize)
     }
 
-    /// The place in the file or text that a node goes back to, through any number of passes.
+    /// The place in the file or text that a node goes back to, through any number of passes: that of the first source of
+    /// each.
     #[must_use]
     pub fn root_origin(&self, node: NodeId) -> Origin {
         let mut origin = self.node_origin(node);
         // A derivation refers only to earlier ones, so the walk ends.
         while let Origin::Derived(id) = origin {
-            origin = self.derivation(id).map_or(Origin::Unknown, |derivation| derivation.origin);
+            let first = self.derivation(id).and_then(|derivation| derivation.sources.first());
+            origin = first.map_or(Origin::Unknown, |source| source.origin);
         }
         origin
+    }
+
+    /// The places in the file or text that a node goes back to, through any number of passes and all sources of each. Each
+    /// place is listed once, in the order in which the sources name them.
+    #[must_use]
+    pub fn root_origins(&self, node: NodeId) -> Vec<Origin> {
+        let mut open = vec![self.node_origin(node)];
+        let (mut seen, mut roots) = (HashSet::new(), Vec::new());
+        while let Some(origin) = open.pop() {
+            if !seen.insert(origin) {
+                continue;
+            }
+            match origin {
+                Origin::Derived(id) => {
+                    let sources = self.derivation(id).map_or(&[][..], |derivation| &derivation.sources);
+                    open.extend(sources.iter().rev().map(|source| source.origin));
+                }
+                Origin::Unknown => {}
+                place => roots.push(place),
+            }
+        }
+        roots
     }
 
     /// Where a value came from: the place of its `ValueInfoProto` or tensor, for values that no node makes.
@@ -168,6 +204,29 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{NewNode, Position};
+
+    #[test]
+    fn a_node_of_several_sources_goes_back_to_all() {
+        let mut model = Model::new();
+        let (pass, op) = (model.intern("fuse"), model.intern("Relu"));
+        let at = Position::End(model.main_graph());
+        let [a, b, c, d] = [1, 2, 3, 4].map(|offset| {
+            let node = model.add_node(at, NewNode::new(op)).unwrap();
+            model.set_node_origin(node, Origin::Byte(offset));
+            node
+        });
+        // `c` was made from `a` and `b`, `d` from `c` and again from `b`.
+        let origin = model.derive(pass, &[a, b]);
+        model.set_node_origin(c, origin);
+        let origin = model.derive(pass, &[c, b]);
+        model.set_node_origin(d, origin);
+        assert_eq!(model.root_origins(d), [Origin::Byte(1), Origin::Byte(2)]);
+        assert_eq!(model.root_origin(d), Origin::Byte(1));
+        let Origin::Derived(id) = model.node_origin(d) else { panic!("it is derived") };
+        let derivation = model.derivation(id).unwrap();
+        assert_eq!((derivation.pass, derivation.sources.len(), derivation.sources[0].op), (pass, 2, op));
+    }
 
     #[test]
     fn one_word_holds_every_origin() {

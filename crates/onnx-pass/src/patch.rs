@@ -153,11 +153,12 @@ impl<'p, 'm> Patch<'p, 'm> {
         make: impl FnOnce(&mut Builder<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let before = Neighbors::of(self.cx.model(), at).ok_or(EditError::Gone)?;
-        let source = self.draft.sources.first().copied();
+        let is_there = |node: &NodeId| self.cx.model.get_node(*node).is_some();
+        let sources: Vec<NodeId> = self.draft.sources.iter().copied().filter(is_there).collect();
         let pass = self.draft.pass.clone();
         let mut build = self.cx.model.build_at(at);
-        if let Some(source) = source.filter(|&source| build.model().get_node(source).is_some()) {
-            build = build.derive(&pass, source);
+        if !sources.is_empty() {
+            build = build.derive(&pass, &sources);
         }
         for &(domain, version) in &self.draft.versions {
             build = build.with_version(domain, version);
