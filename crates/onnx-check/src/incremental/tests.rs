@@ -11,7 +11,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, FieldMask, Interrupt, Symbol, Type};
 
 use super::IncrementalCheck;
-use crate::testing::{Builder, float};
+use crate::testing::{Builder, float, scalar};
 use crate::{CheckOptions, check};
 
 /// Compares what an update reports with a full check, and returns the slugs.
@@ -167,6 +167,13 @@ fn edits_of_types_are_checked_where_they_are_declared_and_used() {
 fn edits_of_value_info_are_checked() {
     let edit = |model: &mut Model| model.push_value_info(model.main_graph(), value(model, "c"), None);
     check_edit(chain, edit, &["value-info-of-interface"]);
+    let build = |m: &mut Builder| {
+        chain(m);
+        m.initializer("w", scalar());
+        m.value_info("w");
+    };
+    let edit = |model: &mut Model| model.set_initializer(model.main_graph(), value(model, "w"), None);
+    check_edit(build, edit, &["value-info-without-value"]);
     let described = |m: &mut Builder| {
         chain(m);
         m.value_info("late");
