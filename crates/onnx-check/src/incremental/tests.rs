@@ -230,6 +230,16 @@ fn edits_of_names_and_texts_are_checked() {
         model.graph_mut(main).doc = model.intern("</b>");
     };
     check_edit(chain, edit, &["markup-in-documentation"]);
+    let build = |m: &mut Builder| {
+        chain(m);
+        m.initializer("w", scalar());
+    };
+    let edit = |model: &mut Model| {
+        let w = value(model, "w");
+        model.set_value_name(w, Symbol::EMPTY);
+        model.set_name_as_read(w);
+    };
+    check_edit(build, edit, &["value-name-missing"]);
     let shared = |model: &mut Model| {
         let [a, b] = ["a", "b"].map(|name| value(model, name));
         let name = model.value(a).name();
@@ -291,6 +301,28 @@ fn edits_of_functions_are_checked_at_their_calls() {
         model.function_mut(model.functions()[0]).attributes.push(name);
     };
     check_edit(functions, attribute, &["missing-call-attribute"]);
+}
+
+#[test]
+fn names_of_outputs_are_checked_with_their_function() {
+    let build = |m: &mut Builder| {
+        m.import("d", 1);
+        m.inputs(["x"]);
+        m.node("y = d.f (x)");
+        m.outputs(["y"]);
+        m.function("d", "f", Some(""), |m| {
+            m.inputs(["p"]);
+            m.node("q = Relu (p)");
+            m.node("r = Relu (p)");
+            m.outputs(["q", "r"]);
+        });
+    };
+    let rename = |model: &mut Model| {
+        let outputs = model.graph(model.function(model.functions()[0]).body()).outputs();
+        let [q, r] = [0, 1].map(|index: usize| outputs[index].value());
+        model.set_value_name(r, model.value(q).name());
+    };
+    check_edit(build, rename, &["function-output-repeated"]);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
-use crate::seen::Seen;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2207,
@@ -28,10 +27,11 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let is_wrong = |name: Symbol| !is_identifier(model.str(name));
     let first = |name| if is_wrong(name) { ControlFlow::Break(name) } else { ControlFlow::Continue(()) };
     let ControlFlow::Break(example) = for_each_name(model, first) else { return };
+    let mut seen = std::mem::take(&mut cx.seen);
     // Half of the tools that make models write such names everywhere, so there is one finding for all of them.
     cx.report(&RULE, |places| {
         // Names are counted only if the diagnostic is kept.
-        let (mut count, mut seen) = (0_u64, Seen::default());
+        let mut count = 0_u64;
         seen.begin();
         let _ = for_each_name(model, |name| {
             count = count.saturating_add(u64::from(seen.is_new(name) && is_wrong(name)));
@@ -45,6 +45,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         Diagnostic::new(&RULE, Locus::model(), message)
             .help("use letters, digits and underscores, and no digit at the beginning, if the names become source code")
     });
+    cx.seen = seen;
 }
 
 /// Calls `take` with the names of graphs, nodes and values, until it breaks; empty ones are none.
