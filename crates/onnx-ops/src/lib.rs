@@ -61,11 +61,6 @@
 //! types and computes no values.
 #![forbid(unsafe_code)]
 
-/// The code in the guide for authors of passes is compiled and run with the other doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/write-a-pass.md")]
-struct WriteAPass;
-
 mod call;
 mod derived;
 mod make;

@@ -13,7 +13,11 @@
 //! proved the edit. A refused or dropped patch leaves the model as it was.
 //!
 //! What a pass knows about the model, it queries from the patch: [`Patch::shape`], [`Patch::content`],
-//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit.
+//! [`Patch::constant`], [`Patch::proved_eq`]. The answers are recorded as the assumptions of the edit. A [`Reason`] says why
+//! there is none.
+//!
+//! [`PassCx::rewrite`] tries an edit at each node of an operator, and a [`Pattern`] matches a computation that is written in
+//! the text syntax. The guide `docs/write-a-pass.md` says which method is for which edit.
 //!
 //! ```
 //! use onnx_ir::Cursor;
@@ -70,6 +74,11 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/proof.md")]
 struct Proofs;
+
+/// The code in the guide for authors of passes, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/write-a-pass.md")]
+struct WriteAPass;
 
 mod assumption;
 mod calls;
