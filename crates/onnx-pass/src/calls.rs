@@ -6,6 +6,7 @@ use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
 use crate::determinism::has_references;
+use crate::extract::Recorded;
 use crate::patch::Patch;
 use crate::query::{Reason, label};
 
@@ -87,6 +88,13 @@ impl Patch<'_, '_> {
         }
         for &node in &region.nodes {
             self.source(node);
+            // A constant that moves keeps its elements on both sides.
+            let outputs = self.model().node(node).outputs().to_vec();
+            for value in outputs.into_iter().flatten() {
+                if self.model().constant_tensor(value).is_some() {
+                    self.record(Recorded::Constant(value));
+                }
+            }
         }
         for &input in &region.inputs {
             self.tap(input);
