@@ -174,6 +174,13 @@ fn edits_of_value_info_are_checked() {
     };
     let edit = |model: &mut Model| model.set_initializer(model.main_graph(), value(model, "w"), None);
     check_edit(build, edit, &["value-info-without-value"]);
+    let twice = |m: &mut Builder| {
+        chain(m);
+        m.value_info("b");
+        m.value_info("b");
+    };
+    // From here on, the names are those of a file.
+    check_edit(twice, Model::mark_names_clean, &["value-info-twice"]);
     let described = |m: &mut Builder| {
         chain(m);
         m.value_info("late");
