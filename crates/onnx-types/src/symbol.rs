@@ -8,14 +8,25 @@ use foldhash::fast::RandomState;
 use string_interner::Symbol as _;
 use string_interner::backend::{Backend as _, StringBackend};
 
+use crate::lineage::{Lineage, TableId};
 use crate::raw_text::holds_raw_bytes;
 
 /// A name that an [`Interner`] holds: one integer, compared and hashed without looking at the text.
 ///
 /// A symbol means something only together with the interner that made it. The names that ONNX itself knows have fixed
 /// symbols (see the crate `onnx-schema`), so code compares `node.op() == op::RELU` with one integer comparison.
+///
+/// An [unnamed](Self::unnamed) symbol is a number without a text, which no interner holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol(NonZeroU32);
+pub struct Symbol {
+    raw: NonZeroU32,
+    /// The section of an interner in which the symbol was made: see [`Lineage`].
+    #[cfg(debug_assertions)]
+    tag: u32,
+}
+
+/// The index of the first unnamed symbol; no interner grows to it.
+const UNNAMED: u32 = 1 << 31;
 
 impl Symbol {
     /// The empty name, which every interner holds first.
@@ -29,7 +40,7 @@ impl Symbol {
     #[must_use]
     pub const fn from_index(index: u32) -> Self {
         match NonZeroU32::new(index.wrapping_add(1)) {
-            Some(raw) => Self(raw),
+            Some(raw) => Self::from_raw(raw),
             #[expect(
                 clippy::panic,
                 reason = "a constant that names no symbol is a mistake in this workspace"
@@ -38,16 +49,59 @@ impl Symbol {
         }
     }
 
+    const fn from_raw(raw: NonZeroU32) -> Self {
+        Self {
+            raw,
+            #[cfg(debug_assertions)]
+            tag: Lineage::FIXED,
+        }
+    }
+
+    /// A symbol without a name: a dimension variable that is known by its number only. A text is made for it where it is
+    /// printed ([`SymbolNames`](crate::SymbolNames)).
+    ///
+    /// ```
+    /// use onnx_types::Symbol;
+    ///
+    /// assert_eq!(Symbol::unnamed(7).number(), Some(7));
+    /// assert_eq!(Symbol::EMPTY.number(), None);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number is 2³¹ − 1 or more.
+    #[must_use]
+    pub const fn unnamed(number: u32) -> Self {
+        Self::from_index(UNNAMED.saturating_add(number))
+    }
+
+    /// The number of an unnamed symbol; `None` if it is the symbol of a name.
+    #[must_use]
+    pub const fn number(self) -> Option<u32> {
+        self.index().checked_sub(UNNAMED)
+    }
+
     /// The position of the symbol in its interner.
     #[must_use]
     pub const fn index(self) -> u32 {
-        self.0.get() - 1
+        self.raw.get() - 1
     }
 
     /// Whether this is the empty name.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.index() == 0
+    }
+
+    /// The tag of the section of an interner in which the symbol was made.
+    #[cfg(debug_assertions)]
+    pub(crate) const fn tag(self) -> u32 {
+        self.tag
+    }
+
+    #[cfg(debug_assertions)]
+    pub(crate) const fn with_tag(self, tag: u32) -> Self {
+        Self { tag, ..self }
     }
 }
 
@@ -60,7 +114,10 @@ impl Default for Symbol {
 
 impl fmt::Debug for Symbol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}", self.index())
+        match self.number() {
+            None => write!(f, "s{}", self.index()),
+            Some(number) => write!(f, "u{number}"),
+        }
     }
 }
 
@@ -83,8 +140,8 @@ type Raw = string_interner::symbol::SymbolU32;
 /// let fresh = names.fresh("W");
 /// assert_ne!(fresh, w);
 /// ```
-#[derive(Clone)]
 pub struct Interner {
+    lineage: Lineage,
     /// The texts, one after the other.
     texts: StringBackend<Raw>,
     /// Where to find the symbol of a text.
@@ -147,6 +204,7 @@ impl Interner {
         // unused is never touched, so it takes no memory.
         let texts = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
         let mut table = Self {
+            lineage: Lineage::new(names.len()),
             texts: StringBackend::with_capacity(texts),
             index: Index::with_capacity(capacity),
             hasher: NameHasher::default(),
@@ -162,6 +220,12 @@ impl Interner {
             panic!("a name table begins with the empty name");
         }
         table
+    }
+
+    /// Identifies this table. A clone is another table.
+    #[must_use]
+    pub fn id(&self) -> TableId {
+        self.lineage.id()
     }
 
     /// The hash of a name's bytes in this table, for those who look at a name more than once.
@@ -201,7 +265,7 @@ impl Interner {
     ///
     /// # Panics
     ///
-    /// When the table is full at 2³² − 1 names; decoders limit the number of names long before.
+    /// When the table is full at some 2³¹ names; decoders limit the number of names long before.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
         self.intern_hashed(name, self.hash(name.as_bytes()))
@@ -215,7 +279,7 @@ impl Interner {
     #[inline]
     pub fn intern_hashed(&mut self, name: &str, hash: NameHash) -> Symbol {
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
-            Ok(symbol) => symbol,
+            Ok(symbol) => self.lineage.tagged(symbol),
             Err(place) => self.add(place, hash.0, name),
         }
     }
@@ -230,7 +294,7 @@ impl Interner {
     pub fn intern_plain(&mut self, name: &str, hash: NameHash) -> Symbol {
         debug_assert!(!holds_raw_bytes(name));
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
-            Ok(symbol) => symbol,
+            Ok(symbol) => self.lineage.tagged(symbol),
             Err(place) => self.add_plain(place, hash.0, name),
         }
     }
@@ -239,7 +303,8 @@ impl Interner {
     #[inline]
     #[must_use]
     pub fn find(&self, name: &[u8], hash: NameHash) -> Option<Symbol> {
-        self.index.find(hash.0, |symbol| text(&self.texts, symbol).as_bytes() == name).ok()
+        let found = self.index.find(hash.0, |symbol| text(&self.texts, symbol).as_bytes() == name);
+        found.ok().map(|symbol| self.lineage.tagged(symbol))
     }
 
     fn add(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
@@ -251,7 +316,7 @@ impl Interner {
     fn add_plain(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
         let symbol = Symbol::from_index(self.texts.intern(name).to_usize() as u32);
         self.index.insert(place, hash, symbol);
-        symbol
+        self.lineage.tagged(symbol)
     }
 
     /// Whether a name holds bytes that are not UTF-8, in the form of [`raw_text`](crate::raw_text).
@@ -266,15 +331,21 @@ impl Interner {
         self.find(name.as_bytes(), self.hash(name.as_bytes()))
     }
 
-    /// The text of a symbol; the empty text for a symbol of another, longer table.
+    /// The text of a symbol; the empty text for an unnamed symbol, and for one of another, longer table.
     ///
     /// # Panics
     ///
-    /// Panics in debug builds if the symbol is of another, longer table.
+    /// Panics in debug builds if the symbol is unnamed or of another table. A clone is another table for the symbols that
+    /// the original or the clone makes from then on; those before belong to both.
     #[inline]
     #[must_use]
     pub fn resolve(&self, symbol: Symbol) -> &str {
-        debug_assert!((symbol.index() as usize) < self.len(), "{symbol:?} is of another interner");
+        debug_assert!(symbol.number().is_none(), "{symbol:?} has no name");
+        #[cfg(debug_assertions)]
+        debug_assert!(
+            (symbol.index() as usize) < self.len() && self.lineage.has_made(symbol),
+            "{symbol:?} is of another interner"
+        );
         text(&self.texts, symbol)
     }
 
@@ -375,8 +446,9 @@ impl Index {
         loop {
             let entry = self.entries[place];
             let Some(raw) = NonZeroU32::new(entry as u32) else { return Err(place) };
-            if (entry >> 32) as u32 == hash && matches(Symbol(raw)) {
-                return Ok(Symbol(raw));
+            let symbol = Symbol::from_raw(raw);
+            if (entry >> 32) as u32 == hash && matches(symbol) {
+                return Ok(symbol);
             }
             place = (place + 1) & mask;
         }
@@ -391,7 +463,7 @@ impl Index {
         )
     )]
     fn insert(&mut self, place: usize, hash: u32, symbol: Symbol) {
-        self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.0.get());
+        self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.raw.get());
         self.len += 1;
         if self.len > self.entries.len() / 5 * 4 {
             self.grow();
@@ -399,6 +471,7 @@ impl Index {
     }
 
     #[cold]
+    #[expect(clippy::panic, reason = "16 GiB of entries; decoders limit the number of names long before")]
     #[cfg_attr(
         not(test),
         expect(
@@ -408,6 +481,10 @@ impl Index {
         )
     )]
     fn grow(&mut self) {
+        // Four fifths of the entries are names, so this keeps symbols below the unnamed ones.
+        if self.entries.len() >= UNNAMED as usize {
+            panic!("the interner is full");
+        }
         let mut entries = vec![0_u64; self.entries.len() * 2];
         let mask = entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
@@ -418,6 +495,19 @@ impl Index {
             entries[place] = entry;
         }
         self.entries = entries;
+    }
+}
+
+impl Clone for Interner {
+    fn clone(&self) -> Self {
+        Self {
+            lineage: self.lineage.fork(self.len()),
+            texts: self.texts.clone(),
+            index: self.index.clone(),
+            hasher: self.hasher.clone(),
+            fresh: self.fresh,
+            raw_bytes: self.raw_bytes,
+        }
     }
 }
 
@@ -453,12 +543,44 @@ mod tests {
         assert_eq!(names.get("Sub"), None);
     }
 
+    /// The text of a symbol in a table that does not have it: a panic in debug builds, something else in release builds.
+    fn check_foreign(table: &Interner, symbol: Symbol, in_release: &str) {
+        let resolved = std::panic::catch_unwind(|| table.resolve(symbol).to_owned());
+        assert_eq!(resolved.ok(), (!cfg!(debug_assertions)).then(|| in_release.to_owned()), "{symbol:?}");
+    }
+
     #[test]
     fn debug_builds_detect_symbols_of_other_tables() {
-        let short = Interner::new();
-        let foreign = Interner::with_names(&["", "Relu"]).intern("Add");
-        let resolved = std::panic::catch_unwind(|| short.resolve(foreign).to_owned());
-        assert_eq!(resolved.ok(), (!cfg!(debug_assertions)).then(String::new));
+        let fixed = ["", "Relu"];
+        let mut table = Interner::with_names(&fixed);
+        let mut other = Interner::with_names(&fixed);
+        check_foreign(&table, other.intern("Add"), "");
+        // A position that both tables have.
+        let (add, sub) = (table.intern("Add"), other.intern("Sub"));
+        check_foreign(&table, sub, "Add");
+        check_foreign(&other, add, "Sub");
+        check_foreign(&table, Symbol::unnamed(0), "");
+        for symbol in [Symbol::EMPTY, Symbol::from_index(1), other.intern("Relu")] {
+            assert_eq!(table.resolve(symbol), other.resolve(symbol));
+        }
+    }
+
+    #[test]
+    fn debug_builds_detect_symbols_of_diverged_clones() {
+        let mut table = Interner::with_names(&["", "Relu"]);
+        let shared = table.intern("x");
+        let mut clone = table.clone();
+        assert_ne!(table.id(), clone.id());
+        assert_eq!(clone.resolve(shared), "x");
+        assert_eq!(table.resolve(clone.intern("x")), "x");
+        let (own, cloned) = (table.intern("y"), clone.intern("z"));
+        check_foreign(&clone, own, "z");
+        check_foreign(&table, cloned, "y");
+        // A clone of a clone has the symbols of both.
+        let mut last = clone.clone();
+        let newest = last.intern("w");
+        assert_eq!([shared, cloned, newest].map(|symbol| last.resolve(symbol)), ["x", "z", "w"]);
+        check_foreign(&last, own, "z");
     }
 
     #[test]
@@ -485,6 +607,7 @@ mod tests {
 
     #[test]
     fn option_of_symbol_is_one_word() {
-        assert_eq!(size_of::<Option<Symbol>>(), 4);
+        // Debug builds add the tag.
+        assert_eq!(size_of::<Option<Symbol>>(), if cfg!(debug_assertions) { 8 } else { 4 });
     }
 }

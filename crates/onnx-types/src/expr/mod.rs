@@ -106,8 +106,11 @@ use crate::dim::Dim;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ExprId(u32);
 
+/// The bit of the ids of a [separate](ExprTable::separate) table. Tables have fewer expressions.
+const SEPARATE: u32 = 1 << 31;
+
 impl ExprId {
-    /// The expression with the given position in its table.
+    /// The expression with the given position in its table, which is not a [separate](ExprTable::separate) one.
     #[must_use]
     pub const fn from_index(index: u32) -> Self {
         Self(index)
@@ -116,6 +119,6 @@ impl ExprId {
     /// The position of the expression in its table.
     #[must_use]
     pub const fn index(self) -> u32 {
-        self.0
+        self.0 & !SEPARATE
     }
 }

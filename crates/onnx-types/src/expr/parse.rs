@@ -5,7 +5,7 @@ use std::fmt;
 use super::lexer::{Lexer, Token, is_name};
 use super::table::ListOp;
 use super::{Dim, ExprTable};
-use crate::symbol::Interner;
+use crate::symbol::{Interner, Symbol};
 
 /// Longer texts are not taken apart.
 pub(super) const MAX_TEXT: usize = 4096;
@@ -103,11 +103,26 @@ impl ExprTable {
         text: &str,
         options: ParseOptions,
     ) -> Result<Dim, ParseError> {
+        self.read(Names::Interned(names), text, options)
+    }
+
+    /// Like [`try_parse`](Self::try_parse), but adds no name: a text is not an expression if `names` does not hold all names
+    /// in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_parse`](Self::try_parse).
+    pub fn try_parse_known(&mut self, names: &Interner, text: &str) -> Result<Dim, ParseError> {
+        self.read(Names::Known(names), text, ParseOptions::default())
+    }
+
+    fn read(&mut self, mut names: Names<'_>, text: &str, options: ParseOptions) -> Result<Dim, ParseError> {
         if text.len() > MAX_TEXT {
             return Err(ParseError { position: MAX_TEXT, reason: "the text is too long" });
         }
         if options.integers_are_names && text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() {
-            return Ok(Dim::Var(names.intern(text)));
+            let symbol = names.symbol(text).ok_or(ParseError { position: 0, reason: UNKNOWN_NAME })?;
+            return Ok(Dim::Var(symbol));
         }
         let mut parser = Parser {
             table: self,
@@ -137,9 +152,28 @@ struct Fraction {
 
 const ONE: Dim = Dim::Known(1);
 
+const UNKNOWN_NAME: &str = "the name is not known";
+
+/// The names that symbols are looked up in.
+enum Names<'a> {
+    /// New names are added.
+    Interned(&'a mut Interner),
+    /// New names are errors.
+    Known(&'a Interner),
+}
+
+impl Names<'_> {
+    fn symbol(&mut self, name: &str) -> Option<Symbol> {
+        match self {
+            Self::Interned(names) => Some(names.intern(name)),
+            Self::Known(names) => names.get(name),
+        }
+    }
+}
+
 struct Parser<'a> {
     table: &'a mut ExprTable,
-    names: &'a mut Interner,
+    names: Names<'a>,
     lexer: Lexer<'a>,
     token: Token,
     at: usize,
@@ -329,7 +363,8 @@ impl Parser<'_> {
                 if self.token == Token::Open {
                     return self.call(&name, start);
                 }
-                Ok(Fraction { num: Dim::Var(self.names.intern(&name)), den: ONE })
+                let symbol = self.names.symbol(&name).ok_or_else(|| self.error(UNKNOWN_NAME))?;
+                Ok(Fraction { num: Dim::Var(symbol), den: ONE })
             }
             Token::Open => {
                 let value = self.nested(Self::broadcast)?;

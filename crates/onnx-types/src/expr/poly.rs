@@ -18,7 +18,7 @@ pub(super) struct Factor {
     pub(super) power: u32,
 }
 
-/// The fixed order of operands: symbols as their interner numbers them, then expressions, then a number.
+/// The fixed order of operands: symbols as their interner numbers them, unnamed ones, then expressions, then a number.
 pub(super) fn rank(dim: Dim) -> u64 {
     match dim {
         Dim::Var(symbol) => u64::from(symbol.index()),

@@ -10,6 +10,7 @@ use super::poly::Term;
 use super::table::{ListOp, NodeRef, PairOp};
 use super::{Dim, ExprTable};
 use crate::symbol::{Interner, Symbol};
+use crate::unnamed::SymbolNames;
 
 /// How to spell an expression. [`ExprTable::parse`] reads every dialect back to the same dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,7 +26,7 @@ pub enum Dialect {
 #[derive(Clone, Copy, Debug)]
 pub struct Display<'a> {
     table: &'a ExprTable,
-    names: &'a Interner,
+    names: &'a dyn SymbolNames,
     dim: Dim,
     dialect: Dialect,
 }
@@ -54,7 +55,7 @@ impl ExprTable {
     /// assert_eq!(table.display(dim, &names).dialect(Dialect::Sympy).to_string(), "floor((2*N)/3) + 1");
     /// ```
     #[must_use]
-    pub const fn display<'a>(&'a self, dim: Dim, names: &'a Interner) -> Display<'a> {
+    pub fn display<'a>(&'a self, dim: Dim, names: &'a dyn SymbolNames) -> Display<'a> {
         Display { table: self, names, dim, dialect: Dialect::Python }
     }
 
@@ -63,7 +64,7 @@ impl ExprTable {
     /// Nothing for an unknown dimension, and for an expression whose text would be longer than the 4096 bytes that are
     /// read back.
     #[must_use]
-    pub fn text(&self, dim: Dim, names: &Interner, dialect: Dialect) -> Option<String> {
+    pub fn text(&self, dim: Dim, names: &dyn SymbolNames, dialect: Dialect) -> Option<String> {
         let mut out = Bounded { text: String::new(), limit: MAX_TEXT };
         match dim {
             Dim::Unknown => return None,
@@ -102,8 +103,9 @@ impl fmt::Display for Display<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dim {
             Dim::Var(symbol) => {
-                let name = self.names.resolve(symbol);
-                if is_name(name) || !reads_as_expression(name) { f.write_str(name) } else { quote(name, f) }
+                let name = self.names.name(symbol);
+                let is_plain = is_name(&name) || !reads_as_expression(&name);
+                if is_plain { f.write_str(&name) } else { quote(&name, f) }
             }
             dim => self.write(dim, Level::Sum, f),
         }
@@ -128,8 +130,8 @@ fn quote(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl Display<'_> {
     fn symbol(&self, symbol: Symbol, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.names.resolve(symbol);
-        if is_name(name) { f.write_str(name) } else { quote(name, f) }
+        let name = self.names.name(symbol);
+        if is_name(&name) { f.write_str(&name) } else { quote(&name, f) }
     }
 
     /// Writes an operand, in parentheses where it binds less tightly than `level`. The depth and size limits of

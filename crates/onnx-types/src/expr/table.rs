@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::bounds::Span;
 use super::poly::{Factor, Poly, Term, rank};
-use super::{Dim, ExprId};
+use super::{Dim, ExprId, SEPARATE};
 
 /// The most terms a sum and the most operands a `min`, `max` or `bcast` may have.
 pub(super) const MAX_TERMS: usize = 64;
@@ -115,6 +115,8 @@ struct Meta {
 /// never assumed.
 #[derive(Clone, Default)]
 pub struct ExprTable {
+    /// The bits in which the ids of the table differ from positions: none or [`SEPARATE`].
+    base: u32,
     nodes: Vec<Node>,
     metas: Vec<Meta>,
     /// Open addressing with linear probing; 0 is an empty slot, `n` is node `n - 1`.
@@ -139,6 +141,40 @@ impl ExprTable {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty table for expressions that are not part of a model, such as inferred ones. Its ids are unknown to the table
+    /// of the model, and the other way around, so an expression that is looked up in the wrong one of them is unknown.
+    ///
+    /// ```
+    /// use onnx_types::expr::ExprTable;
+    /// use onnx_types::{Dim, Interner};
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let dim = table.parse(&mut names, "2*N");
+    /// let mut separate = ExprTable::separate();
+    /// let copy = separate.import(&table, dim, &mut |symbol| symbol);
+    /// assert!(table.has(dim) && separate.has(copy));
+    /// assert!(!table.has(copy) && !separate.has(dim));
+    /// assert_eq!(table.add(copy, Dim::Known(1)), Dim::Unknown);
+    /// ```
+    #[must_use]
+    pub fn separate() -> Self {
+        Self { base: SEPARATE, ..Self::default() }
+    }
+
+    /// Returns `false` if a dimension is an expression that this table does not have.
+    #[must_use]
+    pub fn has(&self, dim: Dim) -> bool {
+        match dim {
+            Dim::Expr(id) => self.position(id) < self.nodes.len(),
+            Dim::Known(_) | Dim::Var(_) | Dim::Unknown => true,
+        }
+    }
+
+    /// The position of an expression; more than the number of nodes if another table has it.
+    const fn position(&self, id: ExprId) -> usize {
+        (id.0 ^ self.base) as usize
     }
 
     /// How many nodes the table holds, intermediate results included.
@@ -190,7 +226,7 @@ impl ExprTable {
     /// The node of a dimension that is an expression of this table.
     pub(super) fn node(&self, dim: Dim) -> Option<NodeRef<'_>> {
         match dim {
-            Dim::Expr(id) => self.nodes.get(id.index() as usize).map(Node::as_ref),
+            Dim::Expr(id) => self.nodes.get(self.position(id)).map(Node::as_ref),
             _ => None,
         }
     }
@@ -198,14 +234,14 @@ impl ExprTable {
     /// A copy of the node, for code that adds nodes while it walks this one.
     pub(super) fn node_owned(&self, dim: Dim) -> Option<Node> {
         match dim {
-            Dim::Expr(id) => self.nodes.get(id.index() as usize).cloned(),
+            Dim::Expr(id) => self.nodes.get(self.position(id)).cloned(),
             _ => None,
         }
     }
 
     fn meta(&self, dim: Dim) -> Option<&Meta> {
         match dim {
-            Dim::Expr(id) => self.metas.get(id.index() as usize),
+            Dim::Expr(id) => self.metas.get(self.position(id)),
             _ => None,
         }
     }
@@ -306,7 +342,7 @@ impl ExprTable {
             if self.metas.get(index as usize).is_some_and(|meta| meta.hash == hash)
                 && self.nodes.get(index as usize).is_some_and(|known| known.as_ref() == node)
             {
-                return Some(Dim::Expr(ExprId::from_index(index)));
+                return Some(Dim::Expr(ExprId(index ^ self.base)));
             }
             at = (at + 1) & mask;
         }
@@ -321,7 +357,7 @@ impl ExprTable {
         self.nodes.push(node.to_node());
         self.metas.push(meta);
         *self.slots.get_mut(at)? = index + 1;
-        Some(Dim::Expr(ExprId::from_index(index)))
+        Some(Dim::Expr(ExprId(index ^ self.base)))
     }
 
     #[cfg_attr(
