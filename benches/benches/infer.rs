@@ -47,7 +47,7 @@ fn update(criterion: &mut Criterion) {
         let mut model = decode(bytes);
         let options = Options::default();
         let mut revision = model.revision();
-        let mut inference = infer(&mut model, &options);
+        let mut inference = infer(&model, &options);
         let Some(&node) = edits::window(&model, 1).first() else { continue };
         let (op, neg) = (model.node(node).op(), onnx_schema::op::NEG);
         let mut is_neg = false;
@@ -57,7 +57,7 @@ fn update(criterion: &mut Criterion) {
                 model.set_op(node, Symbol::EMPTY, if is_neg { neg } else { op }, Symbol::EMPTY);
                 let changes = model.changes_since(&revision);
                 revision = model.revision();
-                inference = std::mem::take(&mut inference).update(&mut model, &options, &changes);
+                inference = std::mem::take(&mut inference).update(&model, &options, &changes);
             });
         });
     }

@@ -51,7 +51,7 @@ fn ended() -> [Execution; 2] {
 #[test]
 fn every_entry_point_ends() {
     let text = chain(20);
-    let mut model = model(&text);
+    let model = model(&text);
     let bytes = bytes(&model);
     for execution in ended() {
         let options = DecodeOptions { execution: execution.clone(), ..DecodeOptions::default() };
@@ -68,7 +68,7 @@ fn every_entry_point_ends() {
         assert_eq!(*only.rule, STOPPED);
 
         let before = model.names().len();
-        let inference = infer(&mut model, &Options::default().with_execution(execution.clone()));
+        let inference = infer(&model, &Options::default().with_execution(execution.clone()));
         assert_eq!(inference.stopped(), Some(Stopped));
         assert!(outputs(&model).into_iter().all(|value| inference.ty(value).is_unknown()));
         assert_eq!(*inference.findings().diagnostics()[0].rule, STOPPED);
@@ -104,16 +104,16 @@ fn forms_end() {
 fn an_update_recovers_from_a_stop() {
     let mut model = model(&chain(10));
     let revision = model.revision();
-    let whole = infer(&mut model, &Options::default());
+    let whole = infer(&model, &Options::default());
     let first = model.graph(model.main_graph()).first().unwrap();
     let (op, nothing) = (model.intern("Sigmoid"), Symbol::EMPTY);
     model.set_op(first, nothing, op, nothing);
     let changes = model.changes_since(&revision);
     for execution in ended() {
         let options = Options::default().with_execution(execution);
-        let stopped = whole.clone().update(&mut model, &options, &changes);
+        let stopped = whole.clone().update(&model, &options, &changes);
         assert_eq!(stopped.stopped(), Some(Stopped));
-        let again = stopped.update(&mut model, &Options::default(), &changes);
+        let again = stopped.update(&model, &Options::default(), &changes);
         assert_eq!(again.stopped(), None);
         let values = outputs(&model);
         assert!(values.iter().all(|&value| again.shape(value) == whole.shape(value)));
@@ -149,9 +149,9 @@ fn work_in_time_has_the_usual_result() {
     let interrupt = Interrupt::when(|| false);
     let execution = Execution::default().with_interrupt(interrupt);
     let options = ParseOptions { execution: execution.clone(), ..ParseOptions::default() };
-    let mut parsed = parse_model(&text, &options).unwrap();
+    let parsed = parse_model(&text, &options).unwrap();
     assert_eq!(bytes(&parsed), bytes(&plain));
-    let inference = infer(&mut parsed, &Options::default().with_execution(execution));
+    let inference = infer(&parsed, &Options::default().with_execution(execution));
     assert_eq!(inference.stopped(), None);
     assert!(outputs(&parsed).into_iter().all(|value| inference.shape(value).is_some()));
 }
@@ -165,10 +165,10 @@ fn progress_is_reported() {
     let execution =
         Execution::default().with_progress(move |step| log.lock().unwrap().push((step.task, step.done)));
     let options = ParseOptions { execution: execution.clone(), ..ParseOptions::default() };
-    let mut model = parse_model(&text, &options).unwrap();
+    let model = parse_model(&text, &options).unwrap();
     let _ =
         decode(bytes(&model), &DecodeOptions { execution: execution.clone(), ..DecodeOptions::default() });
-    let _ = infer(&mut model, &Options::default().with_execution(execution.clone()));
+    let _ = infer(&model, &Options::default().with_execution(execution.clone()));
     let _ = check(&model, &CheckOptions::default().with_execution(execution));
     let steps = steps.lock().unwrap();
     for task in ["parse", "decode", "infer", "check"] {

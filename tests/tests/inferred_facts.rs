@@ -7,8 +7,8 @@ use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
 
 fn inferred(text: &str) -> (Model, Inference) {
-    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&mut model, &Options::default());
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let inference = infer(&model, &Options::default());
     (model, inference)
 }
 
@@ -37,7 +37,7 @@ fn a_size_that_broadcasts_with_its_own_minimum_is_at_most_the_rest() {
         if let Some(fact) = fact {
             let op = model.node(fact.node.unwrap()).op();
             assert_eq!((model.str(op), fact.strength), ("Add", Strength::Proved));
-            assert_eq!(inference.facts().le(model.exprs(), length, Dim::Known(rows)), Some(true));
+            assert_eq!(inference.facts().le(inference.exprs(), length, Dim::Known(rows)), Some(true));
         }
     }
 }

@@ -222,8 +222,8 @@ fn limits_of_proofs_hold() {
 #[test]
 fn limits_of_reports_hold() {
     let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[] x) => (z) { y = Relu (x) z = Neg (y) }";
-    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&mut model, &Options::default());
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let inference = infer(&model, &Options::default());
     let report = inference.report(&model, &limits("report_entries", 1));
     assert_eq!((report.unknown.len(), report.dropped), (1, 2));
     let z = model.graph(model.main_graph()).outputs()[0].value();

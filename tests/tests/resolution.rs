@@ -63,7 +63,7 @@ fn checker_and_inference_decide_as_the_reference() {
     let mut count = 0;
     for line in CASES.lines() {
         let case = case(line).unwrap();
-        let mut model = parse_model(case.text(), &ParseOptions::default()).unwrap();
+        let model = parse_model(case.text(), &ParseOptions::default()).unwrap();
         let node = if case.is_in_body {
             let body = model.function(model.functions()[0]).body();
             model.nodes(body).next().unwrap()
@@ -76,7 +76,7 @@ fn checker_and_inference_decide_as_the_reference() {
         let is_imported = !matches!(callee, Callee::NotImported);
         let findings = check(&model, &CheckOptions::default());
         let output = model.graph(model.main_graph()).outputs()[0].value();
-        let inference = infer(&mut model, &Options::default());
+        let inference = infer(&model, &Options::default());
         let is_inferred = inference.shape(output) == Some(&[Dim::Known(3), Dim::Known(2)][..]);
 
         // The form decides which versions have a rule for the node: 1 for the attribute, 5 for the operand.

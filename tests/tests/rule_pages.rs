@@ -32,7 +32,7 @@ fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
     };
     let is_of_inference = onnx_shape_infer::fault::RULES.iter().any(|other| other.code == rule.code);
     let sink = match parse_model(text, &ParseOptions::default()) {
-        Ok(model) if is_of_inference => inferred(model, text),
+        Ok(model) if is_of_inference => inferred(&model, text),
         Ok(model) => check(&model, &options),
         Err(error) => error.into_findings(),
     };
@@ -40,14 +40,14 @@ fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
 }
 
 /// What inference finds, with everything it can be asked for.
-fn inferred(mut model: Model, text: &str) -> Sink {
+fn inferred(model: &Model, text: &str) -> Sink {
     let mut options = Options::default();
     options.check_types = true;
-    let inference = infer(&mut model, &options);
+    let inference = infer(model, &options);
     let mut sink = inference.findings().clone();
     // Shapes of inputs are given in the first line.
     if let Some(shapes) = text.lines().next().and_then(|line| line.strip_prefix("# shapes: ")) {
-        match onnx_tests::filetests::given::check(&model, &inference, shapes) {
+        match onnx_tests::filetests::given::check(model, &inference, shapes) {
             Ok(found) => sink.merge(found),
             Err(error) => panic!("{shapes}: {error}"),
         }

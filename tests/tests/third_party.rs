@@ -103,21 +103,17 @@ fn the_checker_knows_its_declarations() {
 
 #[test]
 fn inference_uses_its_rules() {
-    let mut model = parse(MODEL);
+    let model = parse(MODEL);
     let registry = registry();
-    let inference = infer(&mut model, &onnx_shape_infer::Options::default().with_registry(&registry));
+    let inference = infer(&model, &onnx_shape_infer::Options::default().with_registry(&registry));
     let c = model.graph(model.main_graph()).outputs()[0].value();
     assert_eq!(inference.elem(c), Some(ElemType::Float), "the declaration says so");
-    let dims: Vec<String> = inference
-        .shape(c)
-        .unwrap()
-        .iter()
-        .map(|&dim| model.exprs().display(dim, model.names()).to_string())
-        .collect();
+    let dims: Vec<String> =
+        inference.shape(c).unwrap().iter().map(|&dim| inference.display(&model, dim).to_string()).collect();
     assert_eq!(dims, ["2*N", "3"]);
 
-    let mut wrong = parse("g (float[2] a, float[3] b) => (float[M] c) { c = com.acme.Interleave (a, b) }");
-    let inference = infer(&mut wrong, &onnx_shape_infer::Options::default().with_registry(&registry));
+    let wrong = parse("g (float[2] a, float[3] b) => (float[M] c) { c = com.acme.Interleave (a, b) }");
+    let inference = infer(&wrong, &onnx_shape_infer::Options::default().with_registry(&registry));
     assert!(inference.findings().has_errors());
 }
 
@@ -137,7 +133,7 @@ fn the_generator_makes_its_operators() {
     let options = onnx_smith::Options::default().with_registry(&registry);
     let (mut made, mut versions) = (0, [0; 2]);
     for seed in 0..40 {
-        let mut model = from_seed(seed, &options).model;
+        let model = from_seed(seed, &options).model;
         let again = from_seed(seed, &options).model;
         assert_eq!(text(&model), text(&again), "seed {seed}");
         let is_ours = |&node: &onnx_ir::NodeId| model.str(model.node(node).op()) == "Interleave";
@@ -150,7 +146,7 @@ fn the_generator_makes_its_operators() {
         }
         let options = CheckOptions { registry: registry.clone(), ..CheckOptions::default() };
         assert!(!check(&model, &options).has_errors(), "seed {seed}: {}", text(&model));
-        let inference = infer(&mut model, &onnx_shape_infer::Options::default().with_registry(&registry));
+        let inference = infer(&model, &onnx_shape_infer::Options::default().with_registry(&registry));
         assert!(inference.findings().is_empty(), "seed {seed}: {}", text(&model));
     }
     assert!(made > 20, "{made} nodes of the pack");
@@ -198,4 +194,29 @@ fn passes_prove_edits_of_its_operators() {
     // Whether an operator is deterministic is not known without its declaration.
     let (level, _) = concat(&mut model, [0, 1], &Registry::standard()).unwrap_err();
     assert_eq!(level, Level::Structure);
+}
+
+#[test]
+fn a_rule_that_panics_leaves_the_model_as_it_was() {
+    let bytes = |model: &Model| {
+        onnx_codec::encode(model, &onnx_codec::EncodeOptions::default()).unwrap().into_bytes()
+    };
+    let model = parse(
+        "g (float[N,3] a, int64[2] s) => (c) { r = Reshape (a, s) b = Concat <axis = 0> (r, r) c = com.acme.Op (b) }",
+    );
+    let before = (bytes(&model), model.names().len(), model.exprs().len());
+    let pack = Pack::new().with_rule("com.acme", "Op", |cx| {
+        let model = cx.model();
+        assert_eq!(model.str(cx.node().op()), "Op", "a rule sees the names");
+        assert!(matches!(model.callee(cx.node_id(), Registry::STANDARD), onnx_ir::Callee::Undefined));
+        std::panic::panic_any("a rule")
+    });
+    let registry = Registry::standard().with(pack).unwrap();
+    let options = onnx_shape_infer::Options::default().with_registry(&registry);
+    let work = std::panic::AssertUnwindSafe(|| drop(infer(&model, &options)));
+    let caught = std::panic::catch_unwind(work).unwrap_err();
+    assert_eq!(caught.downcast_ref(), Some(&"a rule"));
+    assert_eq!((bytes(&model), model.names().len(), model.exprs().len()), before);
+    model.verify().unwrap();
+    assert_eq!(infer(&model, &onnx_shape_infer::Options::default()).symbol_count(), 2);
 }

@@ -157,12 +157,12 @@ fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
         let samples = if round == 0 { &mut warm_up } else { &mut *samples };
         let written = samples.time("infer-bytes", || -> Result<Segments> {
             let mut model = decode(bytes.clone());
-            infer(&mut model, &Options::default()).apply(&mut model, MergePolicy::default())?;
+            infer(&model, &Options::default()).apply(&mut model, MergePolicy::default())?;
             Ok(encode(&model))
         })?;
         drop(written);
         let mut model = decode(bytes.clone());
-        let inference = samples.time("infer", || infer(&mut model, &Options::default()));
+        let mut inference = samples.time("infer", || infer(&model, &Options::default()));
         samples.time("infer-apply", || inference.apply(&mut model, MergePolicy::default()).map(drop))?;
         drop(samples.time("infer-encode", || encode(&model)));
     }
@@ -184,10 +184,10 @@ fn profile(path: &str, rounds: &str) -> Result {
 
 /// Does one thing with a model in memory again and again, for a profiler.
 fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
-    let mut model = decode(read(path, ReadMode::Memory)?);
+    let model = decode(read(path, ReadMode::Memory)?);
     for _ in 0..rounds.parse::<u32>()? {
         match what {
-            "infer" => drop(infer(&mut model, &Options::default())),
+            "infer" => drop(infer(&model, &Options::default())),
             "check" => drop(check(&model, &CheckOptions::default())),
             "encode" => drop(encode(&model)),
             other => return Err(format!("`{other}` is not among infer, check and encode").into()),
@@ -249,7 +249,7 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
                 Box::new(found)
             }
             "infer" => {
-                let inference = infer(&mut model, &Options::default().with_data(&source));
+                let mut inference = infer(&model, &Options::default().with_data(&source));
                 Box::new(inference.apply(&mut model, MergePolicy::default())?)
             }
             "print" => Box::new(print_model(&model, &PrintOptions::default())?.text),

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.runtime == Some(Runtime::Onnxruntime) {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
-    let inference = infer(&mut loaded.model, &options);
+    let mut inference = infer(&loaded.model, &options);
     loaded.execution.interrupt.check()?;
     let contradicts = inference.findings().has_errors();
     let found = found(&loaded, &inference, args);

@@ -57,7 +57,7 @@ impl Patch<'_, '_> {
 
     /// The levels after structure.
     fn prove(&mut self) -> Result<Proof, Failed> {
-        let mut eq = match self.extract(false) {
+        let eq = match self.extract(false) {
             Ok(eq) => eq,
             Err(reason) => {
                 return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
@@ -69,7 +69,7 @@ impl Patch<'_, '_> {
         if let Some(error) = error {
             return Err((Level::Rules, error, Some(proof.verdict)));
         }
-        match levels::types(&mut eq, self.cx.options.registry) {
+        match levels::types(&eq, self.cx.options.registry) {
             Types::Finer => {}
             Types::Coarser(output, reason) => {
                 let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {

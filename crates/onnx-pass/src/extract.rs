@@ -3,6 +3,7 @@
 use onnx_ir::{Constant, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
+use onnx_types::expr::ExprTable;
 use onnx_types::tensor::{DataSource, Tensor};
 use onnx_types::{Dim, ElemClass, Symbol, Type};
 use slotmap::SecondaryMap;
@@ -45,6 +46,8 @@ pub(crate) struct Known {
 /// What an equivalence is extracted from.
 pub(crate) struct Region<'a> {
     pub(crate) model: &'a Model,
+    /// The expressions in what is known.
+    pub(crate) exprs: &'a ExprTable,
     pub(crate) known: &'a dyn Fn(ValueId) -> Known,
     pub(crate) taps: &'a [ValueId],
     pub(crate) pairs: &'a [(ValueId, ValueId)],
@@ -90,7 +93,7 @@ pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
     let mut collector = Collector { region, decisions, inputs, twins, count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
-    let transfer = Transfer::new(region.model, region.registry);
+    let transfer = Transfer::new(region.model, region.exprs, region.registry);
     let Collector { inputs, twins, .. } = &collector;
     Assembly { region, inputs, twins, transfer }.equivalence([&before, &after])
 }

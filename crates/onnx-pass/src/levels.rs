@@ -50,15 +50,15 @@ pub(crate) enum Types {
 }
 
 /// Infers both sides and compares the types of their outputs.
-pub(crate) fn types(eq: &mut Equivalence, registry: &Registry) -> Types {
-    let inference = infer(&mut eq.model, &Options::default().with_registry(registry));
+pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
+    let inference = infer(eq.model(), &Options::default().with_registry(registry));
     let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
     let pairs = outputs(Side::Before).into_iter().zip(outputs(Side::After)).enumerate();
     let mut result = Types::Finer;
     for (index, (before, after)) in pairs {
         let (Some(before), Some(after)) = (before, after) else { continue };
         let (before, after) = (inference.ty(before), inference.ty(after));
-        match compare(eq, &inference, &before, &after) {
+        match compare(&inference, &before, &after) {
             Order::Finer => {}
             Order::Coarser(reason) => {
                 if result == Types::Finer {
@@ -77,7 +77,7 @@ enum Order {
     Contradiction(String),
 }
 
-fn compare(eq: &Equivalence, inference: &Inference, before: &Ty, after: &Ty) -> Order {
+fn compare(inference: &Inference, before: &Ty, after: &Ty) -> Order {
     let (old, new) = match (before, after) {
         (Ty::Unknown, _) => return Order::Finer,
         (_, Ty::Unknown) => return Order::Coarser("its type is not known".to_owned()),
@@ -98,15 +98,14 @@ fn compare(eq: &Equivalence, inference: &Inference, before: &Ty, after: &Ty) -> 
         (Some(old), Some(new)) if old.len() != new.len() => {
             Order::Contradiction(format!("its rank is {}, not {}", new.len(), old.len()))
         }
-        (Some(old), Some(new)) => dims(eq, inference, old, new),
+        (Some(old), Some(new)) => dims(inference, old, new),
     }
 }
 
-fn dims(eq: &Equivalence, inference: &Inference, old: &[Dim], new: &[Dim]) -> Order {
-    let exprs = eq.model().exprs();
+fn dims(inference: &Inference, old: &[Dim], new: &[Dim]) -> Order {
     let mut order = Order::Finer;
     for (axis, (&old, &new)) in old.iter().zip(new).enumerate() {
-        match inference.facts().eq(exprs, old, new) {
+        match inference.facts().eq(inference.exprs(), old, new) {
             Some(true) => {}
             Some(false) => {
                 return Order::Contradiction(format!("its size differs at axis {axis}"));

@@ -305,6 +305,7 @@ impl<'p, 'm> Patch<'p, 'm> {
         let used = used(cx.model(), &self.draft.recorded, &content);
         let region = Region {
             model: cx.model(),
+            exprs: cx.inference().exprs(),
             known: &|value| cx.known(value),
             taps: &self.draft.taps,
             pairs: &self.draft.pairs,

@@ -93,7 +93,8 @@ impl Patch<'_, '_> {
             return false;
         }
         for &guard in guards {
-            self.record(Recorded::Guard(Guard::new(self.cx.model(), guard).line()));
+            let text = Guard::new(self.cx.model(), self.cx.inference(), guard).line();
+            self.record(Recorded::Guard(text));
             if !matches!(guard.relation, Relation::Declared(_) | Relation::Default(_)) {
                 self.record(Recorded::Relation(guard.relation));
             }

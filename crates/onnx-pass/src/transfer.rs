@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use onnx_ir::{Callee, FunctionId, GraphId, Importer, Model, NodeId, Position, ValueId};
 use onnx_schema::Registry;
+use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 use slotmap::SecondaryMap;
 
@@ -17,6 +18,8 @@ const MAX_NODES: usize = 10_000;
 /// A copy in progress. Dimension variables of the copy are numbered in the order in which they are first copied.
 pub(crate) struct Transfer<'a> {
     from: &'a Model,
+    /// Inferred expressions about the original.
+    exprs: &'a ExprTable,
     registry: &'a Registry,
     pub(crate) to: Model,
     importer: Importer<'a>,
@@ -30,11 +33,12 @@ pub(crate) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    pub(crate) fn new(from: &'a Model, registry: &'a Registry) -> Self {
+    pub(crate) fn new(from: &'a Model, exprs: &'a ExprTable, registry: &'a Registry) -> Self {
         let mut to = Model::new();
         to.info_mut().ir_version = from.info().ir_version.max(10);
         Self {
             from,
+            exprs,
             registry,
             to,
             importer: Importer::anonymous(from),
@@ -57,11 +61,12 @@ impl<'a> Transfer<'a> {
         Dim::Var(self.to.intern(&name))
     }
 
-    /// A dimension with the variables of the copy.
+    /// A declared or inferred dimension with the variables of the copy.
     pub(crate) fn dim(&mut self, dim: Dim) -> Dim {
+        let from = if self.exprs.has(dim) { self.exprs } else { self.from.exprs() };
         let variables = &mut self.variables;
         let (exprs, names) = self.to.exprs_mut();
-        exprs.import(self.from.exprs(), dim, &mut |symbol| {
+        exprs.import(from, dim, &mut |symbol| {
             let number = variables.len();
             *variables.entry(symbol).or_insert_with(|| names.intern(&format!("s{number}")))
         })

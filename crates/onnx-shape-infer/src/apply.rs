@@ -7,12 +7,12 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_diag::{Diagnostic, Severity};
 use onnx_ir::{GraphId, Model, ValueId};
-use onnx_types::expr::Dialect;
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
+use crate::naming::Interning;
 use crate::result::Inference;
-use crate::table::Key;
-use crate::ty::{Dims, MAX_NESTING, Ty, with_shapes};
+use crate::table::{Key, Table};
+use crate::ty::{Dims, MAX_NESTING, Ty};
 
 /// What happens where the model declares a type already.
 ///
@@ -72,21 +72,24 @@ impl Inference {
     ///
     /// Values that get their first type appear in `value_info` of their graph when the model is written; outputs of graphs
     /// carry it themselves. Sizes may be expressions afterwards (`2*N + 1`), which are written as the text of a dimension
-    /// variable; an expression whose text would be too long to be read back becomes a symbol.
+    /// variable; an expression whose text would be too long to be read back becomes a symbol. An exact quotient becomes one
+    /// that is rounded down, which every reader knows and which is equal wherever the exact one is defined. Symbols that
+    /// inference made get names, by which [`display`](Self::display) then prints them.
     ///
     /// # Errors
     ///
     /// With [`MergePolicy::Strict`] when there are findings; the model is as it was then.
-    pub fn apply(&self, model: &mut Model, policy: MergePolicy) -> Result<Applied, Contradictions> {
+    pub fn apply(&mut self, model: &mut Model, policy: MergePolicy) -> Result<Applied, Contradictions> {
         if policy == MergePolicy::Strict && self.findings.has_errors() {
             let errors = self.findings.diagnostics().iter();
             let findings = errors.filter(|found| found.severity == Severity::Error).cloned().collect();
             return Err(Contradictions { findings });
         }
+        let Self { table, exprs, named, .. } = self;
         let mut merge = Merge {
-            inference: self,
+            table,
             policy,
-            spelled: HashMap::default(),
+            interning: Interning::new(exprs, named, model),
             last: None,
             shared: HashMap::default(),
         };
@@ -111,22 +114,10 @@ impl Inference {
     }
 }
 
-/// The text with `//` for `/:`, but not in quoted names; nothing where there is none.
-fn without_exact_quotients(text: &str) -> Option<String> {
-    let parts: Vec<String> = text
-        .split('`')
-        .enumerate()
-        .map(|(at, part)| if at % 2 == 0 { part.replace("/:", "//") } else { part.to_owned() })
-        .collect();
-    let rounded = parts.join("`");
-    (rounded != text).then_some(rounded)
-}
-
 struct Merge<'a> {
-    inference: &'a Inference,
+    table: &'a Table,
     policy: MergePolicy,
-    /// The expressions that were looked at, and what stands for them.
-    spelled: HashMap<Dim, Dim, RandomState>,
+    interning: Interning<'a>,
     /// The type that was written last: a value often has that of the one before it.
     last: Option<(Key, Arc<Type>)>,
     /// The types of tensors that were written: a model has many values and few types.
@@ -143,7 +134,7 @@ impl Merge<'_> {
             let Some(TypeKind::Tensor(declared)) = model.value(value).ty().map(|ty| &ty.kind) else {
                 continue;
             };
-            let (Some(declared), Some(known)) = (&declared.shape, self.inference.shape(value)) else {
+            let (Some(declared), Some(known)) = (&declared.shape, self.table.dims(value)) else {
                 continue;
             };
             let mut shape = declared.clone();
@@ -164,135 +155,153 @@ impl Merge<'_> {
     }
 
     fn value(&mut self, model: &mut Model, value: ValueId, applied: &mut Applied) {
-        let Some(inferred) = self.inferred(model, value) else { return };
         let Some(declared) = model.value(value).shared_ty() else {
-            applied.added = applied.added.saturating_add(1);
-            model.set_type(value, Some(inferred));
+            if let Some(written) = self.written(model, value) {
+                applied.added = applied.added.saturating_add(1);
+                model.set_type(value, Some(written));
+            }
             return;
         };
-        if Arc::ptr_eq(declared, &inferred) {
-            return;
-        }
-        let merged = self.merge(declared, &inferred, MAX_NESTING);
-        if merged != **declared {
+        let declared = Arc::clone(declared);
+        if let Some(merged) = self.merged(model, &declared, value) {
             applied.changed = applied.changed.saturating_add(1);
             model.set_type(value, Some(merged));
         }
     }
 
-    /// The inferred type as it can be written.
-    fn inferred(&mut self, model: &mut Model, value: ValueId) -> Option<Arc<Type>> {
-        let Some(key) = self.inference.table.key(value) else {
-            return self.written(model, value).map(Arc::new);
-        };
-        if let Some((last, written)) = &self.last
+    /// The inferred type as it is written. A tensor of unknown elements is not: other readers refuse it.
+    fn written(&mut self, model: &mut Model, value: ValueId) -> Option<Arc<Type>> {
+        let key = self.table.key(value);
+        if let (Some(key), Some((last, written))) = (key, &self.last)
             && *last == key
         {
             return Some(Arc::clone(written));
         }
-        let Ty::Tensor(elem, Some(dims)) = self.inference.ty(value) else { return None };
-        let ty = (elem, dims);
-        let written = match self.shared.get(&ty) {
-            Some(shared) => Arc::clone(shared),
-            None => {
-                let written = Arc::new(self.written(model, value)?);
-                self.shared.insert(ty, Arc::clone(&written));
-                written
+        match self.table.ty(value) {
+            Ty::Unknown | Ty::Tensor(ElemType::Undefined, _) => None,
+            Ty::Tensor(elem, None) => Some(Arc::new(Type::tensor(elem, None))),
+            Ty::Tensor(elem, Some(dims)) => {
+                let ty = (elem, dims);
+                let written = match self.shared.get(&ty) {
+                    Some(shared) => Arc::clone(shared),
+                    None => {
+                        let dims = ty.1.iter().map(|&dim| self.interning.dim(model, dim));
+                        let written = Arc::new(Type::tensor(elem, Some(Shape::new(dims))));
+                        self.shared.insert(ty, Arc::clone(&written));
+                        written
+                    }
+                };
+                self.last = key.map(|key| (key, Arc::clone(&written)));
+                Some(written)
             }
+            Ty::Other(ty) => {
+                let is_open =
+                    matches!(ty.kind, TypeKind::SparseTensor(_)) && ty.elem() == ElemType::Undefined;
+                (!is_open).then(|| self.interning.ty(model, &ty).map_or(ty, Arc::new))
+            }
+        }
+    }
+
+    /// What is declared and inferred together; `None` if that is what is declared.
+    fn merged(&mut self, model: &mut Model, declared: &Type, value: ValueId) -> Option<Type> {
+        let inferred = match (self.table.ty(value), &declared.kind) {
+            (Ty::Unknown, _) => return None,
+            // Without an allocation if nothing is new, which is usual.
+            (Ty::Tensor(elem, dims), TypeKind::Tensor(tensor)) => {
+                let merged = self.merge_tensors(model, tensor, elem, dims.as_deref())?;
+                let kind = TypeKind::Tensor(merged);
+                return Some(Type { kind, denotation: declared.denotation, source: None });
+            }
+            (ty, _) => ty.to_type()?,
         };
-        self.last = Some((key, Arc::clone(&written)));
-        Some(written)
+        let merged = self.merge(model, declared, &inferred, MAX_NESTING);
+        (merged != *declared).then_some(merged)
     }
 
-    /// The inferred type as it can be written. A tensor of unknown elements cannot: other readers refuse it.
-    fn written(&mut self, model: &mut Model, value: ValueId) -> Option<Type> {
-        let ty = self.inference.ty(value).to_type()?;
-        if matches!(ty.kind, TypeKind::Tensor(_) | TypeKind::SparseTensor(_))
-            && ty.elem() == ElemType::Undefined
-            && model.value(value).ty().is_none()
-        {
-            return None;
-        }
-        let has_expressions = |shape: &Shape| shape.dims().iter().any(|dim| matches!(dim, Dim::Expr(_)));
-        match &ty.kind {
-            TypeKind::Tensor(tensor) if !tensor.shape.as_ref().is_some_and(has_expressions) => Some(ty),
-            _ => Some(with_shapes(&ty, &mut |shape| {
-                let mut shape = shape.clone();
-                shape.dims_mut().iter_mut().for_each(|dim| *dim = self.spell(model, *dim));
-                Some(shape)
-            })),
-        }
+    /// An inferred type in the tables of the model.
+    fn interned(&mut self, model: &mut Model, inferred: &Type) -> Type {
+        self.interning.ty(model, inferred).unwrap_or_else(|| inferred.clone())
     }
 
-    /// The dimension as it is written: exact quotients as those that are rounded down, which every reader knows and which
-    /// are the same wherever the exact one is defined; a symbol in place of an expression that is too long.
-    fn spell(&mut self, model: &mut Model, dim: Dim) -> Dim {
-        if !matches!(dim, Dim::Expr(_)) {
-            return dim;
-        }
-        *self.spelled.entry(dim).or_insert_with(|| {
-            let Some(text) = model.exprs().text(dim, model.names(), Dialect::Python) else {
-                return Dim::Var(model.names_mut().fresh("unk_"));
-            };
-            let Some(rounded) = without_exact_quotients(&text) else { return dim };
-            let (exprs, names) = model.exprs_mut();
-            match exprs.parse(names, &rounded) {
-                Dim::Unknown => dim,
-                rounded => rounded,
-            }
-        })
-    }
-
-    fn merge(&self, declared: &Type, inferred: &Type, depth: usize) -> Type {
+    fn merge(&mut self, model: &mut Model, declared: &Type, inferred: &Type, depth: usize) -> Type {
         use TypeKind as K;
         let Some(depth) = depth.checked_sub(1) else { return declared.clone() };
-        let inner = |declared: &Option<Box<Type>>, inferred: &Option<Box<Type>>| match (declared, inferred) {
-            (Some(declared), Some(inferred)) => Some(Box::new(self.merge(declared, inferred, depth))),
-            (declared, inferred) => declared.as_ref().or(inferred.as_ref()).cloned(),
+        let mut inner = |declared: &Option<Box<Type>>, inferred: &Option<Box<Type>>| {
+            Some(Box::new(match (declared, inferred) {
+                (Some(declared), Some(inferred)) => self.merge(model, declared, inferred, depth),
+                (Some(declared), None) => Type::clone(declared),
+                (None, Some(inferred)) => self.interned(model, inferred),
+                (None, None) => return None,
+            }))
         };
         let kind = match (&declared.kind, &inferred.kind) {
-            (K::Undefined, inferred) => inferred.clone(),
+            (K::Undefined, _) => self.interned(model, inferred).kind,
             (declared, K::Undefined) => declared.clone(),
-            (K::Tensor(old), K::Tensor(new)) => K::Tensor(self.merge_tensors(old, new)),
-            (K::SparseTensor(old), K::SparseTensor(new)) => K::SparseTensor(self.merge_tensors(old, new)),
+            (K::Tensor(old), K::Tensor(new)) => {
+                let dims = new.shape.as_ref().map(Shape::dims);
+                K::Tensor(self.merge_tensors(model, old, new.elem, dims).unwrap_or_else(|| old.clone()))
+            }
+            (K::SparseTensor(old), K::SparseTensor(new)) => {
+                let dims = new.shape.as_ref().map(Shape::dims);
+                K::SparseTensor(self.merge_tensors(model, old, new.elem, dims).unwrap_or_else(|| old.clone()))
+            }
             (K::Sequence(old), K::Sequence(new)) => K::Sequence(inner(old, new)),
             (K::Optional(old), K::Optional(new)) => K::Optional(inner(old, new)),
             (K::Map { key, value }, K::Map { key: other, value: new }) if key == other => {
                 K::Map { key: *key, value: inner(value, new) }
             }
-            (_, inferred) if self.policy == MergePolicy::Override => inferred.clone(),
+            _ if self.policy == MergePolicy::Override => self.interned(model, inferred).kind,
             (declared, _) => declared.clone(),
         };
         Type { kind, denotation: declared.denotation, source: None }
     }
 
-    fn merge_tensors(&self, declared: &TensorType, inferred: &TensorType) -> TensorType {
-        let wins = self.policy == MergePolicy::Override && inferred.elem != ElemType::Undefined;
-        let elem = if declared.elem == ElemType::Undefined || wins { inferred.elem } else { declared.elem };
-        let shape = match (&declared.shape, &inferred.shape) {
-            (Some(old), Some(new)) if old.rank() == new.rank() => {
-                let mut merged = old.clone();
-                for (dim, &new) in merged.dims_mut().iter_mut().zip(new.dims()) {
-                    *dim = self.merge_dims(*dim, new);
+    /// The merged element type and shape; `None` if they are those that are declared.
+    fn merge_tensors(
+        &mut self,
+        model: &mut Model,
+        declared: &TensorType,
+        elem: ElemType,
+        dims: Option<&[Dim]>,
+    ) -> Option<TensorType> {
+        let wins = self.policy == MergePolicy::Override && elem != ElemType::Undefined;
+        let elem = if declared.elem == ElemType::Undefined || wins { elem } else { declared.elem };
+        let shape = match (&declared.shape, dims) {
+            (_, None) => None,
+            (Some(old), Some(new)) if old.rank() == new.len() => {
+                let mut merged: Option<Shape> = None;
+                for (axis, (&old_dim, &new)) in old.dims().iter().zip(new).enumerate() {
+                    let dim = self.merge_dims(model, old_dim, new);
+                    if dim != old_dim
+                        && let Some(slot) = merged.get_or_insert_with(|| old.clone()).dims_mut().get_mut(axis)
+                    {
+                        *slot = dim;
+                    }
                 }
-                Some(merged)
+                merged
             }
-            (_, Some(new)) if self.policy == MergePolicy::Override => Some(new.clone()),
-            (declared, inferred) => declared.as_ref().or(inferred.as_ref()).cloned(),
+            (Some(_), Some(_)) if self.policy != MergePolicy::Override => None,
+            (old, Some(new)) => {
+                let new: Shape = new.iter().map(|&dim| self.interning.dim(model, dim)).collect();
+                (old.as_ref() != Some(&new)).then_some(new)
+            }
         };
-        TensorType { elem, shape }
+        if shape.is_none() && elem == declared.elem {
+            return None;
+        }
+        Some(TensorType { elem, shape: shape.or_else(|| declared.shape.clone()) })
     }
 
-    fn merge_dims(&self, declared: Dim, inferred: Dim) -> Dim {
-        let made_up = |dim| matches!(dim, Dim::Var(symbol) if self.inference.is_fresh(symbol));
+    fn merge_dims(&mut self, model: &mut Model, declared: Dim, inferred: Dim) -> Dim {
+        let made_up = |dim| matches!(dim, Dim::Var(symbol) if symbol.number().is_some());
         match (declared, inferred, self.policy) {
             (declared, Dim::Unknown, _) => declared,
-            (Dim::Unknown, inferred, _) => inferred,
+            (Dim::Unknown, inferred, _) => self.interning.dim(model, inferred),
             (Dim::Known(_), Dim::Known(_), MergePolicy::Override) => inferred,
             (Dim::Known(_), _, _) => declared,
             (_, _, MergePolicy::Keep) => declared,
             (_, Dim::Known(_), _) => inferred,
-            (_, inferred, MergePolicy::Override) if !made_up(inferred) => inferred,
+            (_, inferred, MergePolicy::Override) if !made_up(inferred) => self.interning.dim(model, inferred),
             (declared, _, _) => declared,
         }
     }

@@ -25,7 +25,7 @@ use crate::result::Inference;
 /// # model.push_graph_input(graph, x)?;
 /// # model.set_type(x, Some(Type::tensor(ElemType::Float, Some(Shape::new([Dim::Var(n), Dim::Known(3)])))));
 /// # model.add_node(Position::End(graph), NewNode::new(op::RELU).inputs([x]).outputs([s]))?;
-/// let inference = infer(&mut model, &Options::default());
+/// let inference = infer(&model, &Options::default());
 /// let mut shapes = inference.shapes(&model);
 /// // `s` is what `Relu` makes of `x`, a tensor of shape [N, 3].
 /// let sizes = shapes.evaluate(&[(n, 7)]);
@@ -115,7 +115,7 @@ impl Inference {
                 }
             }
         }
-        Shapes { tape: Tape::compile(model.exprs(), &dims), spans, registers: Registers::default() }
+        Shapes { tape: Tape::compile(&self.exprs, &dims), spans, registers: Registers::default() }
     }
 
     /// The sizes of the dimension variables for given shapes of the main graph's inputs, and everything about these shapes
@@ -125,7 +125,7 @@ impl Inference {
     /// Inputs that are left out are not tested. A variable is solved for if it is a whole dimension of some input; a
     /// relation of a variable without a size is not tested.
     #[must_use]
-    pub fn solve(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
+    pub fn solve(&self, inputs: &[(ValueId, &[i64])]) -> (Vec<(Symbol, i64)>, Vec<Violation>) {
         let mut sizes: Vec<(Symbol, i64)> = Vec::new();
         let mut violations = Vec::new();
         let mut derived = Vec::new();
@@ -147,8 +147,8 @@ impl Inference {
         let value = |symbol| sizes.iter().find(|&&(known, _)| known == symbol).map(|&(_, size)| size);
         // The size of a dimension, where its symbols have sizes; nothing inside where it means nothing for them.
         let known = |dim: Dim| {
-            let is_known = self.symbols(model, dim).iter().all(|&symbol| value(symbol).is_some());
-            is_known.then(|| model.exprs().eval(dim, &value))
+            let is_known = self.symbols(dim).iter().all(|&symbol| value(symbol).is_some());
+            is_known.then(|| self.exprs.eval(dim, &value))
         };
         for (input, axis, dim, found) in derived {
             if let Some(declared) = known(dim)
@@ -167,10 +167,10 @@ impl Inference {
         (sizes, violations)
     }
 
-    fn symbols(&self, model: &Model, dim: Dim) -> Vec<Symbol> {
+    fn symbols(&self, dim: Dim) -> Vec<Symbol> {
         match dim {
             Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => model.exprs().symbols(dim),
+            Dim::Expr(_) => self.exprs.symbols(dim),
             Dim::Known(_) | Dim::Unknown => Vec::new(),
         }
     }

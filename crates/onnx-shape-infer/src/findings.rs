@@ -2,19 +2,18 @@
 
 use onnx_diag::{Caps, Clean, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Def, Model, Places, ValueId};
-use onnx_types::expr::Dialect;
 use onnx_types::{Dim, TypeKind};
 
-use crate::engine::state::Failure;
 use crate::fault;
-use crate::table::Table;
+use crate::result::Inference;
 use crate::ty::Ty;
 
 /// So many inputs of a node are named.
 const MAX_NAMED: usize = 8;
 
 /// Looks up the places of what was found, in time linear in the model and in what is kept.
-pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps: Caps) -> Sink {
+pub(crate) fn findings(model: &Model, inference: &Inference, caps: Caps) -> Sink {
+    let failures = &inference.failures;
     // Who infers again after each edit must not pay for the whole model.
     if failures.is_empty() {
         return Sink::with(Policy::new(), caps);
@@ -37,7 +36,7 @@ pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps:
                 failure.message.clone()
             };
             let found = Diagnostic::new(rule, place, message).help(fault::help(failure.rule));
-            match failure.node.and_then(|node| operands(model, table, node)) {
+            match failure.node.and_then(|node| operands(model, inference, node)) {
                 Some(operands) => found.note(operands),
                 None => found,
             }
@@ -47,13 +46,13 @@ pub(crate) fn findings(model: &Model, table: &Table, failures: &[Failure], caps:
 }
 
 /// The inputs of a node by name, with what is known about them.
-fn operands(model: &Model, table: &Table, node: onnx_ir::NodeId) -> Option<String> {
+fn operands(model: &Model, inference: &Inference, node: onnx_ir::NodeId) -> Option<String> {
     let mut named: Vec<String> = model
         .node(node)
         .inputs()
         .flatten()
         .take(MAX_NAMED + 1)
-        .map(|value| spell(model, table, value))
+        .map(|value| spell(model, inference, value))
         .collect();
     if named.len() > MAX_NAMED {
         named.pop();
@@ -67,21 +66,21 @@ fn operands(model: &Model, table: &Table, node: onnx_ir::NodeId) -> Option<Strin
 }
 
 /// The name of a value and what is known about it: `x` float[N, 4].
-fn spell(model: &Model, table: &Table, value: ValueId) -> String {
+fn spell(model: &Model, inference: &Inference, value: ValueId) -> String {
     let name = Quoted(model.str(model.value(value).name()));
-    match table.ty(value) {
+    match inference.ty(value) {
         Ty::Unknown => name.to_string(),
         Ty::Tensor(elem, None) => format!("{name} {}", elem.name()),
         Ty::Tensor(elem, Some(dims)) => {
-            let sizes: Vec<String> = dims.iter().map(|&dim| size(model, dim)).collect();
+            let sizes: Vec<String> = dims.iter().map(|&dim| size(model, inference, dim)).collect();
             format!("{name} {}[{}]", elem.name(), sizes.join(", "))
         }
         Ty::Other(ty) => format!("{name}, {}", kind(&ty.kind)),
     }
 }
 
-fn size(model: &Model, dim: Dim) -> String {
-    let text = model.exprs().text(dim, model.names(), Dialect::Python);
+fn size(model: &Model, inference: &Inference, dim: Dim) -> String {
+    let text = inference.text(model, dim);
     // A dimension variable of a file may have any name.
     text.map_or_else(|| "?".to_owned(), |text| Clean(&text).to_string())
 }

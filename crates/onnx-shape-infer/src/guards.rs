@@ -3,7 +3,6 @@
 use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
 use onnx_ir::{MetadataEntry, Model, Owner, Places, ValueId};
 use onnx_types::Dim;
-use onnx_types::expr::Dialect;
 
 use crate::bind::Violation;
 use crate::facts::{Fact, Relation, Scope, Strength};
@@ -34,7 +33,7 @@ pub struct Guard {
 impl Guard {
     /// A fact as a guard of a model, with its texts.
     #[must_use]
-    pub fn new(model: &Model, fact: Fact) -> Self {
+    pub fn new(model: &Model, inference: &Inference, fact: Fact) -> Self {
         let node = fact.node.and_then(|node| model.get_node(node));
         let name = node.map_or("", |node| match (model.str(node.name()), node.output(0)) {
             ("", Some(output)) => model.str(model.value(output).name()),
@@ -46,7 +45,7 @@ impl Guard {
         };
         Self {
             fact,
-            condition: condition(model, fact.relation),
+            condition: condition(model, inference, fact.relation),
             op: node.map_or("", |node| model.str(node.op())).to_owned(),
             node: name.to_owned(),
             graph: graph(model, fact.scope),
@@ -71,9 +70,9 @@ impl Guard {
 }
 
 /// A relation in the notation of Python.
-fn condition(model: &Model, relation: Relation) -> String {
+fn condition(model: &Model, inference: &Inference, relation: Relation) -> String {
     let text = |dim: Dim| {
-        let text = model.exprs().text(dim, model.names(), Dialect::Python);
+        let text = inference.text(model, dim);
         text.unwrap_or_else(|| "(too long to write)".to_owned())
     };
     let factor = |dim: Dim| match dim {
@@ -116,7 +115,7 @@ impl Inference {
     /// The conditions under which the inferred results hold, in the order in which they were concluded. If all hold, every
     /// inferred dimension is the dimension at run time, and none is negative.
     pub fn guards<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = Guard> + 'a {
-        self.facts.conditions().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, fact))
+        self.facts.conditions().filter(|fact| is_guard(fact)).map(|&fact| Guard::new(model, self, fact))
     }
 
     /// The conditions that the results for one value can depend on: those of the nodes that it is computed by.
@@ -124,7 +123,7 @@ impl Inference {
     pub fn guards_of(&self, model: &Model, value: ValueId) -> Vec<Guard> {
         let slice = self.slice_of(model, value);
         let facts = self.facts_of(&slice, |fact| is_guard(fact) && !fact.is_inherited);
-        facts.into_iter().map(|fact| Guard::new(model, fact)).collect()
+        facts.into_iter().map(|fact| Guard::new(model, self, fact)).collect()
     }
 
     /// Writes the guards into the metadata of the model, as entries `onnx.infer.guard.0`, `onnx.infer.guard.1`, … with the
@@ -158,7 +157,7 @@ impl Inference {
     #[must_use]
     pub fn check_shapes(&self, model: &Model, inputs: &[(ValueId, &[i64])]) -> Sink {
         let mut sink = Sink::new();
-        let (sizes, violations) = self.solve(model, inputs);
+        let (sizes, violations) = self.solve(inputs);
         if violations.is_empty() {
             return sink;
         }
@@ -177,8 +176,10 @@ impl Inference {
                 ),
                 Violation::Size { input, axis, dim, declared, found } => {
                     let wanted = match (dim, declared) {
-                        (Dim::Known(_), _) | (_, None) => condition_of(model, dim),
-                        (_, Some(declared)) => format!("{}, which is {declared}", condition_of(model, dim)),
+                        (Dim::Known(_), _) | (_, None) => condition_of(model, self, dim),
+                        (_, Some(declared)) => {
+                            format!("{}, which is {declared}", condition_of(model, self, dim))
+                        }
                     };
                     let message = format!(
                         "dimension {axis} of input {} is {wanted}, and {found} is given",
@@ -187,10 +188,10 @@ impl Inference {
                     Diagnostic::new(&GIVEN_SHAPE, places.definition(input), message)
                 }
                 Violation::Fact(fact) | Violation::Scoped(fact) => {
-                    let guard = Guard::new(model, fact);
+                    let guard = Guard::new(model, self, fact);
                     let place = fact.node.map_or_else(Locus::model, |node| places.node(node));
                     let message = format!("{} does not hold: {}", guard.condition, guard.reason);
-                    let sides = substituted(model, fact.relation, size);
+                    let sides = substituted(model, self, fact.relation, size);
                     match guard.graph {
                         None => Diagnostic::new(&GUARD_VIOLATED, place, message).note(sides),
                         Some(graph) => Diagnostic::new(&CONDITIONAL_GUARD, place, message)
@@ -204,13 +205,14 @@ impl Inference {
     }
 }
 
-fn condition_of(model: &Model, dim: Dim) -> String {
-    model.exprs().text(dim, model.names(), Dialect::Python).unwrap_or_else(|| "unknown".to_owned())
+fn condition_of(model: &Model, inference: &Inference, dim: Dim) -> String {
+    inference.text(model, dim).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// The sizes of the two sides of a relation.
 fn substituted(
     model: &Model,
+    inference: &Inference,
     relation: Relation,
     size: impl Fn(onnx_types::Symbol) -> Option<i64>,
 ) -> String {
@@ -222,8 +224,8 @@ fn substituted(
         return String::new();
     };
     let sides = [a, b].map(|dim| {
-        let text = condition_of(model, dim);
-        match (dim, model.exprs().eval(dim, &size)) {
+        let text = condition_of(model, inference, dim);
+        match (dim, inference.exprs().eval(dim, &size)) {
             (Dim::Known(_), _) | (_, None) => text,
             (_, Some(size)) => format!("{text} is {size}"),
         }

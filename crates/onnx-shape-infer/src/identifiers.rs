@@ -136,7 +136,7 @@ mod tests {
             z = Neg (y)
         }"#;
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
-        let inference = infer(&mut model, &Options::default());
+        let mut inference = infer(&model, &Options::default());
         inference.apply(&mut model, MergePolicy::Keep).unwrap();
         let made: Vec<_> = name_sizes(&mut model)
             .into_iter()

@@ -226,8 +226,8 @@ impl Inference {
     ///         y = Relu (x)
     ///         z = Slice (x, one, all)
     ///     }"#;
-    /// let mut model = parse_model(text, &ParseOptions::default())?;
-    /// let inference = infer(&mut model, &Options::default());
+    /// let model = parse_model(text, &ParseOptions::default())?;
+    /// let inference = infer(&model, &Options::default());
     /// let [y, z] = [0, 1].map(|index| model.graph(model.main_graph()).outputs()[index].value());
     /// assert_eq!(inference.justification(&model, y), Justification::Proved);
     /// // `z` is `[N - 1]` if `1 <= N`.
@@ -300,7 +300,7 @@ impl Inference {
         if a == b && !a.is_unknown() {
             return Some(Answer::proved(true));
         }
-        let algebra = self.facts.eq_by_algebra(model.exprs(), a, b);
+        let algebra = self.facts.eq_by_algebra(&self.exprs, a, b);
         self.answer(model, (a, b), algebra, &[Relation::Equal(a, b), Relation::Equal(b, a)])
     }
 
@@ -310,7 +310,7 @@ impl Inference {
         if a == b && !a.is_unknown() {
             return Some(Answer::proved(true));
         }
-        let algebra = self.facts.le_by_algebra(model.exprs(), a, b);
+        let algebra = self.facts.le_by_algebra(&self.exprs, a, b);
         let premise = match (a, b) {
             (Dim::Known(..=0), Dim::Expr(size)) => self.facts.premise(size),
             _ => None,
@@ -358,7 +358,7 @@ impl Inference {
         for &dim in dims {
             let symbols = match dim {
                 Dim::Var(symbol) => vec![symbol],
-                Dim::Expr(_) => model.exprs().symbols(dim),
+                Dim::Expr(_) => self.exprs.symbols(dim),
                 Dim::Known(_) | Dim::Unknown => Vec::new(),
             };
             for (value, _) in symbols.into_iter().filter_map(|symbol| self.origin(symbol)) {

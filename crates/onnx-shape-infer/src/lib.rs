@@ -4,7 +4,7 @@
 //!
 //! [`infer`] walks a model once, in order, and says of each value what it is: the element type, the rank, and the sizes as
 //! numbers or as expressions of the model's dimension variables. The result is an [`Inference`], a table beside the model;
-//! nothing in the model changes.
+//! nothing in the model changes. New symbols and expressions belong to the result until [`Inference::apply`] writes them.
 //!
 //! ```
 //! use onnx_ir::{Model, NewNode, OpsetImport, Position};
@@ -23,10 +23,10 @@
 //! model.add_node(Position::End(graph), NewNode::new(op::SHAPE).inputs([x]).outputs([s]))?;
 //! model.add_node(Position::End(graph), NewNode::new(op::RESHAPE).inputs([x, s]).outputs([y]))?;
 //!
-//! let inference = infer(&mut model, &Options::default());
+//! let inference = infer(&model, &Options::default());
 //! assert_eq!(inference.elem(y), Some(ElemType::Float));
 //! let shape = inference.shape(y).expect("its rank is known");
-//! let texts: Vec<_> = shape.iter().map(|&dim| model.exprs().display(dim, model.names()).to_string()).collect();
+//! let texts: Vec<_> = shape.iter().map(|&dim| inference.display(&model, dim).to_string()).collect();
 //! assert_eq!(texts, ["N", "2*N"]);
 //! # Ok::<(), onnx_ir::EditError>(())
 //! ```
@@ -92,6 +92,7 @@ mod findings;
 mod guards;
 mod identifiers;
 mod justification;
+mod naming;
 mod ops;
 mod options;
 mod part;
@@ -111,6 +112,7 @@ pub use facts::{Fact, Facts, Relation, Scope, Strength};
 pub use guards::{GUARD_KEY, Guard, parse_shapes};
 pub use identifiers::name_sizes;
 pub use justification::{Answer, Justification};
+pub use naming::ResultNames;
 pub use onnx_types::{Execution, Limits};
 pub use options::{Options, Runtime};
 pub use part::{infer_function, infer_node};

@@ -7,7 +7,7 @@ use onnx_types::{Symbol, Type};
 
 use crate::engine::Engine;
 use crate::options::Options;
-use crate::result::{Inference, Lent, cycles};
+use crate::result::{Inference, cycles};
 
 /// Infers the outputs of one node of any graph, from what the model declares about its inputs and from initializers among
 /// them. Nodes before it are not looked at.
@@ -16,15 +16,11 @@ use crate::result::{Inference, Lent, cycles};
 ///
 /// When the node is not of this model or was erased, and as [`infer`](crate::infer).
 #[must_use]
-pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inference {
-    let cycles = cycles(model, options);
-    let inference = Lent::new(model).run(|model, tables| {
-        let mut engine = Engine::new(model, options, tables, None);
-        engine.cycles = cycles;
-        engine.run_node(node);
-        Inference::from(engine)
-    });
-    inference.with_findings(model, options)
+pub fn infer_node(model: &Model, node: NodeId, options: &Options<'_>) -> Inference {
+    let mut engine = Engine::new(model, options, None);
+    engine.cycles = cycles(model, options);
+    engine.run_node(node);
+    Inference::from(engine).with_findings(model, options)
 }
 
 /// Infers the body of a function for given types of its inputs, in order; an input without a type is absent. Attributes
@@ -39,10 +35,10 @@ pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inf
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]> g () => () {}
 ///     <domain: "my", opset_import: ["": 20]> F (a) => (b) { b = Relu (a) }"#;
-/// let mut model = parse_model(text, &ParseOptions::default())?;
+/// let model = parse_model(text, &ParseOptions::default())?;
 /// let function = model.functions()[0];
 /// let given = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3])));
-/// let inference = infer_function(&mut model, function, &[Some(given)], &[], &Options::default());
+/// let inference = infer_function(&model, function, &[Some(given)], &[], &Options::default());
 /// let output = model.graph(model.function(function).body()).outputs()[0].value();
 /// assert_eq!(inference.shape(output), Some(&[2.into(), 3.into()][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,26 +49,22 @@ pub fn infer_node(model: &mut Model, node: NodeId, options: &Options<'_>) -> Inf
 /// When the function is not of this model or was removed, and as [`infer`](crate::infer).
 #[must_use]
 pub fn infer_function(
-    model: &mut Model,
+    model: &Model,
     function: FunctionId,
     inputs: &[Option<Type>],
     attributes: &[Attribute],
     options: &Options<'_>,
 ) -> Inference {
-    let cycles = cycles(model, options);
-    let inference = Lent::new(model).run(|model, tables| {
-        let mut engine = Engine::new(model, options, tables, None);
-        engine.cycles = cycles;
-        let defaults = &model.function(function).defaults;
-        let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
-        let args: Rc<[(Symbol, &Attribute)]> = attributes
-            .iter()
-            .filter(|attribute| !matches!(attribute.value(), AttrValue::Ref(_)))
-            .chain(defaults.iter().filter(|default| !given(default.name())))
-            .map(|attribute| (attribute.name(), attribute))
-            .collect();
-        engine.run_function(function, inputs, Some(args));
-        Inference::from(engine)
-    });
-    inference.with_findings(model, options)
+    let mut engine = Engine::new(model, options, None);
+    engine.cycles = cycles(model, options);
+    let defaults = &model.function(function).defaults;
+    let given = |name: Symbol| attributes.iter().any(|attribute| attribute.name() == name);
+    let args: Rc<[(Symbol, &Attribute)]> = attributes
+        .iter()
+        .filter(|attribute| !matches!(attribute.value(), AttrValue::Ref(_)))
+        .chain(defaults.iter().filter(|default| !given(default.name())))
+        .map(|attribute| (attribute.name(), attribute))
+        .collect();
+    engine.run_function(function, inputs, Some(args));
+    Inference::from(engine).with_findings(model, options)
 }

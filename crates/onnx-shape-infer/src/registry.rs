@@ -265,8 +265,8 @@ impl Rules {
 /// let registry = Registry::standard().with(pack)?;
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float16[2] x) => (y) { y = com.acme.Twice (x) }"#;
-/// let mut model = parse_model(text, &ParseOptions::default())?;
-/// let inference = infer(&mut model, &Options::default().with_registry(&registry));
+/// let model = parse_model(text, &ParseOptions::default())?;
+/// let inference = infer(&model, &Options::default().with_registry(&registry));
 /// let y = model.graph(model.main_graph()).outputs()[0].value();
 /// assert_eq!(inference.elem(y), Some(ElemType::Float16));
 /// assert_eq!(inference.shape(y), Some(&[4.into()][..]));

@@ -183,8 +183,8 @@ impl Inference {
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
     ///     g (float[2, 3] x, int64[2] s) => (z) { y = Reshape (x, s) z = Relu (y) }"#;
-    /// let mut model = parse_model(text, &ParseOptions::default())?;
-    /// let report = infer(&mut model, &Options::default()).report(&model, &Limits::default());
+    /// let model = parse_model(text, &ParseOptions::default())?;
+    /// let report = infer(&model, &Options::default()).report(&model, &Limits::default());
     /// assert_eq!((report.values, report.incomplete), (4, 2));
     /// // Both axes of `z` were lost at `y`: one entry.
     /// let [_, z] = report.unknown.as_slice() else { panic!("two entries") };
@@ -261,7 +261,7 @@ impl Inference {
     ) -> Vec<ValueId> {
         let first = axes.ranges().first().map_or(0, |&(first, _)| first);
         let dim = self.shape(unknown.value).and_then(|dims| dims.get(first)).copied();
-        match dim.and_then(|dim| self.made_up(model, dim)) {
+        match dim.and_then(|dim| self.made_up(dim)) {
             Some(symbol) => self.chain_of_size(model, unknown.value, symbol, unknown.origin, steps),
             None => Vec::new(),
         }
@@ -346,13 +346,11 @@ impl<'a> Reporter<'a> {
 
     /// The place that an unknown size was created for.
     fn origin(&mut self, dim: Dim) -> Option<(ValueId, usize)> {
-        let Self { inference, model, origins, .. } = self;
+        let Self { inference, origins, .. } = self;
         match dim {
             Dim::Known(_) | Dim::Unknown => None,
             Dim::Var(symbol) => inference.origin(symbol),
-            Dim::Expr(_) => {
-                *origins.entry(dim).or_insert_with(|| inference.origin(inference.made_up(model, dim)?))
-            }
+            Dim::Expr(_) => *origins.entry(dim).or_insert_with(|| inference.origin(inference.made_up(dim)?)),
         }
     }
 
@@ -426,8 +424,8 @@ mod tests {
 
     fn inferred(body: &str) -> (Model, Inference) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
-        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
-        let inference = infer(&mut model, &Options::default());
+        let model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let inference = infer(&model, &Options::default());
         (model, inference)
     }
 
@@ -445,7 +443,7 @@ mod tests {
             let report = inference.report(&model, &Limits::default());
             let mut count = 0;
             for_each_value(&model, |value| {
-                for gap in inference.gaps(&model, value) {
+                for gap in inference.gaps(value) {
                     let why = inference.why(&model, value, gap).unwrap();
                     let holds = |unknown: &&Unknown| match (&unknown.missing, gap) {
                         (Missing::Sizes(axes), Gap::Size(axis)) => axes.contains(axis),

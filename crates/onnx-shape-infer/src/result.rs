@@ -6,24 +6,30 @@ use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
 use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::ExprTable;
-use onnx_types::{Dim, ElemType, Interner, Stopped, Symbol};
+use onnx_types::{Dim, ElemType, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
-use crate::engine::state::{Failure, Fresh};
+use crate::engine::state::{Failure, Fresh, Imported};
 use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
 use crate::findings::findings;
+use crate::naming::Named;
 use crate::options::Options;
 use crate::table::Table;
 use crate::ty::Ty;
 
 /// What was inferred about a model: types, shapes and small contents of its values, and the facts they rest on.
 ///
-/// It belongs to the model that it was made from: symbols and expressions are those of the model's tables. The model's own
-/// types are not changed until [`Inference::apply`](Self::apply).
-#[derive(Clone, Default)]
+/// It belongs to the model that it was made from, which it does not change. Symbols with a name are those of the model.
+/// Symbols that inference made are [unnamed](Symbol::unnamed), and expressions are in a [table of the
+/// result](Self::exprs): [`display`](Self::display) prints dimensions, and [`apply`](Self::apply) and
+/// [`intern`](Self::intern) add what they need to the tables of the model.
+#[derive(Clone)]
 pub struct Inference {
+    pub(crate) exprs: ExprTable,
+    pub(crate) imported: Imported,
+    pub(crate) named: Named,
     pub(crate) table: Table,
     pub(crate) facts: Facts,
     pub(crate) fresh: Fresh,
@@ -39,14 +45,11 @@ pub struct Inference {
 
 /// Infers the types and shapes of all values of the main graph and of the graphs nested in it.
 ///
-/// The model's types are not changed; its tables of names and expressions gain what the result needs.
-///
 /// # Panics
 ///
-/// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics. The model is as
-/// it was then, but for names and expressions that its tables gained.
+/// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics.
 #[must_use]
-pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
+pub fn infer(model: &Model, options: &Options<'_>) -> Inference {
     run(model, options, None, |engine| {
         engine.run();
         true
@@ -56,18 +59,17 @@ pub fn infer(model: &mut Model, options: &Options<'_>) -> Inference {
 
 /// Runs an engine over a model; `None` where `work` returns `false`.
 fn run(
-    model: &mut Model,
+    model: &Model,
     options: &Options<'_>,
     before: Option<Inference>,
     work: impl FnOnce(&mut Engine<'_>) -> bool,
 ) -> Option<Inference> {
     // What is known of recursion stays known: edits of functions are not followed.
     let cycles = if before.is_some() { Vec::new() } else { cycles(model, options) };
-    let (done, inference) = Lent::new(model).run(|model, tables| {
-        let mut engine = Engine::new(model, options, tables, before);
-        engine.cycles = cycles;
-        (work(&mut engine), Inference::from(engine))
-    });
+    let mut engine = Engine::new(model, options, before);
+    engine.cycles = cycles;
+    let done = work(&mut engine);
+    let inference = Inference::from(engine);
     // A run that was stopped has the result of no work at all, however far it came.
     (done || inference.stopped.is_some()).then(|| inference.with_findings(model, options))
 }
@@ -80,37 +82,6 @@ pub(crate) fn cycles(model: &Model, options: &Options<'_>) -> Vec<NodeId> {
     CallGraph::new(model, options.registry).cycles().map(|(_, cycle)| cycle.node).collect()
 }
 
-/// The tables of names and expressions of a model, which a run extends while it reads the rest of the model. The model has
-/// them again when this is dropped, also when a rule panics.
-pub(crate) struct Lent<'m> {
-    model: &'m mut Model,
-    names: Interner,
-    exprs: ExprTable,
-}
-
-impl<'m> Lent<'m> {
-    pub(crate) fn new(model: &'m mut Model) -> Self {
-        let (exprs, names) = model.exprs_mut();
-        let (exprs, names) = (std::mem::take(exprs), std::mem::take(names));
-        Self { model, names, exprs }
-    }
-
-    pub(crate) fn run<R>(
-        mut self,
-        work: impl for<'a> FnOnce(&'a Model, (&'a mut Interner, &'a mut ExprTable)) -> R,
-    ) -> R {
-        work(self.model, (&mut self.names, &mut self.exprs))
-    }
-}
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        let (exprs, names) = self.model.exprs_mut();
-        std::mem::swap(exprs, &mut self.exprs);
-        std::mem::swap(names, &mut self.names);
-    }
-}
-
 impl From<Engine<'_>> for Inference {
     fn from(engine: Engine<'_>) -> Self {
         if let Some(stopped) = engine.stopped {
@@ -120,16 +91,50 @@ impl From<Engine<'_>> for Inference {
         let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
         let findings = Sink::new();
         let (variables, conditional) = (state.variables, state.conditional);
-        Self { table, facts, fresh, failures, findings, variables, conditional, interface, stopped: None }
+        let (exprs, imported, named) = (state.exprs, state.imported, state.named);
+        Self {
+            exprs,
+            imported,
+            named,
+            table,
+            facts,
+            fresh,
+            failures,
+            findings,
+            variables,
+            conditional,
+            interface,
+            stopped: None,
+        }
+    }
+}
+
+impl Default for Inference {
+    /// The result about an empty model.
+    fn default() -> Self {
+        Self {
+            exprs: ExprTable::separate(),
+            imported: Imported::default(),
+            named: Named::default(),
+            table: Table::default(),
+            facts: Facts::default(),
+            fresh: Fresh::default(),
+            failures: Vec::new(),
+            findings: Sink::default(),
+            variables: HashSet::default(),
+            conditional: SecondaryMap::default(),
+            interface: Interface::default(),
+            stopped: None,
+        }
     }
 }
 
 impl Inference {
-    /// Looks up the places of what was found, when the model has its tables again.
+    /// Looks up the places of what was found.
     pub(crate) fn with_findings(self, model: &Model, options: &Options<'_>) -> Self {
         let limits = &options.execution.limits;
         let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
-        let mut findings = findings(model, &self.table, &self.failures, caps);
+        let mut findings = findings(model, &self, caps);
         if let Some(stopped) = self.stopped {
             let message = format!("inference was stopped: {stopped}");
             findings.report(Diagnostic::new(&STOPPED, Locus::model(), message));
@@ -138,8 +143,8 @@ impl Inference {
     }
 
     /// Infers again what edits of the model can have changed: the nodes that were edited, and those after them whose inputs
-    /// turn out to be different. The result is that of [`infer`] on the edited model, but for the names of new symbols and
-    /// the order of facts.
+    /// turn out to be different. The result is that of [`infer`] on the edited model, but for the numbers of new symbols
+    /// and the order of facts.
     ///
     /// `changes` are those since the revision at which this result was inferred, with the same options:
     ///
@@ -152,14 +157,14 @@ impl Inference {
     /// let mut model = parse_model(text, &ParseOptions::default())?;
     /// let options = Options::default();
     /// let revision = model.revision();
-    /// let inference = infer(&mut model, &options);
+    /// let inference = infer(&model, &options);
     ///
     /// let graph = model.main_graph();
     /// let (relu, x) = (model.graph(graph).first().unwrap(), model.graph(graph).inputs()[0]);
     /// model.replace_node(relu, &[Some(x)])?;
     ///
     /// let changes = model.changes_since(&revision);
-    /// let inference = inference.update(&mut model, &options, &changes);
+    /// let inference = inference.update(&model, &options, &changes);
     /// let y = model.graph(graph).outputs()[0].value();
     /// assert_eq!(inference.shape(y).map(<[_]>::len), Some(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -173,7 +178,7 @@ impl Inference {
     ///
     /// As for [`infer`].
     #[must_use]
-    pub fn update(self, model: &mut Model, options: &Options<'_>, changes: &Changes) -> Self {
+    pub fn update(self, model: &Model, options: &Options<'_>, changes: &Changes) -> Self {
         let Changes::Edits(edits) = changes else { return infer(model, options) };
         if self.stopped.is_some() {
             return infer(model, options);
@@ -196,6 +201,12 @@ impl Inference {
     #[must_use]
     pub const fn stopped(&self) -> Option<Stopped> {
         self.stopped
+    }
+
+    /// The expressions in the results.
+    #[must_use]
+    pub const fn exprs(&self) -> &ExprTable {
+        &self.exprs
     }
 
     /// The type of a value.
@@ -232,6 +243,12 @@ impl Inference {
     #[must_use]
     pub const fn findings(&self) -> &Sink {
         &self.findings
+    }
+
+    /// Number of symbols that inference made.
+    #[must_use]
+    pub const fn symbol_count(&self) -> usize {
+        self.fresh.count()
     }
 
     /// The place of the size that a symbol was made for, if this run made it: the value and the axis.

@@ -124,6 +124,12 @@ impl From<Type> for Ty {
     }
 }
 
+impl From<Option<Type>> for Ty {
+    fn from(ty: Option<Type>) -> Self {
+        ty.map_or(Self::Unknown, Self::from)
+    }
+}
+
 impl From<&Type> for Ty {
     fn from(ty: &Type) -> Self {
         match &ty.kind {

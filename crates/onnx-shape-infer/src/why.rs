@@ -55,7 +55,7 @@ impl Inference {
     /// What is not known about a value, in the order of its axes. Nothing for values that are no tensors, apart from their
     /// type as a whole.
     #[must_use]
-    pub fn gaps(&self, model: &Model, value: ValueId) -> Vec<Gap> {
+    pub fn gaps(&self, value: ValueId) -> Vec<Gap> {
         match self.ty(value) {
             Ty::Unknown => vec![Gap::Type],
             Ty::Other(_) => Vec::new(),
@@ -67,8 +67,7 @@ impl Inference {
                 match dims {
                     None => gaps.push(Gap::Rank),
                     Some(dims) => {
-                        let open =
-                            dims.iter().enumerate().filter(|&(_, &dim)| self.made_up(model, dim).is_some());
+                        let open = dims.iter().enumerate().filter(|&(_, &dim)| self.made_up(dim).is_some());
                         gaps.extend(open.map(|(axis, _)| Gap::Size(axis)));
                     }
                 }
@@ -84,7 +83,7 @@ impl Inference {
         match gap {
             Gap::Size(axis) => {
                 let dim = *self.shape(value)?.get(axis)?;
-                let symbol = self.made_up(model, dim)?;
+                let symbol = self.made_up(dim)?;
                 let (origin, at_axis) = self.origin(symbol)?;
                 let chain = self.chain_of_size(model, value, symbol, origin, &mut Steps::new(usize::MAX));
                 let rank = self.shape(origin).map_or(0, <[Dim]>::len);
@@ -103,11 +102,11 @@ impl Inference {
     }
 
     /// The first symbol of a size that inference created.
-    pub(crate) fn made_up(&self, model: &Model, dim: Dim) -> Option<Symbol> {
+    pub(crate) fn made_up(&self, dim: Dim) -> Option<Symbol> {
         match dim {
             Dim::Known(_) | Dim::Unknown => None,
             Dim::Var(symbol) => self.is_fresh(symbol).then_some(symbol),
-            Dim::Expr(_) => model.exprs().symbols(dim).into_iter().find(|&symbol| self.is_fresh(symbol)),
+            Dim::Expr(_) => self.exprs.symbols(dim).into_iter().find(|&symbol| self.is_fresh(symbol)),
         }
     }
 
@@ -164,7 +163,7 @@ impl Inference {
             let inputs = model.value(at).producer().map(|node| model.node(node).inputs().flatten());
             let next = inputs.into_iter().flatten().find(|&input| {
                 !seen.contains_key(input)
-                    && (input == origin || steps.take(self.extent(input)) && self.holds(model, input, symbol))
+                    && (input == origin || steps.take(self.extent(input)) && self.holds(input, symbol))
             });
             // Values inside nested graphs and functions are not followed, and neither are any once the steps are used up.
             at = next.unwrap_or(origin);
@@ -180,10 +179,10 @@ impl Inference {
     }
 
     /// Whether a symbol occurs in the sizes or in the elements of a value.
-    fn holds(&self, model: &Model, value: ValueId, symbol: Symbol) -> bool {
+    fn holds(&self, value: ValueId, symbol: Symbol) -> bool {
         let occurs = |dim: Dim| match dim {
             Dim::Var(other) => other == symbol,
-            Dim::Expr(_) => model.exprs().symbols(dim).contains(&symbol),
+            Dim::Expr(_) => self.exprs.symbols(dim).contains(&symbol),
             Dim::Known(_) | Dim::Unknown => false,
         };
         self.shape(value).is_some_and(|dims| dims.iter().any(|&dim| occurs(dim)))
@@ -206,14 +205,14 @@ mod tests {
     /// The names along the chain, what is missing, and the operator that lost it.
     fn check(body: &str, value: &str, expected: &[(&str, Gap, &str)]) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
-        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
-        let inference = infer(&mut model, &Options::default());
+        let model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let inference = infer(&model, &Options::default());
         let name = model.names().get(value).unwrap();
         let mut values = model.nodes(model.main_graph()).flat_map(|node| model.node(node).outputs());
         let value = values.find_map(|&value| value.filter(|&value| model.value(value).name() == name));
         let value = value.unwrap();
         let found: Vec<_> = inference
-            .gaps(&model, value)
+            .gaps(value)
             .into_iter()
             .map(|gap| {
                 let why = inference.why(&model, value, gap).unwrap();

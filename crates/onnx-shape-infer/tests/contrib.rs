@@ -6,9 +6,9 @@ use onnx_text::{ParseOptions, parse_model};
 
 /// What the first output of each node is, as text.
 fn shapes(text: &str) -> Vec<String> {
-    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
     let registry = contrib::registry();
-    let inference = infer(&mut model, &Options::default().with_registry(&registry));
+    let inference = infer(&model, &Options::default().with_registry(&registry));
     assert_eq!(inference.findings().diagnostics().len(), 0, "{:?}", inference.findings().diagnostics());
     let nodes: Vec<_> = model.nodes(model.main_graph()).collect();
     let outputs = nodes.into_iter().flat_map(|node| model.node(node).outputs().to_vec()).flatten();
@@ -17,7 +17,7 @@ fn shapes(text: &str) -> Vec<String> {
             let elem = inference.elem(value).map_or("?", |elem| elem.name());
             let dims = inference.shape(value).map(|dims| {
                 let texts: Vec<String> =
-                    dims.iter().map(|&dim| model.exprs().display(dim, model.names()).to_string()).collect();
+                    dims.iter().map(|&dim| inference.display(&model, dim).to_string()).collect();
                 texts.join(",")
             });
             format!("{elem}[{}]", dims.unwrap_or_else(|| "*".to_owned()))

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use onnx_ir::{Attribute, Changes, Constant, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{attr, op};
-use onnx_shape_infer::{Elem, Inference, Options, Relation, Ty, infer};
+use onnx_shape_infer::{Elem, Fact, Guard, Inference, Options, Relation, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
+use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
 
 use numbers::Numbers;
@@ -32,24 +33,22 @@ g (float[N, S, 64] x, float[N, T, 64] y, int64[K] free) => (float[] z)
 }
 "#;
 
-/// Compares two results; new symbols may have other names, one for one.
+/// Compares two results; new symbols may have other numbers, one for one.
 struct Comparison<'a> {
-    model: &'a Model,
     left: &'a Inference,
     right: &'a Inference,
     names: HashMap<Symbol, Symbol>,
+    /// The expressions of both.
+    exprs: ExprTable,
 }
 
 impl Comparison<'_> {
     fn dim(&mut self, left: Dim, right: Dim) -> bool {
-        let symbols = |dim| match dim {
-            Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => self.model.exprs().symbols(dim),
-            _ => Vec::new(),
-        };
-        let (ours, theirs) = (symbols(left), symbols(right));
+        let (ours, theirs) = (self.left.exprs().symbols(left), self.right.exprs().symbols(right));
         let fresh = ours.iter().any(|&symbol| self.left.origin(symbol).is_some());
         if !fresh {
+            let [left, right] = [(self.left, left), (self.right, right)]
+                .map(|(inference, dim)| self.exprs.import(inference.exprs(), dim, &mut |symbol| symbol));
             return left == right;
         }
         if let (Dim::Var(left), Dim::Var(right)) = (left, right) {
@@ -61,12 +60,12 @@ impl Comparison<'_> {
         ours.sort_by_key(|&symbol| self.left.origin(symbol));
         let mut theirs = theirs;
         theirs.sort_by_key(|&symbol| self.right.origin(symbol));
-        let value = |symbols: &[Symbol], dim| {
+        let value = |inference: &Inference, symbols: &[Symbol], dim| {
             let known =
                 |symbol| symbols.iter().position(|&known| known == symbol).map(|at| 3 + 7 * at as i64);
-            self.model.exprs().eval(dim, &known)
+            inference.exprs().eval(dim, &known)
         };
-        ours.len() == theirs.len() && value(&ours, left) == value(&theirs, right)
+        ours.len() == theirs.len() && value(self.left, &ours, left) == value(self.right, &theirs, right)
     }
 
     fn value(&mut self, value: ValueId) -> bool {
@@ -92,13 +91,10 @@ impl Comparison<'_> {
     }
 }
 
-/// The facts about sizes that have names in the model.
-fn facts(model: &Model, inference: &Inference) -> Vec<String> {
-    let is_named = |dim: Dim| match dim {
-        Dim::Var(symbol) => inference.origin(symbol).is_none(),
-        Dim::Expr(_) => model.exprs().symbols(dim).iter().all(|&symbol| inference.origin(symbol).is_none()),
-        _ => true,
-    };
+/// The facts about sizes that have names in the model, with expressions of a table.
+fn facts(inference: &Inference, exprs: &mut ExprTable) -> Vec<String> {
+    let is_named =
+        |dim| inference.exprs().symbols(dim).iter().all(|&symbol| inference.origin(symbol).is_none());
     let all = inference.facts().all().iter().filter(|fact| match fact.relation {
         Relation::Equal(a, b)
         | Relation::AtMost(a, b)
@@ -106,20 +102,32 @@ fn facts(model: &Model, inference: &Inference) -> Vec<String> {
         | Relation::Broadcasts(a, b) => is_named(a) && is_named(b),
         Relation::Declared(_) | Relation::Default(_) => true,
     });
-    let mut all: Vec<String> =
-        all.map(|fact| format!("{:?} {:?} {:?}", fact.relation, fact.strength, fact.scope)).collect();
+    let mut all: Vec<String> = all
+        .map(|fact| {
+            let mut import = |dim| exprs.import(inference.exprs(), dim, &mut |symbol| symbol);
+            let relation = match fact.relation {
+                Relation::Equal(a, b) => Relation::Equal(import(a), import(b)),
+                Relation::AtMost(a, b) => Relation::AtMost(import(a), import(b)),
+                Relation::Divides(a, b) => Relation::Divides(import(a), import(b)),
+                Relation::Broadcasts(a, b) => Relation::Broadcasts(import(a), import(b)),
+                other => other,
+            };
+            format!("{relation:?} {:?} {:?}", fact.strength, fact.scope)
+        })
+        .collect();
     all.sort();
     all
 }
 
-fn compare(model: &mut Model, updated: &Inference, script: &[String]) {
+fn compare(model: &Model, updated: &Inference, script: &[String]) {
     let scratch = infer(model, &Options::default());
     let nodes = nodes_of(model);
     let values: Vec<ValueId> = nodes
         .iter()
         .flat_map(|&node| model.node(node).outputs().iter().flatten().copied().collect::<Vec<_>>())
         .collect();
-    let mut comparison = Comparison { model, left: updated, right: &scratch, names: HashMap::new() };
+    let mut comparison =
+        Comparison { left: updated, right: &scratch, names: HashMap::new(), exprs: ExprTable::new() };
     for value in values {
         let name = model.str(model.value(value).name());
         assert!(
@@ -140,7 +148,8 @@ fn compare(model: &mut Model, updated: &Inference, script: &[String]) {
         all
     };
     assert_eq!(findings(updated), findings(&scratch), "{script:#?}");
-    let (ours, theirs) = (facts(model, updated), facts(model, &scratch));
+    let mut exprs = ExprTable::new();
+    let (ours, theirs) = (facts(updated, &mut exprs), facts(&scratch, &mut exprs));
     assert_eq!(ours, theirs, "{script:#?}");
 }
 
@@ -285,7 +294,7 @@ fn check_scripts(text: &str, seeds: std::ops::RangeInclusive<u64>) {
         let mut numbers = Numbers::new(seed);
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
         let mut revision = model.revision();
-        let mut inference = infer(&mut model, &Options::default());
+        let mut inference = infer(&model, &Options::default());
         let mut script = Vec::new();
         for _ in 0..12 {
             // Several edits at once, too.
@@ -295,8 +304,8 @@ fn check_scripts(text: &str, seeds: std::ops::RangeInclusive<u64>) {
             let changes = model.changes_since(&revision);
             assert!(matches!(changes, Changes::Edits(_)));
             revision = model.revision();
-            inference = inference.update(&mut model, &Options::default(), &changes);
-            compare(&mut model, &inference, &script);
+            inference = inference.update(&model, &Options::default(), &changes);
+            compare(&model, &inference, &script);
         }
     }
 }
@@ -313,18 +322,19 @@ fn updates_see_nested_graphs_and_functions() {
 
 #[test]
 fn an_update_without_changes_and_one_after_a_clone_are_right() {
-    let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
+    let model = parse_model(MODEL, &ParseOptions::default()).unwrap();
     let revision = model.revision();
-    let inference = infer(&mut model, &Options::default());
+    let inference = infer(&model, &Options::default());
     let none = model.changes_since(&revision);
     assert!(none.is_empty());
-    let inference = inference.update(&mut model, &Options::default(), &none);
-    compare(&mut model, &inference, &[]);
-    let mut clone = model.clone();
+    let inference = inference.update(&model, &Options::default(), &none);
+    compare(&model, &inference, &[]);
+    let clone = model.clone();
     let everything = clone.changes_since(&revision);
     assert!(matches!(everything, Changes::Everything));
-    let inference = inference.update(&mut clone, &Options::default(), &everything);
-    compare(&mut clone, &inference, &[]);
+    let inference = inference.update(&clone, &Options::default(), &everything);
+    compare(&clone, &inference, &[]);
+    assert!(model.changes_since(&revision).is_empty());
 }
 
 /// Nodes that rely on sizes which others have assumed or proved not to be negative.
@@ -361,7 +371,7 @@ fn check_erasures(graph: &str, outputs: &[&str], expected: &[&[&str]]) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {graph}");
     let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
     let mut revision = model.revision();
-    let mut inference = infer(&mut model, &Options::default());
+    let mut inference = infer(&model, &Options::default());
     for (name, expected) in outputs.iter().zip(expected) {
         let nodes = nodes_of(&model);
         let is_it = |&node: &NodeId| {
@@ -372,9 +382,9 @@ fn check_erasures(graph: &str, outputs: &[&str], expected: &[&[&str]]) {
         model.erase_node(node).unwrap();
         let changes = model.changes_since(&revision);
         revision = model.revision();
-        inference = inference.update(&mut model, &Options::default(), &changes);
-        compare(&mut model, &inference, &[format!("{name} erased")]);
-        let shown = |fact: &onnx_shape_infer::Fact| onnx_shape_infer::Guard::new(&model, *fact).condition;
+        inference = inference.update(&model, &Options::default(), &changes);
+        compare(&model, &inference, &[format!("{name} erased")]);
+        let shown = |&fact: &Fact| Guard::new(&model, &inference, fact).condition;
         let facts: Vec<String> = inference.facts().all().iter().map(shown).collect();
         assert_eq!(facts, *expected, "without {name}");
     }

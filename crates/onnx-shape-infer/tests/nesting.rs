@@ -10,8 +10,8 @@ use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType};
 
 fn run(text: &str) -> (Model, Inference) {
-    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&mut model, &Options::default());
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
+    let inference = infer(&model, &Options::default());
     (model, inference)
 }
 
@@ -144,11 +144,10 @@ fn values_that_move_on_from_run_to_run() {
 
 #[test]
 fn a_limit_leaves_no_claims_about_bodies() {
-    let mut model =
-        parse_model(loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
+    let model = parse_model(loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
     let mut options = Options::default();
     options.execution.limits.inference_depth = 20;
-    let inference = infer(&mut model, &options);
+    let inference = infer(&model, &options);
     assert_eq!(codes(&inference), ["ONNX3018"]);
     for graph in model.all_graphs() {
         for node in model.nodes(graph) {

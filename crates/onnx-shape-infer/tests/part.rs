@@ -36,22 +36,22 @@ fn in_function(shape: &[i64], body: &str, imports: &str) -> (Model, NodeId) {
 #[test]
 fn a_reference_without_a_call_is_unknown_and_not_the_default() {
     let body = "<axis> (x) => (y) { y = Flatten <axis: int = @axis> (x) }";
-    let (mut model, node) = in_function(&[2, 3, 4], body, r#""": 18"#);
-    let inference = infer_node(&mut model, node, &Options::default());
+    let (model, node) = in_function(&[2, 3, 4], body, r#""": 18"#);
+    let inference = infer_node(&model, node, &Options::default());
     assert_eq!(output(&model, &inference, node), None);
     assert_eq!(inference.elem(model.node(node).output(0).unwrap()), Some(ElemType::Float));
     // A call that omits the attribute has the default of the operator.
     let function = model.functions()[0];
     let given = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3, 4])));
-    let inference = infer_function(&mut model, function, &[Some(given)], &[], &Options::default());
+    let inference = infer_function(&model, function, &[Some(given)], &[], &Options::default());
     assert_eq!(output(&model, &inference, node), Some(vec![2.into(), 12.into()]));
 }
 
 #[test]
 fn a_node_of_a_function_uses_the_imports_of_the_function() {
     let body = "(x) => (y) { y = Squeeze <axes = [0]> (x) }";
-    let (mut model, node) = in_function(&[1, 1, 3], body, r#""": 11"#);
-    let inference = infer_node(&mut model, node, &Options::default());
+    let (model, node) = in_function(&[1, 1, 3], body, r#""": 11"#);
+    let inference = infer_node(&model, node, &Options::default());
     assert_eq!(output(&model, &inference, node), Some(vec![1.into(), 3.into()]));
 }
 
@@ -59,22 +59,22 @@ fn a_node_of_a_function_uses_the_imports_of_the_function() {
 fn a_nested_node_of_a_function_has_no_known_call() {
     let body = "<axis> (x, c) => (y) { t = Neg (x) y = If <then_branch = a () => (p) { \
         p = Flatten <axis: int = @axis> (x) }, else_branch = b () => (q) { q = Flatten (x) }> (c) }";
-    let (mut model, first) = in_function(&[2, 3, 4], body, r#""": 18"#);
+    let (model, first) = in_function(&[2, 3, 4], body, r#""": 18"#);
     let conditional = model.node(first).next().unwrap();
-    let inference = infer_node(&mut model, conditional, &Options::default());
+    let inference = infer_node(&model, conditional, &Options::default());
     assert_eq!(output(&model, &inference, conditional), None);
 }
 
 /// The guards of a model: the relation as text, and whether it holds in all runs.
 fn guards(text: &str) -> Vec<(String, bool)> {
-    let mut model = parsed(text);
-    let inference = infer(&mut model, &Options::default());
+    let model = parsed(text);
+    let inference = infer(&model, &Options::default());
     let facts: Vec<_> = inference.facts().guards().copied().collect();
     assert!(facts.iter().all(|fact| fact.strength == Strength::Assumed && !fact.reason.is_empty()));
     facts
         .into_iter()
         .map(|fact| {
-            let show = |dim| model.exprs().display(dim, model.names()).to_string();
+            let show = |dim| inference.display(&model, dim).to_string();
             let text = match fact.relation {
                 Relation::AtMost(a, b) => format!("{} <= {}", show(a), show(b)),
                 Relation::Default(value) => format!("default {}", model.str(model.value(value).name())),

@@ -12,7 +12,7 @@ use onnx_shape_infer::{MergePolicy, Options, infer};
 pub fn shrink(model: &Model, mut still_fails: impl FnMut(&Model) -> bool) -> Model {
     let mut best = model.clone();
     // With types everywhere, what a node makes can become an input.
-    let inference = infer(&mut best, &Options::default());
+    let mut inference = infer(&best, &Options::default());
     if inference.apply(&mut best, MergePolicy::Refine).is_err() || !still_fails(&best) {
         best = model.clone();
     }

@@ -95,7 +95,7 @@ impl<'b> Smith<'b> {
         };
         smith.choose_versions();
         let options = smith.main_options();
-        smith.inference = infer(&mut smith.model, &options);
+        smith.inference = infer(&smith.model, &options);
         smith
     }
 
@@ -411,7 +411,7 @@ impl<'b> Smith<'b> {
         self.revision = Some(self.model.revision());
         let before = std::mem::take(&mut self.inference);
         let options = self.main_options();
-        self.inference = before.update(&mut self.model, &options, &changes);
+        self.inference = before.update(&self.model, &options, &changes);
     }
 
     /// Infers a new node, and checks it. What is known about its outputs goes to the innermost scope.
@@ -419,16 +419,18 @@ impl<'b> Smith<'b> {
         let is_main = self.kind() == Kind::Main;
         let types: Vec<Ty> = if is_main {
             self.infer_main();
-            made.iter().map(|&value| self.inference.ty(value)).collect()
+            let Self { model, inference, .. } = self;
+            made.iter().map(|&value| inference.intern_type(model, value).into()).collect()
         } else {
             let mut options = InferOptions::default().with_registry(self.options.registry);
             options.check_types = true;
-            let inference = infer_node(&mut self.model, node, &options);
+            let mut inference = infer_node(&self.model, node, &options);
             if !inference.findings().is_empty() {
                 return false;
             }
-            let types: Vec<Ty> = made.iter().map(|&value| inference.ty(value)).collect();
-            types.iter().map(|ty| self.declarable(ty).map_or(Ty::Unknown, Ty::from)).collect()
+            let interned = made.iter().map(|&value| inference.intern_type(&mut self.model, value).into());
+            let types: Vec<Ty> = interned.collect();
+            types.iter().map(|ty| self.declarable(ty).into()).collect()
         };
         if (is_main && !self.inference.findings().is_empty()) || !self.passes(node) {
             return false;

@@ -19,8 +19,8 @@ fn problem(model: &Model) -> Option<String> {
     }
     let mut options = InferOptions::default();
     options.check_types = true;
-    let mut copy = model.clone();
-    let inference = infer(&mut copy, &options);
+    let copy = model.clone();
+    let inference = infer(&copy, &options);
     let found = inference.findings().diagnostics().first()?;
     Some(format!("infer: {} {}", found.locus, found.message))
 }

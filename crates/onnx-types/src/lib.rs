@@ -12,6 +12,7 @@ mod elem;
 mod execution;
 mod limits;
 mod lineage;
+mod name_index;
 mod symbol;
 mod text;
 mod ty;

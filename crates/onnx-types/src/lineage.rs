@@ -22,7 +22,7 @@ impl Eq for TableId {}
 /// The origin of the symbols of an interner.
 ///
 /// In debug builds, each symbol has the tag of the section of the interner in which it was made. The first section has the
-/// fixed names. A clone has the sections of the original and a section of its own for new names, so it resolves the symbols
+/// fixed names. A clone has the sections of the original and a new section for new names, so it resolves the symbols
 /// that existed before, and no later symbol of the original.
 #[derive(Debug)]
 pub(crate) struct Lineage {

@@ -1,7 +1,7 @@
 //! Interned names.
 
 use std::fmt;
-use std::hash::{BuildHasher as _, Hasher as _};
+use std::hash::{BuildHasher as _, Hash, Hasher};
 use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
@@ -9,6 +9,7 @@ use string_interner::Symbol as _;
 use string_interner::backend::{Backend as _, StringBackend};
 
 use crate::lineage::{Lineage, TableId};
+use crate::name_index::Index;
 use crate::raw_text::holds_raw_bytes;
 
 /// A name that an [`Interner`] holds: one integer, compared and hashed without looking at the text.
@@ -16,17 +17,19 @@ use crate::raw_text::holds_raw_bytes;
 /// A symbol means something only together with the interner that made it. The names that ONNX itself knows have fixed
 /// symbols (see the crate `onnx-schema`), so code compares `node.op() == op::RELU` with one integer comparison.
 ///
+/// In debug builds, symbols of different interners are not equal, and [`Interner::resolve`] detects them.
+///
 /// An [unnamed](Self::unnamed) symbol is a number without a text, which no interner holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol {
     raw: NonZeroU32,
-    /// The section of an interner in which the symbol was made: see [`Lineage`].
+    /// The section of an interner in which the symbol was made: see [`Lineage`]. It is random, so no hash includes it.
     #[cfg(debug_assertions)]
     tag: u32,
 }
 
 /// The index of the first unnamed symbol; no interner grows to it.
-const UNNAMED: u32 = 1 << 31;
+pub(crate) const UNNAMED: u32 = 1 << 31;
 
 impl Symbol {
     /// The empty name, which every interner holds first.
@@ -49,7 +52,8 @@ impl Symbol {
         }
     }
 
-    const fn from_raw(raw: NonZeroU32) -> Self {
+    /// The symbol that an index has as a number.
+    pub(crate) const fn from_raw(raw: NonZeroU32) -> Self {
         Self {
             raw,
             #[cfg(debug_assertions)]
@@ -81,6 +85,10 @@ impl Symbol {
         self.index().checked_sub(UNNAMED)
     }
 
+    pub(crate) const fn raw(self) -> NonZeroU32 {
+        self.raw
+    }
+
     /// The position of the symbol in its interner.
     #[must_use]
     pub const fn index(self) -> u32 {
@@ -102,6 +110,13 @@ impl Symbol {
     #[cfg(debug_assertions)]
     pub(crate) const fn with_tag(self, tag: u32) -> Self {
         Self { tag, ..self }
+    }
+}
+
+impl Hash for Symbol {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.raw.hash(state);
     }
 }
 
@@ -246,19 +261,8 @@ impl Interner {
     /// A table of many names is larger than the caches, so looking names up one after the other is waiting for memory one
     /// time after the other. Who knows the next names can have the waits at once.
     #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            clippy::indexing_slicing,
-            reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
-        )
-    )]
     pub fn touch(&self, names: impl Iterator<Item = NameHash>) {
-        let mask = self.index.entries.len() - 1;
-        // The loads depend on nothing but the hashes, so they overlap; the sum only keeps them from being left out.
-        let sum = names.fold(0_u64, |sum, hash| sum ^ self.index.entries[hash.0 as usize & mask]);
-        std::hint::black_box(sum);
+        self.index.touch(names.map(|hash| hash.0));
     }
 
     /// The symbol of `name`, which is added when it is new.
@@ -382,120 +386,26 @@ impl Interner {
 
     /// How many names the table holds before it grows.
     #[must_use]
-    #[cfg_attr(
-        not(test),
-        expect(clippy::arithmetic_side_effects, reason = "four fifths of a number are less than it")
-    )]
     pub const fn capacity(&self) -> usize {
-        self.index.entries.len() / 5 * 4
+        self.index.capacity()
     }
 
     /// How many names the table holds, the empty one included.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.index.len
+        self.index.len()
     }
 
     /// Whether the table holds no name at all, which is never so: the empty name is always there.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.index.len == 0
+        self.index.len() == 0
     }
 }
 
 #[inline]
 fn text(texts: &StringBackend<Raw>, symbol: Symbol) -> &str {
     Raw::try_from_usize(symbol.index() as usize).and_then(|raw| texts.resolve(raw)).unwrap_or("")
-}
-
-/// An open-addressing table from hashes to symbols.
-///
-/// An entry holds hash and symbol side by side, so that a look into a large table waits for memory once; the tables of
-/// well-kept crates keep control bytes and entries apart and wait twice, which was two fifths of the time of reading a
-/// model of 200,000 nodes. Growing needs no text, as the hashes are there.
-#[derive(Clone)]
-struct Index {
-    /// The hash in the upper half, the symbol's raw number, never 0, in the lower half; 0 where there is none. The length
-    /// is a power of two, and at least a fifth of the entries is free.
-    entries: Vec<u64>,
-    len: usize,
-}
-
-impl Index {
-    fn with_capacity(names: usize) -> Self {
-        Self { entries: vec![0; Self::entries_for(names)], len: 0 }
-    }
-
-    /// How many entries so many names take.
-    fn entries_for(names: usize) -> usize {
-        names.saturating_add(names / 4).max(16).next_power_of_two()
-    }
-
-    #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            clippy::indexing_slicing,
-            reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
-        )
-    )]
-    fn find(&self, hash: u32, matches: impl Fn(Symbol) -> bool) -> Result<Symbol, usize> {
-        let mask = self.entries.len() - 1;
-        let mut place = hash as usize & mask;
-        loop {
-            let entry = self.entries[place];
-            let Some(raw) = NonZeroU32::new(entry as u32) else { return Err(place) };
-            let symbol = Symbol::from_raw(raw);
-            if (entry >> 32) as u32 == hash && matches(symbol) {
-                return Ok(symbol);
-            }
-            place = (place + 1) & mask;
-        }
-    }
-
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            clippy::indexing_slicing,
-            reason = "the place was found in this table, which has more entries than names"
-        )
-    )]
-    fn insert(&mut self, place: usize, hash: u32, symbol: Symbol) {
-        self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.raw.get());
-        self.len += 1;
-        if self.len > self.entries.len() / 5 * 4 {
-            self.grow();
-        }
-    }
-
-    #[cold]
-    #[expect(clippy::panic, reason = "16 GiB of entries; decoders limit the number of names long before")]
-    #[cfg_attr(
-        not(test),
-        expect(
-            clippy::arithmetic_side_effects,
-            clippy::indexing_slicing,
-            reason = "an entry has eight bytes, so a usize holds twice their number; the mask stays inside"
-        )
-    )]
-    fn grow(&mut self) {
-        // Four fifths of the entries are names, so this keeps symbols below the unnamed ones.
-        if self.entries.len() >= UNNAMED as usize {
-            panic!("the interner is full");
-        }
-        let mut entries = vec![0_u64; self.entries.len() * 2];
-        let mask = entries.len() - 1;
-        for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
-            let mut place = (entry >> 32) as usize & mask;
-            while entries[place] != 0 {
-                place = (place + 1) & mask;
-            }
-            entries[place] = entry;
-        }
-        self.entries = entries;
-    }
 }
 
 impl Clone for Interner {

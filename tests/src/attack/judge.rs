@@ -91,11 +91,7 @@ impl Look<'_> {
     }
 
     fn symbols(&self, dim: Dim) -> Vec<Symbol> {
-        match dim {
-            Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => self.model.exprs().symbols(dim),
-            _ => Vec::new(),
-        }
+        self.inference.exprs().symbols(dim)
     }
 
     /// Whether the dimension variables determine a dimension.
@@ -108,7 +104,7 @@ impl Look<'_> {
             return None;
         }
         // An expression that means nothing for these sizes is a wrong claim, not an open one.
-        Some(self.model.exprs().eval(dim, &|symbol| self.size(symbol)).unwrap_or(i64::MIN))
+        Some(self.inference.exprs().eval(dim, &|symbol| self.size(symbol)).unwrap_or(i64::MIN))
     }
 
     /// Reads from a value what the symbols in its shape stand for, where they are not known yet.
@@ -164,7 +160,7 @@ impl Look<'_> {
 
     fn shown(&self, dims: &[Dim]) -> String {
         let text = |&dim: &Dim| {
-            let text = self.model.exprs().display(dim, self.model.names()).to_string();
+            let text = self.inference.display(self.model, dim).to_string();
             if matches!(dim, Dim::Known(_)) { text } else { format!("{text}={:?}", self.eval(dim)) }
         };
         format!("[{}]", dims.iter().map(text).collect::<Vec<_>>().join(", "))
@@ -331,7 +327,7 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
     let runs = seen.runs.iter().filter(|run| run.values.is_some()).count() as u64;
     verdict.count("runs", runs);
     verdict.count("runs that failed", seen.runs.len() as u64 - runs);
-    let inference = infer(&mut model, &Options::default().with_registry(&registry));
+    let inference = infer(&model, &Options::default().with_registry(&registry));
     let mut open: HashSet<ValueId> = HashSet::new();
     let mut incomplete: HashSet<ValueId> = HashSet::new();
     for binding in 0..BINDINGS {
@@ -346,11 +342,10 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
             is_symbolic: true,
         };
         compare(look, binding, seen, &mut verdict, &mut open, &mut incomplete);
-        let mut copy = model.clone();
         let options = Options::default().with_registry(&registry).with_sizes(&bound);
-        let concrete = infer(&mut copy, &options);
+        let concrete = infer(&model, &options);
         let look = Look {
-            model: &copy,
+            model: &model,
             inference: &concrete,
             sizes: &sizes,
             observed: HashMap::new(),

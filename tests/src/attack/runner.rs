@@ -11,7 +11,7 @@ use onnx_ir::Model;
 use onnx_shape_infer::{Options as InferOptions, contrib, infer};
 use onnx_smith::shrink;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
-use onnx_types::Symbol;
+use onnx_types::{Symbol, SymbolNames as _};
 use serde_json::{Value as Json, json};
 
 use super::deviations::DEVIATIONS;
@@ -349,19 +349,18 @@ fn operator(model: &Model, name: &str) -> String {
 
 /// What the inputs of a model are, for each binding.
 fn specs(model: &Model, sizes: &Sizes, inputs: &[Input]) -> Option<Vec<Json>> {
-    let mut model = model.clone();
     let registry = contrib::registry();
-    let inference = infer(&mut model, &InferOptions::default().with_registry(&registry));
+    let inference = infer(model, &InferOptions::default().with_registry(&registry));
     let mut bindings = Vec::new();
     for binding in 0..BINDINGS {
         let mut specs = serde_json::Map::new();
         for &input in model.graph(model.main_graph()).inputs() {
             let name = model.str(model.value(input).name());
             let size = |symbol: Symbol| {
-                let name = model.str(symbol);
-                sizes.iter().find(|(known, _)| known == name).map(|(_, sizes)| sizes[binding])
+                let name = inference.names(model).name(symbol).into_owned();
+                sizes.iter().find(|(known, _)| *known == name).map(|(_, sizes)| sizes[binding])
             };
-            let dims = inference.shape(input)?.iter().map(|&dim| model.exprs().eval(dim, &size));
+            let dims = inference.shape(input)?.iter().map(|&dim| inference.exprs().eval(dim, &size));
             let dims: Vec<i64> = dims.collect::<Option<_>>()?;
             if dims.iter().any(|&dim| dim < 0) || dims.iter().product::<i64>() > LARGEST {
                 return None;

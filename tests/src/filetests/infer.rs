@@ -17,7 +17,7 @@ use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
 use onnx_schema::{domain, latest_opset};
 use onnx_shape_infer::{Elem, Inference, Options, Runtime, Ty, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
-use onnx_types::{Dim, ElemType, Symbol, Type, TypeKind};
+use onnx_types::{Dim, ElemType, Symbol, SymbolNames as _, Type, TypeKind};
 
 use super::{Finding, Outcome, given, split};
 
@@ -125,7 +125,7 @@ impl Inferred {
             imports.push(OpsetImport::new(domain, version));
         }
         let registry = contrib::registry();
-        let inference = infer(&mut model, &options.clone().with_registry(&registry));
+        let inference = infer(&model, &options.clone().with_registry(&registry));
         Ok(Self { model, inference })
     }
 
@@ -221,17 +221,16 @@ impl Writer<'_> {
         if dim.is_unknown() {
             return "?".to_owned();
         }
-        let mut text = self.model.exprs().display(dim, self.model.names()).to_string();
-        let symbols = match dim {
-            Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => self.model.exprs().symbols(dim),
-            _ => Vec::new(),
-        };
-        for symbol in symbols {
+        let mut text = self.inference.display(self.model, dim).to_string();
+        for symbol in self.inference.exprs().symbols(dim) {
             if self.inference.origin(symbol).is_some() {
                 let next = self.unknown.len() + 1;
                 let number = *self.unknown.entry(symbol).or_insert(next);
-                text = replace_word(&text, self.model.str(symbol), &format!("?{number}"));
+                text = replace_word(
+                    &text,
+                    &self.inference.names(self.model).name(symbol),
+                    &format!("?{number}"),
+                );
             }
         }
         text

@@ -198,13 +198,13 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     printable(&decoded.findings)?;
     printable(&checked)?;
     bound.stage("walking", 0, || walk(&decoded))?;
-    let mut clone = bound.stage("clone", FINDINGS, || decoded.clone())?;
+    let clone = bound.stage("clone", FINDINGS, || decoded.clone())?;
     drop(decoded);
     let rewritten = write(&clone.model)?;
     if written != rewritten {
         return Err("the clone is written differently".to_owned());
     }
-    let inference = bound.stage("infer", INFERENCE, || infer(&mut clone.model, &Options::default()))?;
+    let inference = bound.stage("infer", INFERENCE, || infer(&clone.model, &Options::default()))?;
     printable(inference.findings())?;
     report(bound, &clone.model, &inference)?;
     drop(inference);
@@ -258,7 +258,7 @@ fn print_and_parse(bound: &mut Bound<'_>, model: &Model) -> Result<(), String> {
 fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str]) -> Result<String, String> {
     let bytes = &bound.case.bytes;
     let parsed = bound.stage("parse", FINDINGS, || parse_model(bytes, &ParseOptions::default()))?;
-    let mut model = match (parsed, refused) {
+    let model = match (parsed, refused) {
         (Err(error), Some(expected)) => {
             printable(error.findings())?;
             let text = error.to_string();
@@ -275,7 +275,7 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
     };
     let checked = bound.stage("check", FINDINGS, || check(&model, &CheckOptions::default()))?;
     printable(&checked)?;
-    let inference = bound.stage("infer", INFERENCE, || infer(&mut model, &Options::default()))?;
+    let inference = bound.stage("infer", INFERENCE, || infer(&model, &Options::default()))?;
     printable(inference.findings())?;
     let found = slugs(inference.findings());
     if found != expected {

@@ -13,7 +13,7 @@ use onnx_types::{ElemType, Type};
 /// The first value for which it does not.
 pub fn bodies(model: &Model) -> Result<(), String> {
     let mut model = model.clone();
-    let results = infer(&mut model, &Options::default());
+    let mut results = infer(&model, &Options::default());
     results.apply(&mut model, MergePolicy::Refine).map_err(|error| error.to_string())?;
     let main = model.main_graph();
     let nodes: Vec<NodeId> = model.nodes_in(main).collect();
@@ -25,7 +25,7 @@ pub fn bodies(model: &Model) -> Result<(), String> {
             .map(|input| input.map(|value| model.ty(value).cloned().unwrap_or_default()))
             .collect();
         let attributes: Vec<Attribute> = record.attributes().to_vec();
-        let call = infer_function(&mut model, function, &inputs, &attributes, &Options::default());
+        let call = infer_function(&model, function, &inputs, &attributes, &Options::default());
         agree(&model, function, &results, &call)?;
     }
     Ok(())

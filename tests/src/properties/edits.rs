@@ -292,7 +292,7 @@ impl Script {
             return Ok(());
         }
         findings(&onnx_check::check(&self.model, &onnx_check::CheckOptions::default()))?;
-        let inference = infer(&mut self.model, &Options::default());
+        let mut inference = infer(&self.model, &Options::default());
         findings(inference.findings())?;
         sound(&self.model, "after inference", false)?;
         if inference.apply(&mut self.model, MergePolicy::Override).is_ok() {

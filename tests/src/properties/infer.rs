@@ -13,9 +13,9 @@ use super::{equal, findings, model_of, sound, write};
 /// What does not hold.
 pub fn infer(bytes: &[u8]) -> Result<(), String> {
     let Some(mut model) = model_of(bytes) else { return Ok(()) };
-    let mut second = model.clone();
-    let inference = run(&mut model, &Options::default());
-    let again = run(&mut second, &Options::default());
+    let second = model.clone();
+    let mut inference = run(&model, &Options::default());
+    let again = run(&second, &Options::default());
     equal(
         &findings(inference.findings())?,
         &findings(again.findings())?,
@@ -29,11 +29,11 @@ pub fn infer(bytes: &[u8]) -> Result<(), String> {
     questions(&model, &inference, &values);
     let mut others = Options::default();
     (others.check_types, others.declared, others.defaults_are_constant) = (true, false, true);
-    findings(run(&mut second, &others).findings())?;
+    findings(run(&second, &others).findings())?;
     others.values = false;
-    findings(run(&mut second, &others).findings())?;
+    findings(run(&second, &others).findings())?;
     if let Some(&function) = model.functions().first() {
-        findings(infer_function(&mut second, function, &[], &[], &Options::default()).findings())?;
+        findings(infer_function(&second, function, &[], &[], &Options::default()).findings())?;
     }
     for policy in [MergePolicy::Keep, MergePolicy::Override] {
         // A contradiction is no failure here.
@@ -75,11 +75,11 @@ fn questions(model: &Model, inference: &Inference, values: &[ValueId]) {
         }
     }
     for &value in values.iter().take(20) {
-        for gap in inference.gaps(model, value).into_iter().take(4) {
+        for gap in inference.gaps(value).into_iter().take(4) {
             std::hint::black_box(inference.why(model, value, gap).is_some());
         }
     }
     let inputs: Vec<ValueId> = model.graph(model.main_graph()).inputs().to_vec();
     let given: Vec<(ValueId, &[i64])> = inputs.iter().map(|&input| (input, [1, 2, 3].as_slice())).collect();
-    std::hint::black_box(inference.solve(model, &given));
+    std::hint::black_box(inference.solve(&given));
 }

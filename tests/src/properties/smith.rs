@@ -6,6 +6,7 @@ use onnx_diag::Severity;
 use onnx_ir::{Model, ValueId};
 use onnx_shape_infer::{Inference, Options, Ty, infer as run};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
 
 use super::{bodies, decode as files, infer, sound, text, write};
@@ -45,7 +46,7 @@ pub fn fault(model: &Model) -> Result<(), (&'static str, String)> {
     }
     let mut options = Options::default();
     options.check_types = true;
-    let inference = run(&mut model.clone(), &options);
+    let inference = run(&model.clone(), &options);
     if let Some(found) = inference.findings().diagnostics().first() {
         return Err(("infer", format!("{}: {}", found.locus, found.message)));
     }
@@ -89,7 +90,8 @@ const SIZE: i64 = 6;
 fn refines(model: &Model) -> Result<(), String> {
     let mut model = model.clone();
     let revision = model.revision();
-    let before = run(&mut model, &Options::default());
+    let before = run(&model, &Options::default());
+    let exprs = before.exprs().clone();
     let known: Vec<(ValueId, Ty)> = made(&model).into_iter().map(|value| (value, before.ty(value))).collect();
     for input in model.graph(model.main_graph()).inputs().to_vec() {
         let Some(mut ty) = model.ty(input).cloned() else { continue };
@@ -98,8 +100,8 @@ fn refines(model: &Model) -> Result<(), String> {
         }
     }
     let changes = model.changes_since(&revision);
-    let after = before.update(&mut model, &Options::default(), &changes);
-    let scratch = run(&mut model, &Options::default());
+    let after = before.update(&model, &Options::default(), &changes);
+    let scratch = run(&model, &Options::default());
     // With numbers for the variables, contradictions may come about, which say nothing about what comes after.
     if !after.findings().is_empty() || !scratch.findings().is_empty() {
         return Ok(());
@@ -114,7 +116,7 @@ fn refines(model: &Model) -> Result<(), String> {
                 scratch.ty(value)
             ));
         }
-        if !is_kept(&model, &ty, &after.ty(value)) {
+        if !is_kept(&model, &exprs, &ty, &after.ty(value)) {
             return Err(format!("`{}` was {ty:?} and is {:?} with sizes", name(), after.ty(value)));
         }
     }
@@ -157,7 +159,7 @@ fn agree(left: &Inference, right: &Inference, value: ValueId) -> bool {
 }
 
 /// Whether what was known is still known.
-fn is_kept(model: &Model, before: &Ty, after: &Ty) -> bool {
+fn is_kept(model: &Model, exprs: &ExprTable, before: &Ty, after: &Ty) -> bool {
     let Ty::Tensor(elem, dims) = before else {
         return !matches!(before, Ty::Other(_)) || matches!(after, Ty::Other(_));
     };
@@ -167,7 +169,7 @@ fn is_kept(model: &Model, before: &Ty, after: &Ty) -> bool {
     let variables: Vec<Symbol> =
         ["N", "M", "batch", "seq_len"].iter().filter_map(|name| model.names().get(name)).collect();
     let size = |symbol: Symbol| variables.contains(&symbol).then_some(SIZE);
-    let is_same = |(&was, &is): (&Dim, &Dim)| match model.exprs().eval(was, &size) {
+    let is_same = |(&was, &is): (&Dim, &Dim)| match exprs.eval(was, &size) {
         Some(number) => is.known() == Some(number),
         None => true,
     };

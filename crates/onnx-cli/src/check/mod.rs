@@ -175,7 +175,7 @@ fn inferred(
     options.execution = loaded.execution.clone();
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
-    let inference = onnx_shape_infer::infer(&mut loaded.model, &options);
+    let inference = onnx_shape_infer::infer(&loaded.model, &options);
     loaded.execution.interrupt.check()?;
     for found in inference.findings().diagnostics() {
         sink.report(found.clone());

@@ -30,7 +30,7 @@ pub(super) fn test(
     let source = loaded.source()?;
     let mut options = Options::default().with_data(&source).with_registry(registry);
     options.execution = loaded.execution.clone();
-    let inference = infer(&mut loaded.model, &options);
+    let inference = infer(&loaded.model, &options);
     loaded.execution.interrupt.check()?;
     let inputs: Vec<(ValueId, &[i64])> =
         given.iter().map(|(input, sizes)| (*input, sizes.as_slice())).collect();

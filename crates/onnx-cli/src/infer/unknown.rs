@@ -99,8 +99,7 @@ fn explain(
 ) -> Result<(), Failure> {
     let mut rest = explanations;
     for &value in values {
-        let known = inference.ty(value).to_type();
-        let known = known.map_or_else(|| "of unknown type".to_owned(), |ty| types::text(model, &ty));
+        let known = types::inferred(model, inference, value);
         stream.line(format_args!("{} is {known}", quoted(model, value)))?;
         let count = rest.iter().take_while(|explanation| explanation.unknown.value == value).count();
         let (own, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));

@@ -1,7 +1,8 @@
 //! Types and dimensions as people read them.
 
-use onnx_ir::Model;
-use onnx_types::{Dim, Shape, TensorType, Type, TypeKind};
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::Inference;
+use onnx_types::{Dim, Shape, SymbolNames as _, TensorType, Type, TypeKind};
 use serde::Serialize;
 
 use crate::output::shown;
@@ -28,8 +29,22 @@ pub(super) fn dims(model: &Model, ty: &Type) -> Option<Vec<DimFact>> {
     )
 }
 
-/// A type: `float[batch, 3, 224, 224]`, `seq(int64[?])`. Names are escaped.
+/// A type of a model: `float[batch, 3, 224, 224]`, `seq(int64[?])`. Names are escaped.
 pub(crate) fn text(model: &Model, ty: &Type) -> String {
+    type_text(model, ty, &|dim| dim_text(model, dim))
+}
+
+/// The inferred type of a value.
+pub(crate) fn inferred(model: &Model, inference: &Inference, value: ValueId) -> String {
+    let dim_text = |dim| match dim {
+        Dim::Var(symbol) => inference.names(model).name(symbol).into_owned(),
+        dim => inference.display(model, dim).to_string(),
+    };
+    let ty = inference.ty(value).to_type();
+    ty.map_or_else(|| "of unknown type".to_owned(), |ty| type_text(model, &ty, &dim_text))
+}
+
+fn type_text(model: &Model, ty: &Type, dim_text: &dyn Fn(Dim) -> String) -> String {
     let mut text = String::new();
     let mut closing = String::new();
     let mut inner = Some(ty);
@@ -39,10 +54,10 @@ pub(crate) fn text(model: &Model, ty: &Type) -> String {
         let missing = if inner.is_none() { "?" } else { "" };
         match &ty.kind {
             TypeKind::Undefined => text.push_str("no type"),
-            TypeKind::Tensor(tensor) => tensor_text(&mut text, model, tensor),
+            TypeKind::Tensor(tensor) => tensor_text(&mut text, tensor, dim_text),
             TypeKind::SparseTensor(tensor) => {
                 text.push_str("sparse ");
-                tensor_text(&mut text, model, tensor);
+                tensor_text(&mut text, tensor, dim_text);
             }
             TypeKind::Sequence(_) => text.push_str(&format!("seq({missing}")),
             TypeKind::Optional(_) => text.push_str(&format!("optional({missing}")),
@@ -67,15 +82,15 @@ fn dim_text(model: &Model, dim: Dim) -> String {
     }
 }
 
-fn tensor_text(out: &mut String, model: &Model, tensor: &TensorType) {
+fn tensor_text(out: &mut String, tensor: &TensorType, dim_text: &dyn Fn(Dim) -> String) {
     out.push_str(tensor.elem.name());
     match &tensor.shape {
-        Some(shape) => shape_text(out, model, shape),
+        Some(shape) => shape_text(out, shape, dim_text),
         None => out.push_str("[…]"),
     }
 }
 
-fn shape_text(out: &mut String, model: &Model, shape: &Shape) {
+fn shape_text(out: &mut String, shape: &Shape, dim_text: &dyn Fn(Dim) -> String) {
     /// Shapes of more dimensions are not made for reading.
     const MOST_DIMS: usize = 16;
     out.push('[');
@@ -85,7 +100,7 @@ fn shape_text(out: &mut String, model: &Model, shape: &Shape) {
         }
         match dim {
             Dim::Var(name) if name.is_empty() => out.push('?'),
-            dim => out.push_str(&shown(&dim_text(model, dim))),
+            dim => out.push_str(&shown(&dim_text(dim))),
         }
     }
     if shape.rank() > MOST_DIMS {

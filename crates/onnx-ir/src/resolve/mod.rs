@@ -164,17 +164,6 @@ impl Model {
         self.callee_in(node, self.versions_in(node.graph), registry)
     }
 
-    /// Like [`Model::callee`], for code that borrows the names of the model.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the node is not of this model or was erased.
-    #[must_use]
-    pub fn callee_by<'a>(&'a self, node: NodeId, registry: &'a Registry, names: &Interner) -> Callee<'a> {
-        let node = &self.nodes[node];
-        self.callee_with_names(node, self.versions_in(node.graph), registry, names)
-    }
-
     /// Like [`Model::callee`], under other versions than those in scope: for parts of a model that are checked without it,
     /// and for bodies of functions that are not part of a model.
     #[must_use]
@@ -184,28 +173,18 @@ impl Model {
         versions: &OpsetVersions,
         registry: &'a Registry,
     ) -> Callee<'a> {
-        self.callee_with_names(node, versions, registry, &self.names)
-    }
-
-    fn callee_with_names<'a>(
-        &'a self,
-        node: &Node,
-        versions: &OpsetVersions,
-        registry: &'a Registry,
-        names: &Interner,
-    ) -> Callee<'a> {
         let (domain, op) = (node.domain(), node.op);
         if op.is_empty() {
             return Callee::Unnamed;
         }
         let version = versions.get(domain);
         let standard = version.and_then(|version| onnx_schema::lookup(domain, op, version));
-        if standard.is_none() && is_experimental(domain, op, names) {
+        if standard.is_none() && is_experimental(domain, op, &self.names) {
             return Callee::Experimental;
         }
         let Some(version) = version else { return Callee::NotImported };
         if registry.has_declared() {
-            return self.callee_with_custom(node, version, standard, (registry, names));
+            return self.callee_with_custom(node, version, standard, registry);
         }
         if let Some(schema) = standard {
             return Callee::Standard(schema);
@@ -225,9 +204,9 @@ impl Model {
         node: &Node,
         version: i64,
         standard: Option<&'static Schema>,
-        (registry, names): (&'a Registry, &Interner),
+        registry: &'a Registry,
     ) -> Callee<'a> {
-        let [domain, op] = [node.domain(), node.op].map(|name| names.resolve(name));
+        let [domain, op] = [node.domain(), node.op].map(|name| self.str(name));
         let custom = registry.declared(domain, op, version);
         if let Some(schema) = standard
             && custom.is_none_or(|custom| custom.since_version() <= schema.since_version())

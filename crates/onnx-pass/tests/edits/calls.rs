@@ -97,7 +97,7 @@ fn functions_in_functions_and_branches_are_inlined_one_after_the_other() {
         <domain: "other", opset_import: ["": 20]> Twice (a) => (b) { b = Add (a, a) }"#,
         &[
             // The rest of the text after the last graph begins.
-            "f_4 = other.Twice (u_1)",
+            "f_3 = other.Twice (u_0)",
             ">",
         ],
         &[],

@@ -30,8 +30,8 @@ fn check(claim: &str, verdict: &str) {
     let found = prove(&eq, &PassOptions::default()).to_string();
     assert_eq!(found.lines().collect::<Vec<_>>().join(" | "), verdict);
     let again = Equivalence::parse(&eq.text().unwrap()).unwrap();
-    assert_eq!((again.hash().unwrap(), again.assumptions()), (eq.hash().unwrap(), eq.assumptions()));
-    assert_eq!(again.text().unwrap(), eq.text().unwrap());
+    // The text has the assumptions, which name symbols of two models.
+    assert_eq!((again.hash().unwrap(), again.text().unwrap()), (eq.hash().unwrap(), eq.text().unwrap()));
 }
 
 #[test]

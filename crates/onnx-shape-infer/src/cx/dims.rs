@@ -204,7 +204,7 @@ impl Cx<'_, '_> {
         }
         let Some(value) = self.node.output(output) else { return Dim::Unknown };
         let symbol = self.state.fresh(value, u32::try_from(axis).unwrap_or(u32::MAX));
-        if let Some(hi) = self.state.facts.bounds(self.state.exprs, most).hi {
+        if let Some(hi) = self.state.facts.bounds(&self.state.exprs, most).hi {
             self.state.facts.bound(symbol, None, Some(hi));
         }
         if most.known().is_none() && !most.is_unknown() {

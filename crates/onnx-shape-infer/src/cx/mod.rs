@@ -65,15 +65,15 @@ impl<'m> Cx<'_, 'm> {
         self.id
     }
 
-    /// The model. Its tables of names and expressions are empty during the run, so rules of users do not get it: see
-    /// [`Cx::names`] and [`Cx::dims`].
-    pub(crate) const fn model(&self) -> &'m Model {
+    /// The model. Expressions in its types are in [`Model::exprs`], not in [`Cx::dims`].
+    #[must_use]
+    pub const fn model(&self) -> &'m Model {
         self.state.model
     }
 
     /// The names of the model.
     #[must_use]
-    pub const fn names(&self) -> &Interner {
+    pub const fn names(&self) -> &'m Interner {
         self.state.names
     }
 
@@ -95,9 +95,9 @@ impl<'m> Cx<'_, 'm> {
         self.state.options.runtime == Runtime::Onnxruntime
     }
 
-    /// The arithmetic of dimensions.
+    /// The arithmetic of dimensions: the expressions of the results, which are not those of the model.
     pub const fn dims(&mut self) -> &mut ExprTable {
-        self.state.exprs
+        &mut self.state.exprs
     }
 
     /// Reports a contradiction. The message is one terse sentence without the place, in lower case.

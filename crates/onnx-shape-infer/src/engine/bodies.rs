@@ -5,7 +5,7 @@
 
 use onnx_ir::{Callee, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_schema::Registry;
-use onnx_types::{Dim, ElemType, Interner};
+use onnx_types::{Dim, ElemType};
 use slotmap::SecondaryMap;
 
 use super::Engine;
@@ -29,7 +29,7 @@ pub(crate) struct Bodies {
 impl Bodies {
     /// Prepares for the calls of a model. Training graphs are not inferred, and graphs in defaults of functions are in
     /// scopes that no visit has.
-    pub(super) fn new(model: &Model, registry: &Registry, names: &Interner) -> Self {
+    pub(super) fn new(model: &Model, registry: &Registry) -> Self {
         let mut bodies = Self::default();
         if model.functions().is_empty() {
             return bodies;
@@ -39,7 +39,7 @@ impl Bodies {
         };
         bodies.is_incomplete = !model.info().training.is_empty() || model.functions().iter().any(has_graph);
         for graph in model.all_graphs() {
-            let calls = |node| matches!(model.callee_by(node, registry, names), Callee::Function(_));
+            let calls = |node| matches!(model.callee(node, registry), Callee::Function(_));
             if model.nodes(graph).any(calls) {
                 bodies.note_calls(model, graph);
             }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use onnx_ir::{Constant, Def, GraphId, NodeId, ValueId};
-use onnx_types::{Dim, Symbol, Type};
+use onnx_types::{Dim, ExprId, Symbol, Type};
 
 use super::Engine;
 use super::state::State;
@@ -252,8 +252,14 @@ impl State<'_> {
     pub(crate) fn declared(&mut self, ty: &Type) -> Ty {
         self.read_dims(ty, |state, dim| match dim {
             Dim::Known(size) if size < 0 => Dim::Unknown,
+            // A name that this result has got when it was applied.
+            Dim::Var(name) if let Some(symbol) = state.named.of(name) => Dim::Var(symbol),
             Dim::Var(name) => {
                 let dim = state.read_symbol(name);
+                state.set_sizes(dim)
+            }
+            Dim::Expr(id) => {
+                let dim = state.read_expr(id);
                 state.set_sizes(dim)
             }
             dim => dim,
@@ -299,15 +305,30 @@ impl State<'_> {
         if let Some(&dim) = self.read.get(&name) {
             return dim;
         }
-        let text = text.to_owned();
-        let dim = match self.exprs.parse(self.names, &text) {
-            // A number written as text is no promise that other readers understand.
-            Dim::Unknown | Dim::Known(_) => Dim::Var(name),
-            dim if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) => dim,
+        // A number written as text is no promise that other readers understand.
+        let dim = match self.exprs.try_parse_known(self.names, text) {
+            Ok(dim @ (Dim::Var(_) | Dim::Expr(_)))
+                if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) =>
+            {
+                dim
+            }
             _ => Dim::Var(name),
         };
         if !self.exprs.ran_out_of_steps() {
             self.read.insert(name, dim);
+        }
+        dim
+    }
+
+    /// An expression of the model as one of the results.
+    fn read_expr(&mut self, id: ExprId) -> Dim {
+        if let Some(&dim) = self.imported.get(&id) {
+            return dim;
+        }
+        let mut symbol = |name| self.named.of(name).unwrap_or(name);
+        let dim = self.exprs.import(self.model.exprs(), Dim::Expr(id), &mut symbol);
+        if !self.exprs.ran_out_of_steps() {
+            self.imported.insert(id, dim);
         }
         dim
     }

@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
-use onnx_types::expr::ExprTable;
-use onnx_types::{Interner, Stopped, Symbol, Type, Watch};
+use onnx_types::{Stopped, Symbol, Type, Watch};
 use slotmap::SecondaryMap;
 
 use crate::cx::Out;
@@ -68,15 +67,10 @@ pub(crate) struct Interface {
 }
 
 impl<'m> Engine<'m> {
-    /// A run over a model and its tables of names and expressions; `before` is the result that it continues.
-    pub(crate) fn new(
-        model: &'m Model,
-        options: &'m Options<'m>,
-        (names, exprs): (&'m mut Interner, &'m mut ExprTable),
-        before: Option<Inference>,
-    ) -> Self {
+    /// A run over a model; `before` is the result that it continues.
+    pub(crate) fn new(model: &'m Model, options: &'m Options<'m>, before: Option<Inference>) -> Self {
         let rules = options.registry.extension::<Rules>();
-        let custom = rules.map(|rules| rules.resolve(names)).unwrap_or_default();
+        let custom = rules.map(|rules| rules.resolve(model.names())).unwrap_or_default();
         let has_onnxruntime = rules.is_some_and(|rules| rules.onnxruntime);
         let left = model
             .node_count()
@@ -89,10 +83,12 @@ impl<'m> Engine<'m> {
             }
             None => (state::variables(model, options), Interface::default(), None),
         };
-        let mut state = State::new(model, options, names, exprs, variables);
+        let mut state = State::new(model, options, variables);
         if let Some(mut before) = before {
             state.facts = before.facts.take_intervals();
             (state.table, state.fresh, state.conditional) = (before.table, before.fresh, before.conditional);
+            (state.exprs, state.imported) = (before.exprs, before.imported);
+            state.named = before.named.within(model.names());
             state.earlier = Some((before.facts, before.failures));
         }
         Self {
@@ -125,7 +121,7 @@ impl<'m> Engine<'m> {
         let graph = self.state.model.main_graph();
         self.state.table.reserve(self.state.model.value_count());
         self.report_recursion();
-        self.state.bodies = Bodies::new(self.state.model, self.state.options.registry, self.state.names);
+        self.state.bodies = Bodies::new(self.state.model, self.state.options.registry);
         self.declare_inputs(graph);
         self.enter_main(graph);
         self.drive(0);

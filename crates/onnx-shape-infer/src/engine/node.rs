@@ -127,7 +127,7 @@ impl<'m> Engine<'m> {
     /// What serves a node.
     fn target(&self, id: NodeId, node: &Node, opset: Option<i64>) -> (Option<&'static Schema>, Target<'m>) {
         let registry = self.state.options.registry;
-        match self.state.model.callee_by(id, registry, self.state.names) {
+        match self.state.model.callee(id, registry) {
             Callee::Standard(schema) => {
                 let target =
                     match TABLE.get(schema.id().index()).and_then(|entry| Some((entry.infer?, entry.values)))

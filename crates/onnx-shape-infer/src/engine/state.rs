@@ -16,6 +16,7 @@ use super::control::Known;
 use super::frame::Runs;
 use crate::facts::{Answers, Fact, Facts, Premise, Question, Relation, Scope, Strength};
 use crate::fault;
+use crate::naming::Named;
 use crate::options::Options;
 use crate::table::Table;
 
@@ -56,7 +57,10 @@ impl Site {
 /// More contradictions than this are counted as one: nobody reads them, and each costs memory.
 const MAX_FAILURES: usize = 10_000;
 
-/// The symbols that were made for sizes which nothing is known about, by the place of the size.
+/// The expressions of a model in the table of the results.
+pub(crate) type Imported = HashMap<ExprId, Dim, RandomState>;
+
+/// The unnamed symbols that were made for sizes which nothing is known about, by the place of the size.
 ///
 /// A place has one symbol however often it is visited, so that visiting it again gives the same result; but a place in a
 /// nested graph or a function has one for each visit of the graph, as what was concluded in one visit need not hold in the
@@ -64,7 +68,8 @@ const MAX_FAILURES: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fresh {
     places: HashMap<(ValueId, u32, u32), Symbol, RandomState>,
-    origins: HashMap<Symbol, (ValueId, u32), RandomState>,
+    /// The place of each symbol, by the number of the symbol.
+    origins: Vec<(ValueId, u32)>,
     visits: SecondaryMap<GraphId, u32>,
     /// What stands outside of a graph for the symbols made inside of it: by the value outside, the visit of that value's
     /// graph, and the symbol inside.
@@ -73,15 +78,33 @@ pub(crate) struct Fresh {
 
 impl Fresh {
     pub(crate) fn origin(&self, symbol: Symbol) -> Option<(ValueId, u32)> {
-        self.origins.get(&symbol).copied()
+        self.origins.get(symbol.number()? as usize).copied()
     }
+
+    pub(crate) const fn count(&self) -> usize {
+        self.origins.len()
+    }
+}
+
+/// An unnamed symbol for a place.
+fn number(origins: &mut Vec<(ValueId, u32)>, place: (ValueId, u32)) -> Symbol {
+    // Memory ends long before the numbers do.
+    let number = u32::try_from(origins.len()).unwrap_or(u32::MAX);
+    origins.push(place);
+    Symbol::unnamed(number)
 }
 
 pub(crate) struct State<'m> {
     pub(crate) model: &'m Model,
     pub(crate) options: &'m Options<'m>,
-    pub(crate) names: &'m mut Interner,
-    pub(crate) exprs: &'m mut ExprTable,
+    /// The names of the model.
+    pub(crate) names: &'m Interner,
+    /// The expressions of the results; those of the model are in its own table.
+    pub(crate) exprs: ExprTable,
+    /// The expressions of the model that were read, as expressions of the results.
+    pub(crate) imported: Imported,
+    /// The names that symbols of the results have got in the model.
+    pub(crate) named: Named,
     pub(crate) table: Table,
     pub(crate) facts: Facts,
     pub(crate) fresh: Fresh,
@@ -137,15 +160,15 @@ impl<'m> State<'m> {
     pub(crate) fn new(
         model: &'m Model,
         options: &'m Options<'m>,
-        names: &'m mut Interner,
-        exprs: &'m mut ExprTable,
         variables: HashSet<Symbol, RandomState>,
     ) -> Self {
         Self {
             model,
             options,
-            names,
-            exprs,
+            names: model.names(),
+            exprs: ExprTable::separate(),
+            imported: Imported::default(),
+            named: Named::default(),
             table: Table::default(),
             facts: Facts::default(),
             fresh: Fresh::default(),
@@ -227,9 +250,9 @@ impl<'m> State<'m> {
             return;
         }
         let scope = self.site.scope();
-        if !self.facts.is_never_negative(self.exprs, size) {
+        if !self.facts.is_never_negative(&self.exprs, size) {
             let reason = "a size must not be negative";
-            let excluded = self.facts.excludes_negative(self.exprs, node, size);
+            let excluded = self.facts.excludes_negative(&mut self.exprs, node, size);
             let relation = excluded.unwrap_or(Relation::AtMost(Dim::Known(0), Dim::Expr(size)));
             if excluded.is_none() {
                 self.conclude(relation, Strength::Assumed, Some(node), reason);
@@ -251,8 +274,8 @@ impl<'m> State<'m> {
         for dim in dims {
             if let Dim::Expr(size) = *dim
                 && !self.facts.is_size(size)
-                && !self.facts.is_never_negative(self.exprs, size)
-                && self.facts.excludes_negative(self.exprs, node, size).is_none()
+                && !self.facts.is_never_negative(&self.exprs, size)
+                && self.facts.excludes_negative(&mut self.exprs, node, size).is_none()
             {
                 *dim = Dim::Unknown;
             }
@@ -333,7 +356,7 @@ impl<'m> State<'m> {
             self.relied.borrow_mut().push(size);
             return Some(true);
         }
-        self.answers.borrow_mut().ask(&self.facts, self.exprs, question, a, b)
+        self.answers.borrow_mut().ask(&self.facts, &self.exprs, question, a, b)
     }
 
     pub(crate) fn is_absent(&self, value: ValueId) -> bool {
@@ -351,12 +374,8 @@ impl<'m> State<'m> {
     /// The symbol for the unknown size at a place.
     pub(crate) fn fresh(&mut self, value: ValueId, axis: u32) -> Symbol {
         let visit = self.visit_of(value);
-        let (names, origins) = (&mut *self.names, &mut self.fresh.origins);
-        *self.fresh.places.entry((value, axis, visit)).or_insert_with(|| {
-            let symbol = names.fresh("unk_");
-            origins.insert(symbol, (value, axis));
-            symbol
-        })
+        let Fresh { places, origins, .. } = &mut self.fresh;
+        *places.entry((value, axis, visit)).or_insert_with(|| number(origins, (value, axis)))
     }
 
     /// Notes that a visit of a graph has ended: the next one gets symbols of its own.
@@ -369,7 +388,7 @@ impl<'m> State<'m> {
 
     /// Whether a symbol was made by this run.
     pub(crate) fn is_fresh(&self, symbol: Symbol) -> bool {
-        self.fresh.origins.contains_key(&symbol)
+        self.origin(symbol).is_some()
     }
 
     /// The place that a symbol was made for.
@@ -416,9 +435,8 @@ impl<'m> State<'m> {
         if let Some(&known) = self.fresh.exported.get(&key) {
             return known;
         }
-        let outer = self.names.fresh("unk_");
+        let outer = number(&mut self.fresh.origins, (owner, u32::MAX));
         self.fresh.exported.insert(key, outer);
-        self.fresh.origins.insert(outer, (owner, u32::MAX));
         let bounds = SymbolBounds::bounds(&self.facts, symbol);
         self.facts.bound(outer, bounds.lo, bounds.hi);
         outer

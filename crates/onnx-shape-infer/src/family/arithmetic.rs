@@ -289,7 +289,7 @@ fn truncated(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
 /// Whether an expression may stand twice in another one, so that a chain of such steps does not grow without end.
 fn is_short(cx: &mut Cx<'_, '_>, dim: Dim) -> bool {
     const MOST: usize = 256;
-    cx.state.exprs.text(dim, cx.state.names, Dialect::Python).is_some_and(|text| text.len() <= MOST)
+    cx.state.exprs.text(dim, cx.names(), Dialect::Python).is_some_and(|text| text.len() <= MOST)
 }
 
 /// The remainder of the division towards zero. Where nothing is negative it is that of the division that rounds down.

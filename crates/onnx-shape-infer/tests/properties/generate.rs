@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use onnx_ir::{AttrValue, GraphId, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
-use onnx_schema::{AttrKind, Formal, FormalAttribute, FormalType, Schema, TypeForm, domain, op};
+use onnx_schema::{AttrKind, Formal, FormalAttribute, FormalType, Schema, TypeForm, attr, domain, op};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
@@ -38,8 +38,8 @@ const STRINGS: [&str; 18] = [
     "BHWC",
 ];
 
-/// The names of the dimension variables that declared types have.
-const VARIABLES: [&str; 3] = ["N", "M", "K"];
+/// The dimension variables that declared types have: names that every model holds.
+const VARIABLES: [Symbol; 3] = [attr::K, attr::P, attr::SIZE];
 
 impl Numbers {
     /// True in `percent` of all cases.
@@ -86,16 +86,9 @@ pub(crate) struct Made {
     pub(crate) outputs: Vec<ValueId>,
 }
 
-/// A model with the dimension variables of declared types, in which their symbols are always the same.
-fn empty() -> (Model, [Symbol; 3]) {
-    let mut model = Model::new();
-    let variables = VARIABLES.map(|name| model.intern(name));
-    (model, variables)
-}
-
 /// The symbols of the dimension variables.
-pub(crate) fn variables() -> [Symbol; 3] {
-    empty().1
+pub(crate) const fn variables() -> [Symbol; 3] {
+    VARIABLES
 }
 
 impl fmt::Debug for Plan {
@@ -124,7 +117,7 @@ impl Plan {
 
     /// Makes a model of the node.
     pub(crate) fn make(&self) -> Made {
-        let (mut model, _) = empty();
+        let mut model = Model::new();
         let graph = model.main_graph();
         let own = OpsetImport::new(self.schema.domain(), self.schema.since_version());
         let mut imports = vec![own];

@@ -14,7 +14,7 @@ use crate::rounds;
 /// As little as threads of some programs have.
 const STACK: usize = 512 * 1024;
 
-/// Number of expressions, names, facts and diagnostics that inference of one node may make. The most that one makes is 17. They
+/// Number of expressions, symbols, facts and diagnostics that inference of one node may make. The most that one makes is 17. They
 /// are counted instead of the time, which depends on the machine.
 const MOST: usize = 256;
 
@@ -29,18 +29,17 @@ fn survive(plan: &Plan) -> Result<(), String> {
     (others.check_types, others.declared) = (true, false);
     for options in [Options::default(), others] {
         let work = AssertUnwindSafe(|| {
-            let mut made = plan.make();
-            let before = made.model.exprs().len() + made.model.names().len();
-            let inference = infer(&mut made.model, &options);
+            let made = plan.make();
+            let inference = infer(&made.model, &options);
             inference.findings().diagnostics().iter().for_each(|found| {
                 let _ = found.locus.to_string();
             });
-            let tables = made.model.exprs().len() + made.model.names().len() - before;
+            let tables = inference.exprs().len() + inference.symbol_count();
             tables + inference.facts().all().len() + inference.findings().diagnostics().len()
         });
         let made = catch_unwind(work).map_err(|_| tell("panic"))?;
         if made > MOST {
-            return Err(tell(&format!("{made} expressions, names, facts and diagnostics")));
+            return Err(tell(&format!("{made} expressions, symbols, facts and diagnostics")));
         }
     }
     Ok(())

@@ -3,7 +3,6 @@
 use onnx_ir::ValueId;
 use onnx_schema::all;
 use onnx_shape_infer::{Content, Elem, Inference, Options, Ty, infer};
-use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::generate::{Given, Made, Numbers, Plan, variables};
@@ -60,7 +59,6 @@ fn less_known(mut ty: Type, numbers: &mut Numbers) -> Type {
 /// What one run says.
 pub(crate) struct Known<'a> {
     pub(crate) inference: &'a Inference,
-    pub(crate) exprs: &'a ExprTable,
     pub(crate) variables: [Symbol; 3],
 }
 
@@ -71,7 +69,7 @@ impl Known<'_> {
         match dim {
             Dim::Unknown => return None,
             Dim::Var(symbol) if !is_declared(&symbol) => return None,
-            Dim::Expr(_) if !self.exprs.symbols(dim).iter().all(is_declared) => return None,
+            Dim::Expr(_) if !self.inference.exprs().symbols(dim).iter().all(is_declared) => return None,
             _ => {}
         }
         let sizes = |seed: i64| {
@@ -79,7 +77,7 @@ impl Known<'_> {
                 let index = self.variables.iter().position(|&known| known == symbol)?;
                 Some(7 + seed * 5 + [11, 17, 29][index] * (index as i64 + seed))
             };
-            self.exprs.eval(dim, &value)
+            self.inference.exprs().eval(dim, &value)
         };
         Some((0..3).map(sizes).collect())
     }
@@ -152,11 +150,11 @@ pub(crate) fn lost_content(more: &Known<'_>, less: &Known<'_>, value: ValueId) -
 /// Infers with more and with less knowledge; says what is wrong.
 fn compare(plan: &Plan, less: &Plan) -> Result<(), String> {
     let tell = |what: &str, details: String| Err(format!("{what} {details}\n  {less:?}\n  {plan:?}"));
-    let (mut plenty, mut few): (Made, Made) = (plan.make(), less.make());
+    let (plenty, few): (Made, Made) = (plan.make(), less.make());
     // Of inputs of other types than the operator takes, nothing follows.
     let mut options = Options::default();
     options.check_types = true;
-    let (more, fewer) = (infer(&mut plenty.model, &options), infer(&mut few.model, &options));
+    let (more, fewer) = (infer(&plenty.model, &options), infer(&few.model, &options));
     let is_excused = NOT_REFUSED.iter().any(|(op, _)| *op == plan.schema.name());
     let message = |inference: &Inference| {
         inference.findings().diagnostics().first().map(|found| found.message.to_string())
@@ -171,8 +169,8 @@ fn compare(plan: &Plan, less: &Plan) -> Result<(), String> {
         (None, None) => {}
     }
     let variables = variables();
-    let more = Known { inference: &more, exprs: plenty.model.exprs(), variables };
-    let fewer = Known { inference: &fewer, exprs: few.model.exprs(), variables };
+    let more = Known { inference: &more, variables };
+    let fewer = Known { inference: &fewer, variables };
     for (index, (&ours, &theirs)) in plenty.outputs.iter().zip(&few.outputs).enumerate() {
         let (ty, before) = (more.ty(ours), fewer.ty(theirs));
         let lost = lost(&more, &fewer, &ty, &before);
@@ -210,10 +208,10 @@ fn knowing_more_never_gives_less() {
 fn an_optional_of_unknown_elements_is_one_of_those_allowed() {
     let schema = onnx_schema::lookup_by_name("", "Optional", 15).unwrap();
     let inputs = vec![Given::Free(Some(Type::tensor(ElemType::Undefined, Some(Shape::known(&[2])))))];
-    let mut made = Plan { schema, inputs, attributes: Vec::new(), outputs: 1 }.make();
+    let made = Plan { schema, inputs, attributes: Vec::new(), outputs: 1 }.make();
     let mut options = Options::default();
     options.check_types = true;
-    let inference = infer(&mut made.model, &options);
+    let inference = infer(&made.model, &options);
     assert!(inference.findings().diagnostics().is_empty());
     let Ty::Other(ty) = inference.ty(made.outputs[0]) else { panic!("it is an optional") };
     assert!(matches!(ty.kind, TypeKind::Optional(_)));

@@ -83,6 +83,19 @@ pub(super) fn list(op: ListOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
+/// How an expression is made again.
+struct Rebuild<'a> {
+    binding: &'a mut dyn FnMut(Symbol) -> Dim,
+    is_rounded: bool,
+    done: HashMap<Dim, Dim, RandomState>,
+}
+
+impl<'a> Rebuild<'a> {
+    fn new(binding: &'a mut dyn FnMut(Symbol) -> Dim) -> Self {
+        Self { binding, is_rounded: false, done: HashMap::default() }
+    }
+}
+
 impl ExprTable {
     /// The value of `dim` for given values of its symbols.
     ///
@@ -126,12 +139,8 @@ impl ExprTable {
     /// assert_eq!(table.display(one, &names).to_string(), "seq + 1");
     /// ```
     pub fn substitute(&mut self, dim: Dim, binding: &dyn Fn(Symbol) -> Option<Dim>) -> Dim {
-        self.rebuild(
-            None,
-            dim,
-            &mut |symbol| binding(symbol).unwrap_or(Dim::Var(symbol)),
-            &mut HashMap::default(),
-        )
+        let mut binding = |symbol| binding(symbol).unwrap_or(Dim::Var(symbol));
+        self.rebuild(None, dim, &mut Rebuild::new(&mut binding))
     }
 
     /// The dimension `dim` of another table in this one; `symbol` gives the symbol of this table's interner for one of the
@@ -149,25 +158,37 @@ impl ExprTable {
     /// assert_eq!(table.display(copy, &names).to_string(), "2*batch + 1");
     /// ```
     pub fn import(&mut self, from: &Self, dim: Dim, symbol: &mut dyn FnMut(Symbol) -> Symbol) -> Dim {
-        self.rebuild(Some(from), dim, &mut |name| Dim::Var(symbol(name)), &mut HashMap::default())
+        self.rebuild(Some(from), dim, &mut Rebuild::new(&mut |name| Dim::Var(symbol(name))))
+    }
+
+    /// Like [`import`](Self::import), with quotients that are rounded down in the place of exact ones: all readers know
+    /// them, and both are equal wherever the exact one is defined.
+    ///
+    /// ```
+    /// use onnx_types::Interner;
+    /// use onnx_types::expr::ExprTable;
+    ///
+    /// let (mut from, mut names) = (ExprTable::new(), Interner::new());
+    /// let dim = from.parse(&mut names, "N/:3 + 1");
+    /// let mut table = ExprTable::new();
+    /// let copy = table.import_rounded(&from, dim, &mut |symbol| symbol);
+    /// assert_eq!(table.display(copy, &names).to_string(), "N//3 + 1");
+    /// ```
+    pub fn import_rounded(&mut self, from: &Self, dim: Dim, symbol: &mut dyn FnMut(Symbol) -> Symbol) -> Dim {
+        let mut binding = |name| Dim::Var(symbol(name));
+        self.rebuild(Some(from), dim, &mut Rebuild { is_rounded: true, ..Rebuild::new(&mut binding) })
     }
 
     /// Makes `dim`, of `from` or of this table, again from its parts, with something in the place of its symbols.
-    fn rebuild(
-        &mut self,
-        from: Option<&Self>,
-        dim: Dim,
-        binding: &mut dyn FnMut(Symbol) -> Dim,
-        done: &mut HashMap<Dim, Dim, RandomState>,
-    ) -> Dim {
+    fn rebuild(&mut self, from: Option<&Self>, dim: Dim, with: &mut Rebuild<'_>) -> Dim {
         if let Dim::Var(symbol) = dim {
-            return binding(symbol);
+            return (with.binding)(symbol);
         }
         let Some(node) = from.unwrap_or(self).node_owned(dim) else {
             // An expression is a number or unknown if its table does not have it.
             return if matches!(dim, Dim::Known(_)) { dim } else { Dim::Unknown };
         };
-        if let Some(&known) = done.get(&dim) {
+        if let Some(&known) = with.done.get(&dim) {
             return known;
         }
         // The depth limit of expressions bounds this recursion.
@@ -175,7 +196,7 @@ impl ExprTable {
             Node::Sum(terms, constant) => {
                 let mut parts = vec![Dim::Known(constant)];
                 for term in &terms {
-                    let mono = self.rebuild(from, term.mono, binding, done);
+                    let mono = self.rebuild(from, term.mono, with);
                     parts.push(self.mul(mono, Dim::Known(term.coef)));
                 }
                 self.sum(&parts)
@@ -183,31 +204,32 @@ impl ExprTable {
             Node::Product(factors) => {
                 let mut product = Dim::Known(1);
                 for factor in &factors {
-                    let atom = self.rebuild(from, factor.atom, binding, done);
+                    let atom = self.rebuild(from, factor.atom, with);
                     let power = self.pow(atom, factor.power);
                     product = self.mul(product, power);
                 }
                 product
             }
             Node::Pair(op, a, b) => {
-                let (a, b) = (self.rebuild(from, a, binding, done), self.rebuild(from, b, binding, done));
+                let (a, b) = (self.rebuild(from, a, with), self.rebuild(from, b, with));
                 match op {
                     PairOp::FloorDiv => self.floor_div(a, b),
+                    PairOp::ExactDiv if with.is_rounded => self.floor_div(a, b),
                     PairOp::ExactDiv => self.exact_div(a, b),
                     PairOp::Mod => self.modulo(a, b),
                 }
             }
             Node::List(op, args) => {
-                let args: Vec<Dim> = args.iter().map(|&arg| self.rebuild(from, arg, binding, done)).collect();
+                let args: Vec<Dim> = args.iter().map(|&arg| self.rebuild(from, arg, with)).collect();
                 self.list(op, &args, None)
             }
             Node::Select(cond, a, b) => {
-                let cond = self.rebuild(from, cond, binding, done);
-                let (a, b) = (self.rebuild(from, a, binding, done), self.rebuild(from, b, binding, done));
+                let cond = self.rebuild(from, cond, with);
+                let (a, b) = (self.rebuild(from, a, with), self.rebuild(from, b, with));
                 self.select(cond, a, b)
             }
         };
-        done.insert(dim, result);
+        with.done.insert(dim, result);
         result
     }
 

@@ -109,6 +109,16 @@ impl ExprTable {
     /// Like [`try_parse`](Self::try_parse), but adds no name: a text is not an expression if `names` does not hold all names
     /// in it.
     ///
+    /// ```
+    /// use onnx_types::Interner;
+    /// use onnx_types::expr::ExprTable;
+    ///
+    /// let (mut table, mut names) = (ExprTable::new(), Interner::new());
+    /// let twice = table.parse(&mut names, "2*N");
+    /// assert_eq!(table.try_parse_known(&names, "N + N"), Ok(twice));
+    /// assert!(table.try_parse_known(&names, "2*M").is_err());
+    /// ```
+    ///
     /// # Errors
     ///
     /// As for [`try_parse`](Self::try_parse).

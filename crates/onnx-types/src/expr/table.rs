@@ -143,8 +143,9 @@ impl ExprTable {
         Self::default()
     }
 
-    /// An empty table for expressions that are not part of a model, such as inferred ones. Its ids are unknown to the table
-    /// of the model, and the other way around, so an expression that is looked up in the wrong one of them is unknown.
+    /// An empty table for expressions that are not part of a model, such as inferred ones. The table
+    /// of the model does not have its ids, and it does not have those of the model, so an expression that is looked up in
+    /// the wrong one of them is unknown.
     ///
     /// ```
     /// use onnx_types::expr::ExprTable;

@@ -301,7 +301,7 @@ impl World {
             let sizes: Vec<(Symbol, i64)> =
                 self.sizes.iter().map(|(name, sizes)| (model.intern(name), sizes[binding])).collect();
             let options = Options::default().with_sizes(&sizes).with_registry(&registry);
-            let inference = infer(&mut model, &options);
+            let inference = infer(&model, &options);
             contradicts[binding] = inference.findings().has_errors();
             for (index, value) in main_values(&model).into_iter().enumerate() {
                 if binding == 0 {

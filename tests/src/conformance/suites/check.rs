@@ -160,7 +160,7 @@ impl Recorded {
             let source = FileSource::in_directory(folder).map_err(|error| error.to_string())?;
             let mut options = onnx_shape_infer::Options::default().with_data(&source);
             options.check_types = true;
-            found.extend_from_slice(infer(&mut model, &options).findings().diagnostics());
+            found.extend_from_slice(infer(&model, &options).findings().diagnostics());
         }
         Ok(Verdict::of(&found))
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use onnx_codec::{DecodeOptions, decode};
-use onnx_ir::{Model, ValueId};
+use onnx_ir::ValueId;
 use onnx_shape_infer::{Fact, Inference, Options, Strength, infer};
 use onnx_types::{Dim, Symbol};
 use serde_json::Value;
@@ -45,13 +45,13 @@ impl Suite for ExecutionSuite {
             outcome.failures.push(Failure::new("unreadable", "it is no model"));
             return outcome;
         };
-        let mut model = decoded.model;
-        let inference = infer(&mut model, &Options::default());
+        let model = decoded.model;
+        let inference = infer(&model, &Options::default());
         let mut look = Look { model: &model, inference: &inference, failures: Vec::new() };
         let values: Vec<ValueId> = look.made().collect();
         for run in runs.iter().flatten() {
             outcome.counts.push("runs".to_owned());
-            let broken = |strength| broken(&model, &inference, &look, run, strength);
+            let broken = |strength| broken(&inference, &look, run, strength);
             if let Some(fact) = broken(Strength::Proved) {
                 outcome.failures.push(Failure::new("fact", format!("{fact:?} in {}", bindings(run))));
             }
@@ -110,14 +110,13 @@ fn bindings(run: &Value) -> String {
 
 /// The first fact of a strength that does not hold for the sizes of a run. What cannot be computed holds.
 pub(super) fn broken(
-    model: &Model,
     inference: &Inference,
     look: &Look<'_>,
     run: &Value,
     strength: Strength,
 ) -> Option<Fact> {
     let size = |symbol: Symbol| look.sizes(run, &[symbol]).first().copied().flatten();
-    let eval = |dim: Dim| model.exprs().eval(dim, &size);
+    let eval = |dim: Dim| inference.exprs().eval(dim, &size);
     let facts = inference.facts().all().iter().filter(|fact| fact.strength == strength);
     facts.copied().find(|fact| fact.relation.fails(eval))
 }

@@ -108,7 +108,7 @@ impl Suite for ModelsSuite {
         let mut model = decoded.model;
         forget_types(&mut model);
         let registry = contrib::registry();
-        let inference = infer(&mut model, &Options::default().with_registry(&registry));
+        let inference = infer(&model, &Options::default().with_registry(&registry));
         let runs = match truth.as_deref().map(serde_json::from_slice::<Value>) {
             None => {
                 outcome.counts.push("without observations".to_owned());
@@ -328,7 +328,7 @@ impl Scored<'_> {
     fn link(&self, value: ValueId) -> Link {
         let (model, inference) = (self.look.model, self.look.inference);
         let mut link = Link::Symbolic;
-        for gap in inference.gaps(model, value) {
+        for gap in inference.gaps(value) {
             let root = self.root(value, gap);
             let is_input = matches!(model.value(root).def(), Def::Input { .. });
             if is_input && matches!(gap, Gap::Size(_)) {
@@ -380,7 +380,7 @@ impl Scored<'_> {
             }
             // Of what a shape is taken from, only the sizes count.
             for input in inputs {
-                let gaps = self.look.inference.gaps(model, input);
+                let gaps = self.look.inference.gaps(input);
                 let roots = gaps.into_iter().map(|gap| self.root(input, gap));
                 for root in roots.filter(|&root| root != input || BY_DATA.contains(&self.look.maker(root))) {
                     if BY_DATA.contains(&self.look.maker(root)) {
@@ -395,7 +395,7 @@ impl Scored<'_> {
 
     /// Counts a value that is not resolved at the operator that lost it.
     fn open(&mut self, value: ValueId, score: &mut Score) {
-        let gap = self.look.inference.gaps(self.look.model, value).into_iter().next();
+        let gap = self.look.inference.gaps(value).into_iter().next();
         let why = gap.and_then(|gap| self.look.inference.why(self.look.model, value, gap));
         let lost = why.as_ref().and_then(|why| why.chain.last().copied()).unwrap_or(value);
         let op = self.look.maker(lost).to_owned();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use onnx_ir::{Def, Model, ValueId};
 use onnx_shape_infer::Inference;
 use onnx_types::expr::{Registers, Tape};
-use onnx_types::{Dim, Symbol};
+use onnx_types::{Dim, Symbol, SymbolNames as _};
 use serde_json::Value;
 
 use crate::conformance::report::Failure;
@@ -42,7 +42,7 @@ impl Look<'_> {
         let mut claims: HashMap<ValueId, Claim> = HashMap::new();
         let shapes = values.iter().flat_map(|&value| self.inference.shape(value).unwrap_or_default());
         let dims: Vec<Dim> = shapes.copied().collect();
-        let tape = Tape::compile(self.model.exprs(), &dims);
+        let tape = Tape::compile(self.inference.exprs(), &dims);
         let mut registers = Registers::default();
         for run in runs {
             let sizes = self.sizes(run, tape.symbols());
@@ -82,7 +82,8 @@ impl Look<'_> {
                 }
             }
         }
-        let bound = |symbol: Symbol| run.get("bindings")?.get(self.model.str(symbol))?.as_i64();
+        let names = self.inference.names(self.model);
+        let bound = |symbol: Symbol| run.get("bindings")?.get(&*names.name(symbol))?.as_i64();
         symbols.iter().map(|&symbol| bound(symbol).or_else(|| known.get(&symbol).copied())).collect()
     }
 
@@ -113,11 +114,7 @@ impl Look<'_> {
         }
         let mut claim = if known.is_some() { Claim::Resolved } else { Claim::Open };
         for ((&dim, &computed_size), &size) in dims.iter().zip(computed).zip(shape) {
-            let symbols = match dim {
-                Dim::Expr(_) => self.model.exprs().symbols(dim),
-                Dim::Var(symbol) => vec![symbol],
-                Dim::Known(_) | Dim::Unknown => Vec::new(),
-            };
+            let symbols = self.inference.exprs().symbols(dim);
             if dim.is_unknown() || symbols.iter().any(|symbol| missing.contains(symbol)) {
                 claim = Claim::Open;
             } else if computed_size != Some(size) {
@@ -132,7 +129,7 @@ impl Look<'_> {
         let elem = self.inference.elem(value).map_or("?", onnx_types::ElemType::name);
         let dims = self.inference.shape(value).unwrap_or_default().iter();
         let dims: Vec<String> =
-            dims.map(|&dim| self.model.exprs().display(dim, self.model.names()).to_string()).collect();
+            dims.map(|&dim| self.inference.display(self.model, dim).to_string()).collect();
         let what = format!("`{name}` is {elem}{dims:?} = {computed:?}, observed {observed:?}");
         self.failures.push(Failure::new(format!("wrong:{}", self.maker(value)), what));
         Claim::Wrong

@@ -233,10 +233,9 @@ impl SmithSuite {
             Ok(encoded) => encoded.into_bytes(),
             Err(error) => return vec![Failure::new("encode", error.to_string())],
         };
-        let mut model = model.clone();
-        let inference = infer(&mut model, &InferOptions::default());
-        let look = Look { model: &model, inference: &inference, failures: Vec::new() };
-        let mut runs: Vec<Value> = SIZES.iter().map(|sizes| run(&model, sizes)).collect();
+        let inference = infer(model, &InferOptions::default());
+        let look = Look { model, inference: &inference, failures: Vec::new() };
+        let mut runs: Vec<Value> = SIZES.iter().map(|sizes| run(model, sizes)).collect();
         // Without variables all runs are the same.
         runs.dedup_by(|a, b| a.get("inputs") == b.get("inputs"));
         let answer = self.ask(&bytes, &runs, "evaluator").or_else(|_| {
@@ -285,7 +284,7 @@ impl SmithSuite {
             is_run = true;
             outcome.counts.push("runs".to_owned());
             let (model, inference) = (look.model, look.inference);
-            let breaks = |strength| broken(model, inference, &look, &run, strength).is_some();
+            let breaks = |strength| broken(inference, &look, &run, strength).is_some();
             if breaks(onnx_shape_infer::Strength::Assumed) || breaks(onnx_shape_infer::Strength::Proved) {
                 outcome.counts.push("runs that guards exclude".to_owned());
                 continue;

@@ -156,7 +156,7 @@ fn confirm(cx: &Cx<'_, '_>, value: &mut Value) {
         if !holds {
             continue;
         }
-        let told = told(cx.state.exprs, value, size);
+        let told = told(&cx.state.exprs, value, size);
         assert_eq!(told, Some(real), "{:?} at {size}: {} is {:?}", value.ty, value.text, value.elem);
     }
 }
@@ -254,12 +254,10 @@ fn chain(cx: &mut Cx<'_, '_>, numbers: &mut Numbers, symbol: Symbol) -> Option<V
 
 fn with_cx(test: impl FnOnce(&mut Cx<'_, '_>, Symbol)) {
     let text = "<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (y) { y = Relu (x) }";
-    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let model = parse_model(text, &ParseOptions::default()).unwrap();
     let symbol = model.names().get("N").unwrap();
-    let mut names = std::mem::take(model.names_mut());
-    let mut exprs = ExprTable::new();
     let options = Options::default();
-    let mut state = State::new(&model, &options, &mut names, &mut exprs, Default::default());
+    let mut state = State::new(&model, &options, Default::default());
     let id = model.nodes(model.main_graph()).next().unwrap();
     let schema = onnx_schema::lookup(onnx_schema::domain::ONNX, op::RELU, 20);
     let outs = Vec::new();

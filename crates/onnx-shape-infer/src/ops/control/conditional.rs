@@ -141,7 +141,7 @@ fn either(
     };
     let symbol = cx.state.fresh(owner, place);
     let (a, b): (Bounds, Bounds) = {
-        let (facts, exprs) = (&cx.state.facts, &*cx.state.exprs);
+        let (facts, exprs) = (&cx.state.facts, &cx.state.exprs);
         (facts.bounds(exprs, pair.0), facts.bounds(exprs, pair.1))
     };
     let lo = a.lo.zip(b.lo).map(|(a, b)| a.min(b));

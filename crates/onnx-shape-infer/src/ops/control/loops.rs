@@ -376,7 +376,7 @@ fn length(
     let Some(owner) = owner.filter(|_| needed) else { return Ok(Dim::Unknown) };
     let symbol = cx.state.fresh(owner, 0);
     if let Some(trips) = trips {
-        let hi = cx.state.facts.bounds(cx.state.exprs, trips).hi;
+        let hi = cx.state.facts.bounds(&cx.state.exprs, trips).hi;
         cx.state.facts.bound(symbol, Some(0), hi);
         cx.prove(Relation::AtMost(Dim::Var(symbol), trips));
     }

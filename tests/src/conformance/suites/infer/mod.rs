@@ -163,8 +163,8 @@ struct Run {
     /// How many names the model had before inference.
     given: usize,
     inference: Inference,
-    /// The outputs of a node or function that is inferred alone, under their names in the call.
-    outputs: Option<Vec<(String, ValueId)>>,
+    /// The types of the outputs of a node or function that is inferred alone, under their names in the call.
+    outputs: Option<Vec<(String, Option<Type>)>>,
     outcome: Outcome,
 }
 
@@ -176,17 +176,19 @@ impl Run {
         let flag = |name: &str| recorded.options.get(name).and_then(Value::as_bool).unwrap_or(false);
         options.values = flag("data_prop");
         options.check_types = flag("check_type");
-        let (inference, outputs) = match recorded.call.as_str() {
-            NODE => one_node(&mut model, &options)?,
-            FUNCTION => one_function(&mut model, options)?,
+        let (mut inference, outputs) = match recorded.call.as_str() {
+            NODE => one_node(&model, &options)?,
+            FUNCTION => one_function(&model, options)?,
             MODEL => {
-                let inference = infer(&mut model, &options);
+                let mut inference = infer(&model, &options);
                 // With this policy nothing can fail.
                 let _ = inference.apply(&mut model, MergePolicy::Refine);
                 (inference, None)
             }
             call => return Err(format!("nobody knows how to answer `{call}`")),
         };
+        let mut ty = |(name, value)| (name, inference.intern_type(&mut model, value));
+        let outputs = outputs.map(|outputs| outputs.into_iter().map(&mut ty).collect());
         Ok(Self { model, given, inference, outputs, outcome: Outcome::default() })
     }
 
@@ -231,8 +233,7 @@ impl Run {
                 }
                 let op = self.model.nodes(self.model.main_graph()).next();
                 let op = op.map_or("", |node| self.model.str(self.model.node(node).op()));
-                for (name, value) in outputs {
-                    let ours = self.inference.ty(*value).to_type();
+                for (name, ours) in outputs {
                     found.value(name, op, ours.as_ref(), types.get(name.as_str()).copied().flatten());
                 }
             }
@@ -249,14 +250,14 @@ impl Run {
 
 type Outputs = Option<Vec<(String, ValueId)>>;
 
-fn one_node(model: &mut Model, options: &Options<'_>) -> Result<(Inference, Outputs), String> {
+fn one_node(model: &Model, options: &Options<'_>) -> Result<(Inference, Outputs), String> {
     let node = model.nodes(model.main_graph()).next().ok_or("there is no node")?;
     let outputs = model.node(node).outputs().iter().flatten();
     let outputs = outputs.map(|&value| (model.str(model.value(value).name()).to_owned(), value)).collect();
     Ok((infer_node(model, node, options), Some(outputs)))
 }
 
-fn one_function(model: &mut Model, mut options: Options<'_>) -> Result<(Inference, Outputs), String> {
+fn one_function(model: &Model, mut options: Options<'_>) -> Result<(Inference, Outputs), String> {
     // The reference checks types there, and follows no elements.
     (options.check_types, options.values) = (true, false);
     let function = *model.functions().first().ok_or("there is no function")?;

@@ -1,0 +1,225 @@
+//! Names for the symbols that inference made, and inferred dimensions in the tables of a model.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Model, ValueId};
+use onnx_types::expr::{Dialect, ExprTable};
+use onnx_types::{Dim, Interner, Shape, Symbol, SymbolNames, TableId, Type};
+
+use crate::result::Inference;
+use crate::ty::with_shapes;
+
+/// The names that unnamed symbols of a result have got in the tables of one model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    /// The interner that the names are in.
+    table: Option<TableId>,
+    /// The name of each symbol, by the number of the symbol.
+    symbols: Vec<Option<Symbol>>,
+    /// The symbol of each name.
+    own: HashMap<Symbol, Symbol, RandomState>,
+}
+
+impl Named {
+    fn is_within(&self, names: &Interner) -> bool {
+        self.table.as_ref().is_some_and(|table| *table == names.id())
+    }
+
+    /// The names in an interner; none if it is another one than before.
+    pub(crate) fn within(self, names: &Interner) -> Self {
+        if self.is_within(names) { self } else { Self { table: Some(names.id()), ..Self::default() } }
+    }
+
+    /// Forgets the names in another interner.
+    fn begin(&mut self, names: &Interner) {
+        if !self.is_within(names) {
+            *self = std::mem::take(self).within(names);
+        }
+    }
+
+    /// The unnamed symbol that a name was made for.
+    pub(crate) fn of(&self, name: Symbol) -> Option<Symbol> {
+        if self.own.is_empty() { None } else { self.own.get(&name).copied() }
+    }
+
+    /// The symbol with a name that stands for a symbol; [`begin`](Self::begin) comes first.
+    fn symbol(&mut self, names: &mut Interner, symbol: Symbol) -> Symbol {
+        let Some(number) = symbol.number() else { return symbol };
+        let number = number as usize;
+        if self.symbols.len() <= number {
+            self.symbols.resize(number.saturating_add(1), None);
+        }
+        let Self { symbols, own, .. } = self;
+        let new = || {
+            let text = names.name(symbol).into_owned();
+            let name = names.intern(&text);
+            own.insert(name, symbol);
+            name
+        };
+        symbols.get_mut(number).map_or(Symbol::EMPTY, |slot| *slot.get_or_insert_with(new))
+    }
+}
+
+/// The names of the symbols in a result: those of the model, those that [`Inference::apply`] gave, and texts for the
+/// others. See [`SymbolNames`].
+#[derive(Clone, Copy, Debug)]
+pub struct ResultNames<'a> {
+    names: &'a Interner,
+    given: &'a [Option<Symbol>],
+}
+
+impl SymbolNames for ResultNames<'_> {
+    fn name(&self, symbol: Symbol) -> Cow<'_, str> {
+        let given = symbol.number().and_then(|number| *self.given.get(number as usize)?);
+        self.names.name(given.unwrap_or(symbol))
+    }
+}
+
+/// An inferred dimension, to be printed.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    inference: &'a Inference,
+    model: &'a Model,
+    dim: Dim,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.inference.names(self.model);
+        self.inference.table_of(self.model, self.dim).display(self.dim, &names).fmt(f)
+    }
+}
+
+impl Inference {
+    /// The names of the symbols in the results.
+    #[must_use]
+    pub fn names<'a>(&'a self, model: &'a Model) -> ResultNames<'a> {
+        let is_named = self.named.is_within(model.names());
+        ResultNames { names: model.names(), given: if is_named { &self.named.symbols } else { &[] } }
+    }
+
+    /// The table that has an expression: that of the results, or that of the model.
+    fn table_of<'a>(&'a self, model: &'a Model, dim: Dim) -> &'a ExprTable {
+        if self.exprs.has(dim) { &self.exprs } else { model.exprs() }
+    }
+
+    /// Prints a dimension of the results or of the model; an unknown one as `?`.
+    pub fn display<'a>(&'a self, model: &'a Model, dim: Dim) -> impl fmt::Display + 'a {
+        Shown { inference: self, model, dim }
+    }
+
+    /// The text of a dimension of the results or of the model, as [`ExprTable::text`] makes it: `None` if it is unknown or
+    /// too long.
+    #[must_use]
+    pub fn text(&self, model: &Model, dim: Dim) -> Option<String> {
+        self.table_of(model, dim).text(dim, &self.names(model), Dialect::Python)
+    }
+
+    /// The same dimension in the tables of the model, to be used in types of the model: unnamed symbols get names, the same
+    /// ones in each call. An exact quotient becomes one that is rounded down. [`Dim::Unknown`] if the expression passes a
+    /// limit of the table of the model, or its text that of [`ExprTable::text`].
+    pub fn intern(&mut self, model: &mut Model, dim: Dim) -> Dim {
+        self.named.begin(model.names());
+        intern(&self.exprs, &mut self.named, model, dim)
+    }
+}
+
+impl Inference {
+    /// The type of a value in the tables of the model, as [`apply`](Self::apply) writes it; see [`intern`](Self::intern).
+    /// `None` if nothing is known.
+    pub fn intern_type(&mut self, model: &mut Model, value: ValueId) -> Option<Type> {
+        let ty = self.ty(value).to_type()?;
+        let interned = Interning::new(&self.exprs, &mut self.named, model).ty(model, &ty);
+        Some(interned.unwrap_or(ty))
+    }
+}
+
+/// Expressions of fewer nodes than this, with names of at most [`SHORT_NAME`] bytes, have a text that is short enough: an
+/// operand takes at most 130 bytes with its factor, operator and parentheses.
+const SHORT: u32 = 24;
+const SHORT_NAME: usize = 32;
+
+/// The same dimension in the tables of the model; [`Dim::Unknown`] if that is not possible.
+fn intern(exprs: &ExprTable, named: &mut Named, model: &mut Model, dim: Dim) -> Dim {
+    let (own, names) = model.exprs_mut();
+    match dim {
+        Dim::Known(_) | Dim::Unknown => dim,
+        Dim::Var(symbol) => Dim::Var(named.symbol(names, symbol)),
+        // An expression of the model.
+        Dim::Expr(_) if !exprs.has(dim) => dim,
+        Dim::Expr(_) => {
+            let mut longest = 0;
+            let interned = own.import_rounded(exprs, dim, &mut |symbol| {
+                let symbol = named.symbol(names, symbol);
+                longest = longest.max(names.resolve(symbol).len());
+                symbol
+            });
+            let is_short = longest <= SHORT_NAME && own.is_smaller_than(interned, SHORT);
+            if is_short || own.text(interned, names, Dialect::Python).is_some() {
+                interned
+            } else {
+                Dim::Unknown
+            }
+        }
+    }
+}
+
+/// Returns `true` if a dimension can be part of a type of the model as it is.
+const fn is_of_model(dim: Dim) -> bool {
+    match dim {
+        Dim::Known(_) | Dim::Unknown => true,
+        Dim::Var(symbol) => symbol.number().is_none(),
+        Dim::Expr(_) => false,
+    }
+}
+
+/// Returns `true` if a type can be a type of the model as it is.
+fn is_type_of_model(ty: &Type) -> bool {
+    let mut ty = ty;
+    while let Some(inner) = ty.inner() {
+        ty = inner;
+    }
+    ty.shape().is_none_or(|shape| shape.dims().iter().all(|&dim| is_of_model(dim)))
+}
+
+/// Translates inferred dimensions and types into the tables of a model, each dimension once.
+pub(crate) struct Interning<'a> {
+    exprs: &'a ExprTable,
+    named: &'a mut Named,
+    known: HashMap<Dim, Dim, RandomState>,
+}
+
+impl<'a> Interning<'a> {
+    pub(crate) fn new(exprs: &'a ExprTable, named: &'a mut Named, model: &Model) -> Self {
+        named.begin(model.names());
+        Self { exprs, named, known: HashMap::default() }
+    }
+
+    /// The same dimension in the tables of the model; a new symbol in the place of an expression whose text would be too
+    /// long.
+    pub(crate) fn dim(&mut self, model: &mut Model, dim: Dim) -> Dim {
+        if !matches!(dim, Dim::Expr(_)) {
+            return intern(self.exprs, self.named, model, dim);
+        }
+        let Self { exprs, named, known } = self;
+        *known.entry(dim).or_insert_with(|| match intern(exprs, named, model, dim) {
+            Dim::Unknown => Dim::Var(model.names_mut().fresh("unk_")),
+            interned => interned,
+        })
+    }
+
+    /// The same type in the tables of the model; `None` if it is the same.
+    pub(crate) fn ty(&mut self, model: &mut Model, ty: &Type) -> Option<Type> {
+        if is_type_of_model(ty) {
+            return None;
+        }
+        Some(with_shapes(ty, &mut |shape: &Shape| {
+            let mut shape = shape.clone();
+            shape.dims_mut().iter_mut().for_each(|dim| *dim = self.dim(model, *dim));
+            Some(shape)
+        }))
+    }
+}
