@@ -160,6 +160,8 @@ impl Patch<'_, '_> {
             })
             .collect();
         let model = &mut *self.cx.model;
+        let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
+        let function = scope.and_then(|graph| structure::function_around(model, graph));
         for &(old, new) in &self.draft.pairs {
             if model.value(new).ty().is_none()
                 && let Some(ty) = model.value(old).shared_ty().cloned()
@@ -176,6 +178,11 @@ impl Patch<'_, '_> {
             }
         }
         for &(domain, version) in &self.draft.versions {
+            if let Some(function) = function {
+                // The function does not import the operator set yet.
+                model.function_mut(function).opset_imports.push(OpsetImport::new(domain, version));
+                continue;
+            }
             let mut info = model.info_mut();
             let mut is_imported = false;
             for import in info.opset_imports.iter_mut().filter(|import| import.domain() == domain) {

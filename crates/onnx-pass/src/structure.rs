@@ -1,7 +1,7 @@
 //! The first level of a proof: the patch can be applied, and what remains is in order.
 
 use onnx_diag::Quoted;
-use onnx_ir::{Def, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
+use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
 use onnx_schema::{Registry, Schema};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
@@ -212,8 +212,20 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
     let mut restated = Vec::new();
     for &(domain, to) in &draft.versions {
         let from = model.opset_version(domain);
-        let in_function =
-            |graph: GraphId| matches!(model.graph(model.root(graph)).owner(), Owner::Function(_));
+        let in_function = |graph: GraphId| function_around(model, graph).is_some();
+        if let Some(&(old, _)) = draft.pairs.first()
+            && let Some(function) = function_around(model, model.graph_of(old))
+        {
+            // An operator set that the function does not import yet changes none of its nodes.
+            let is_elsewhere = |&(old, _): &(ValueId, ValueId)| {
+                function_around(model, model.graph_of(old)) != Some(function)
+            };
+            let graph = model.function(function).body();
+            if model.versions_in(graph).get(domain).is_some() || draft.pairs.iter().any(is_elsewhere) {
+                return Err("it changes the operator sets of a function".to_owned());
+            }
+            continue;
+        }
         if draft.pairs.iter().any(|&(old, _)| in_function(model.graph_of(old))) {
             return Err("it changes the operator sets of a function".to_owned());
         }
@@ -244,6 +256,14 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
         }
     }
     Ok(restated)
+}
+
+/// The function whose body a graph is, or is nested in.
+pub(crate) fn function_around(model: &Model, graph: GraphId) -> Option<FunctionId> {
+    match model.graph(model.root(graph)).owner() {
+        Owner::Function(function) => Some(function),
+        _ => None,
+    }
 }
 
 /// Returns `true` if a node, or a node around it, is one of a list.

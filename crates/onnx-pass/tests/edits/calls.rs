@@ -160,6 +160,26 @@ fn a_convex_set_becomes_a_function() {
 }
 
 #[test]
+fn nodes_of_a_function_become_another_function() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y) { y = my.F (x) }
+        <domain: "my", opset_import: ["": 20]> F (a) => (d) { b = Neg (a) c = Abs (b) d = Exp (c) }"#;
+    let mut model = parse(text);
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let body = cx.model().function(cx.model().functions()[0]).body();
+    let members: Vec<NodeId> = cx.model().nodes(body).take(2).collect();
+    let mut patch = cx.patch("outline", Exactness::Exact);
+    patch.outline(&members, "parts", "NegAbs").unwrap();
+    patch.commit().unwrap();
+    drop(cx);
+    model.verify_sorted().unwrap();
+    // The function imports the domain, and the model does not.
+    let domain = model.function(model.functions()[1]).domain();
+    assert_eq!((model.versions_in(body).get(domain), model.opset_version(domain)), (Some(1), None));
+    assert_eq!(model.graph(body).node_count(), 2);
+}
+
+#[test]
 fn branches_move_into_a_function_with_what_they_capture() {
     let text = r#"<ir_version: 10, opset_import: ["": 20]>
         g (bool c, float[N] x) => (float[N] y) {
