@@ -1,5 +1,7 @@
 //! Recognizes what a file that is not a model contains, for error messages.
 
+use onnx_proto::field::{function, graph, model, node, tensor};
+
 /// What the first bytes of a file show. [`sniff`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -183,8 +185,8 @@ fn without_comments(mut text: &str) -> &str {
     }
 }
 
-/// Which message the fields fit. A model has a version as field 1, a node has its operator as field 4, a tensor has its
-/// element type as field 2.
+/// Which message the fields fit. Few fields suffice: a model has a version where a node has an
+/// input, and a tensor has its element type where a model has a producer.
 fn message(bytes: &[u8]) -> Content {
     /// Wire types of numbers and of byte strings.
     const VARINT: u8 = 0;
@@ -192,17 +194,20 @@ fn message(bytes: &[u8]) -> Content {
     let mut rest = bytes;
     let mut seen = [None; 32];
     while let Some((number, wire)) = field(&mut rest) {
-        let Some(slot) = seen.get_mut(number) else { return Content::Unknown };
+        let Some(slot) = seen.get_mut(number as usize) else { return Content::Unknown };
         slot.get_or_insert(wire);
     }
-    let is = |number: usize, wire: u8| seen.get(number) == Some(&Some(wire));
-    if is(2, VARINT) && !is(7, LEN) {
+    let is = |number: u32, wire: u8| seen.get(number as usize) == Some(&Some(wire));
+    if is(tensor::DATA_TYPE, VARINT) && !is(model::GRAPH, LEN) {
         Content::Part("TensorProto", "tensor")
-    } else if is(1, LEN) && (is(11, LEN) || is(12, LEN)) {
+    } else if is(graph::NODE, LEN) && (is(graph::INPUT, LEN) || is(graph::OUTPUT, LEN)) {
         Content::Part("GraphProto", "graph")
-    } else if is(1, LEN) && is(7, LEN) && is(9, LEN) {
+    } else if is(function::NAME, LEN) && is(function::NODE, LEN) && is(function::OPSET_IMPORT, LEN) {
         Content::Part("FunctionProto", "function")
-    } else if (is(1, LEN) || is(2, LEN)) && is(4, LEN) && !is(1, VARINT) {
+    } else if (is(node::INPUT, LEN) || is(node::OUTPUT, LEN))
+        && is(node::OP_TYPE, LEN)
+        && !is(model::IR_VERSION, VARINT)
+    {
         Content::Part("NodeProto", "node")
     } else if seen.iter().any(Option::is_some) {
         Content::Protobuf
@@ -212,7 +217,7 @@ fn message(bytes: &[u8]) -> Content {
 }
 
 /// Consumes a field of a message and returns its number and wire type; `None` at the end and where the bytes are malformed.
-fn field(rest: &mut &[u8]) -> Option<(usize, u8)> {
+fn field(rest: &mut &[u8]) -> Option<(u32, u8)> {
     let tag = varint(rest)?;
     let wire = u8::try_from(tag & 7).ok()?;
     let skip = match wire {
@@ -226,7 +231,7 @@ fn field(rest: &mut &[u8]) -> Option<(usize, u8)> {
         _ => return None,
     };
     *rest = rest.get(skip..)?;
-    Some((usize::try_from(tag >> 3).ok()?, wire))
+    Some((u32::try_from(tag >> 3).ok()?, wire))
 }
 
 fn varint(rest: &mut &[u8]) -> Option<u64> {

@@ -7,13 +7,14 @@
 //!   object tree, copies every text, and drops the fields that are not in the `.proto` files.
 //! * [`wire`] has a cursor over the fields as they stand in the bytes, and a writer that puts fields in a row.
 //!   Nothing is built or copied, every field knows its offset, and unknown fields can be kept. What a field number
-//!   means is up to the caller.
+//!   means is up to the caller; [`field`](mod@field) has constants for those of ONNX.
 //!
 //! Both take any bytes without panicking, and stop at messages nested 100 deep. The reader needs no memory of its
 //! own; the messages take memory in proportion to the input, some hundred bytes for each message in it.
 //! This crate does not check that a model makes sense, opens no files, and knows nothing of operators.
 //!
 //! ```
+//! use onnx_proto::field;
 //! use onnx_proto::messages::{GraphProto, ModelProto, NodeProto};
 //! use onnx_proto::wire::{Input, Value, WireError, WireLimits};
 //! use prost::Message;
@@ -34,11 +35,11 @@
 //! let mut found = Vec::new();
 //! while let Some(field) = reader.next_field()? {
 //!     match (field.number, field.value) {
-//!         (1, Value::Varint(ir_version)) => found.push(format!("IR version {ir_version}")),
-//!         (7, Value::Len(payload)) => {
+//!         (field::model::IR_VERSION, Value::Varint(ir_version)) => found.push(format!("IR version {ir_version}")),
+//!         (field::model::GRAPH, Value::Len(payload)) => {
 //!             let mut graph = reader.message(payload)?;
 //!             while let Some(field) = graph.next_field().map_err(|error| error.in_field("graph"))? {
-//!                 if let (2, Value::Len(name)) = (field.number, field.value) {
+//!                 if let (field::graph::NAME, Value::Len(name)) = (field.number, field.value) {
 //!                     found.push(format!("graph `{}` at byte {}", graph.string(name)?, payload.offset()));
 //!                 }
 //!             }
@@ -53,6 +54,8 @@
 // What comes from outside is neither indexed nor added up unchecked.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
+#[path = "generated/field.rs"]
+pub mod field;
 #[path = "generated/onnx.rs"]
 pub mod messages;
 pub mod wire;

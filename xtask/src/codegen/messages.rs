@@ -1,4 +1,5 @@
-//! Generates the prost messages of `onnx-proto` from `proto/*.proto`, and has the table of `onnx-formats` generated.
+//! Generates the prost messages of `onnx-proto` from `proto/*.proto`, and starts the generators of the field numbers and of
+//! the table of `onnx-formats`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -20,6 +21,7 @@ pub(super) fn generate(mode: Mode) -> TaskResult {
     let module = prost_build::Module::from_protobuf_package_name("onnx");
     let files = compiler.file_descriptor_set();
     super::formats::generate(mode, &files)?;
+    super::fields::generate(mode, &files)?;
     let requests = files.file.into_iter().map(|file| (module.clone(), file)).collect();
     let mut modules =
         prost_build::Config::new().bytes(["."]).generate(requests).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! `cargo xtask codegen`: writes the committed generated files, or checks with `--check` that they are current.
 
+mod fields;
 mod formats;
 mod messages;
 mod operators;

@@ -6,6 +6,7 @@
 
 mod code;
 mod edges;
+mod field_numbers;
 mod licences;
 mod manifests;
 mod metadata;
@@ -56,6 +57,7 @@ fn laws_of_the_workspace() -> Result<Vec<Violation>, String> {
     edges::check(&metadata, &files, &mut violations);
     manifests::check(&metadata, &files, &mut violations);
     sources::check(&files, &mut violations);
+    field_numbers::check(&files, &mut violations);
     words::check(&files, &mut violations);
     Ok(violations)
 }

@@ -12,15 +12,13 @@
     )
 )]
 
+use onnx_proto::field::node;
 use onnx_proto::wire::{Input, Payload, Reader, Value, WireError};
 use onnx_types::raw_text::holds_raw_bytes;
 use onnx_types::{Interner, Limits, NameHash, Symbol};
 
 use super::usual::Usual;
 use super::{Pieces, Result, len};
-
-/// The numbers that a node's fields have.
-pub(super) const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
 
 /// How many nodes are looked at at once.
 const AHEAD: usize = 16;
@@ -30,12 +28,21 @@ const LONG: usize = AHEAD * 384;
 
 /// Whether the field of a node with this number is a name, or another text.
 pub(super) const fn is_name(number: u32) -> bool {
-    matches!(number, 1..=4 | 6..=8)
+    matches!(
+        number,
+        node::INPUT
+            | node::OUTPUT
+            | node::NAME
+            | node::OP_TYPE
+            | node::DOC_STRING
+            | node::DOMAIN
+            | node::OVERLOAD
+    )
 }
 
 /// Whether the name in the field with this number is likely to be met again: operator, domain and overload.
 const fn is_usual(number: u32) -> bool {
-    matches!(number, 4 | 7 | 8)
+    matches!(number, node::OP_TYPE | node::DOMAIN | node::OVERLOAD)
 }
 
 /// Nodes that were looked at and not read so far.
@@ -193,11 +200,14 @@ struct Seen<'a> {
 }
 
 /// The number of a field without the mark.
-const FIELD: u8 = 0x7f;
+const FIELD: u8 = !LAST;
 
-/// The number of an input, with the mark that it is the last output that stands above it: nodes mostly follow each other
-/// as their values do, and to compare two names is quicker than to look one up.
-const LAST_OUTPUT: u8 = 0x81;
+/// The mark of an input that is the last output above it.
+const LAST: u8 = 0x80;
+
+/// The number of an input, with the mark that it is the last output above it: nodes usually follow each other as their
+/// values do, and comparing two names is faster than looking one up.
+const LAST_OUTPUT: u8 = LAST | node::INPUT as u8;
 
 /// A field of a plain node.
 #[derive(Clone, Copy)]
@@ -255,18 +265,22 @@ impl<'a> Group<'a> {
         names: &Interner,
     ) -> bool {
         while let Some((number, content)) = node.next_plain() {
-            if !KNOWN.contains(&number) {
+            if !node::is_known(number) {
                 return false;
             }
             let mut field = Field { number: number as u8, hash: NameHash::default(), content };
             match number {
-                1 if self.output.is_some_and(|output| *output == *content) => field.number = LAST_OUTPUT,
-                1..=3 | 6 => field.hash = names.hash(&content),
+                node::INPUT if self.output.is_some_and(|output| *output == *content) => {
+                    field.number = LAST_OUTPUT;
+                }
+                node::INPUT | node::OUTPUT | node::NAME | node::DOC_STRING => {
+                    field.hash = names.hash(&content)
+                }
                 // These are looked up by their bytes.
                 _ if is_usual(number) => {}
                 _ => self.count_message(number, start, seen),
             }
-            if number == 2 {
+            if number == node::OUTPUT {
                 self.output = Some(content);
             }
             self.fields.push(field);
@@ -277,10 +291,10 @@ impl<'a> Group<'a> {
     /// Counts a field that holds a message.
     #[inline(never)]
     fn count_message(&self, number: u32, start: usize, seen: &mut Seen<'a>) {
-        if number == 9 {
+        if number == node::METADATA_PROPS {
             seen.metadata += 1;
         }
-        if number == 5 {
+        if number == node::ATTRIBUTE {
             if seen.attributes == 0 {
                 let before = self.fields.get(start..).and_then(|fields| fields.last());
                 seen.names = before.map_or(seen.message.offset(), |field| field.content.end());
@@ -322,7 +336,7 @@ impl<'a> Group<'a> {
                         None => other_name(names, content, hash, limits),
                     },
                 };
-                if number == 2 {
+                if u32::from(number) == node::OUTPUT {
                     output = name;
                 }
                 is_plain &= name.is_some();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute, SparseTensor};
+use onnx_proto::field::attribute;
 use onnx_proto::wire::{Field, Payload, Reader, Value, Writer};
 use onnx_types::{FieldMask, Symbol, Type, UnknownField};
 use smallvec::SmallVec;
@@ -74,31 +75,41 @@ impl<'a> Cx<'a> {
 
     /// An attribute as nearly all are written: name, one value of a common kind, kind, and nothing else.
     fn usual_attribute(&mut self, mut fields: Reader<'a>) -> Result<Option<Attribute>> {
-        let Some((1, text)) = fields.next_plain().filter(|(_, text)| !text.is_empty()) else {
+        let Some((attribute::NAME, text)) = fields.next_plain().filter(|(_, text)| !text.is_empty()) else {
             return Ok(None);
         };
         let mut value = AttrValue::None;
         while let Ok(Some(field)) = fields.next_field() {
             match (field.number, field.value, &mut value) {
-                (2, Value::Fixed32(bits), AttrValue::None) => value = AttrValue::Float(f32::from_bits(bits)),
-                (3, Value::Varint(number), AttrValue::None) => value = AttrValue::Int(number.cast_signed()),
-                (4, Value::Len(text), AttrValue::None) => {
+                (attribute::F, Value::Fixed32(bits), AttrValue::None) => {
+                    value = AttrValue::Float(f32::from_bits(bits))
+                }
+                (attribute::I, Value::Varint(number), AttrValue::None) => {
+                    value = AttrValue::Int(number.cast_signed())
+                }
+                (attribute::S, Value::Len(text), AttrValue::None) => {
                     value = AttrValue::String(small::bytes(&fields, text))
                 }
-                (5, Value::Len(tensor), AttrValue::None) => match self.usual_tensor(&fields, tensor)? {
-                    Some((tensor, None)) => value = AttrValue::Tensor(Arc::new(tensor)),
-                    _ => break,
-                },
-                (7, Value::Fixed32(bits), AttrValue::Floats(list)) => list.push(f32::from_bits(bits)),
-                (7, Value::Fixed32(bits), AttrValue::None) => {
+                (attribute::T, Value::Len(tensor), AttrValue::None) => {
+                    match self.usual_tensor(&fields, tensor)? {
+                        Some((tensor, None)) => value = AttrValue::Tensor(Arc::new(tensor)),
+                        _ => break,
+                    }
+                }
+                (attribute::FLOATS, Value::Fixed32(bits), AttrValue::Floats(list)) => {
+                    list.push(f32::from_bits(bits))
+                }
+                (attribute::FLOATS, Value::Fixed32(bits), AttrValue::None) => {
                     value = AttrValue::Floats(vec![f32::from_bits(bits)])
                 }
-                (8, Value::Varint(number), AttrValue::Ints(list)) => list.push(number.cast_signed()),
-                (8, Value::Varint(number), AttrValue::None) => {
+                (attribute::INTS, Value::Varint(number), AttrValue::Ints(list)) => {
+                    list.push(number.cast_signed())
+                }
+                (attribute::INTS, Value::Varint(number), AttrValue::None) => {
                     value = AttrValue::Ints(vec![number.cast_signed()])
                 }
-                (20, Value::Varint(_), AttrValue::None) => break,
-                (20, Value::Varint(code), value) if fields.remaining() == 0 => {
+                (attribute::TYPE, Value::Varint(_), AttrValue::None) => break,
+                (attribute::TYPE, Value::Varint(code), value) if fields.remaining() == 0 => {
                     let (name, value) =
                         (self.name(&fields, text)?, std::mem::replace(value, AttrValue::None));
                     let declared = Some(fields.int32(code));
@@ -116,8 +127,8 @@ impl<'a> Cx<'a> {
         let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
             let taken = match field.number {
-                1 | 13 | 20 | 21 => self.attribute_head(&fields, &field, &mut parts)?,
-                2..=11 | 14 | 15 | 22 | 23 => {
+                number if is_head(number) => self.attribute_head(&fields, &field, &mut parts)?,
+                number if is_value(number) => {
                     let claimed = parts.claim(field.number);
                     if !(claimed || parts.chosen) {
                         parts = choose(whole)?;
@@ -147,23 +158,23 @@ impl<'a> Cx<'a> {
         parts: &mut Parts<'a>,
     ) -> Result<bool> {
         match (field.number, len(field.value), varint(field.value)) {
-            (1, Some(text), _) => {
+            (attribute::NAME, Some(text), _) => {
                 parts.name = self.usual_name(reader, text)?;
-                parts.form.note(1, text.is_empty());
+                parts.form.note(attribute::NAME, text.is_empty());
             }
-            (13, Some(text), _) => {
+            (attribute::DOC_STRING, Some(text), _) => {
                 parts.doc = self.name(reader, text)?;
-                parts.form.note(13, text.is_empty());
+                parts.form.note(attribute::DOC_STRING, text.is_empty());
             }
-            (20, _, Some(code)) => {
+            (attribute::TYPE, _, Some(code)) => {
                 let code = reader.int32(code);
                 if let Some(before) = parts.declared.replace(code) {
                     declared_again(parts, before, code);
                 }
             }
-            (21, Some(text), _) => {
+            (attribute::REF_ATTR_NAME, Some(text), _) => {
                 parts.reference = (!text.is_empty()).then_some(self.name(reader, text)?);
-                parts.form.note(21, text.is_empty());
+                parts.form.note(attribute::REF_ATTR_NAME, text.is_empty());
             }
             _ => return Ok(false),
         }
@@ -178,32 +189,36 @@ impl<'a> Cx<'a> {
         parts: &mut Parts<'a>,
     ) -> Result<bool> {
         match (field.number, field.value) {
-            (2, Value::Fixed32(bits)) => parts.value = Some(AttrValue::Float(f32::from_bits(bits))),
-            (3, Value::Varint(value)) => parts.value = Some(AttrValue::Int(value.cast_signed())),
-            (4, Value::Len(text)) => parts.value = Some(AttrValue::String(small::bytes(reader, text))),
-            (5, Value::Len(tensor)) => {
+            (attribute::F, Value::Fixed32(bits)) => {
+                parts.value = Some(AttrValue::Float(f32::from_bits(bits)))
+            }
+            (attribute::I, Value::Varint(value)) => parts.value = Some(AttrValue::Int(value.cast_signed())),
+            (attribute::S, Value::Len(text)) => {
+                parts.value = Some(AttrValue::String(small::bytes(reader, text)))
+            }
+            (attribute::T, Value::Len(tensor)) => {
                 self.tensor_into(reader, tensor, parts.tensor.get_or_insert_default())?
             }
-            (6, Value::Len(graph)) => parts.graph.push(reader.message(graph)?),
-            (7, _) => return self.floats(reader, field.value, parts),
-            (8, _) => return Self::ints(reader, field.value, parts),
-            (9, Value::Len(text)) => list!(parts, Strings).push(small::bytes(reader, text)),
-            (10, Value::Len(tensor)) => {
+            (attribute::G, Value::Len(graph)) => parts.graph.push(reader.message(graph)?),
+            (attribute::FLOATS, _) => return self.floats(reader, field.value, parts),
+            (attribute::INTS, _) => return Self::ints(reader, field.value, parts),
+            (attribute::STRINGS, Value::Len(text)) => list!(parts, Strings).push(small::bytes(reader, text)),
+            (attribute::TENSORS, Value::Len(tensor)) => {
                 let mut tensor_parts = TensorParts::default();
                 self.tensor_into(reader, tensor, &mut tensor_parts)?;
                 let tensor = Arc::new(self.finish_tensor(tensor_parts)?);
                 list!(parts, Tensors).push(tensor);
             }
-            (11, Value::Len(graph)) => parts.graphs.push(reader.message(graph)?),
-            (14, Value::Len(ty)) => parts.ty.push(ty),
-            (15, Value::Len(ty)) => {
+            (attribute::GRAPHS, Value::Len(graph)) => parts.graphs.push(reader.message(graph)?),
+            (attribute::TP, Value::Len(ty)) => parts.ty.push(ty),
+            (attribute::TYPE_PROTOS, Value::Len(ty)) => {
                 let ty: Type = self.ty(reader, &[ty])?;
                 list!(parts, Types).push(ty);
             }
-            (22, Value::Len(sparse)) => {
+            (attribute::SPARSE_TENSOR, Value::Len(sparse)) => {
                 self.sparse_into(reader, sparse, parts.sparse.get_or_insert_default())?
             }
-            (23, Value::Len(sparse)) => {
+            (attribute::SPARSE_TENSORS, Value::Len(sparse)) => {
                 let mut sparse_parts = SparseParts::default();
                 self.sparse_into(reader, sparse, &mut sparse_parts)?;
                 let sparse: Arc<SparseTensor> = Arc::new(self.finish_sparse(sparse_parts)?);
@@ -220,7 +235,7 @@ impl<'a> Cx<'a> {
             Value::Len(packed) => {
                 let values = reader.packed_fixed32(packed)?;
                 list!(parts, Floats).extend(values.floats());
-                parts.form.mask.insert(7);
+                parts.form.mask.insert(attribute::FLOATS);
             }
             _ => return Ok(false),
         }
@@ -231,7 +246,7 @@ impl<'a> Cx<'a> {
         let list = list!(parts, Ints);
         let packed = small::push_ints(reader, value, |value| list.push(value))?;
         if packed == Some(small::Packed::Yes) {
-            parts.form.mask.insert(8);
+            parts.form.mask.insert(attribute::INTS);
         }
         Ok(packed.is_some())
     }
@@ -321,8 +336,8 @@ impl<'a> Cx<'a> {
                 self.keep(&mut parts.form.unknown, &field, false);
             }
         }
-        parts.form.mask.remove(7);
-        parts.form.mask.remove(8);
+        parts.form.mask.remove(attribute::FLOATS);
+        parts.form.mask.remove(attribute::INTS);
         Ok(())
     }
 }
@@ -334,14 +349,14 @@ fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     let mut fields = whole.clone();
     let (mut present, mut declared) = (FieldMask::NONE, None);
     while let Some(field) = fields.next_field()? {
-        if let (20, Value::Varint(code)) = (field.number, field.value) {
+        if let (attribute::TYPE, Value::Varint(code)) = (field.number, field.value) {
             declared = AttrKind::from_code(fields.int32(code));
         }
         if has_value_form(&field) {
             present.insert(field.number);
         }
     }
-    let number = match declared.map(value_field) {
+    let number = match declared.and_then(value_field) {
         Some(number) if present.contains(number) => number,
         // No field that fits: a number that none has, so that all are kept as they stand.
         _ => present.0.trailing_zeros(),
@@ -351,24 +366,24 @@ fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
 }
 
 /// The number of the field in which a value of the given kind stands.
-const fn value_field(kind: AttrKind) -> u32 {
-    match kind {
-        AttrKind::Undefined => 0,
-        AttrKind::Float => 2,
-        AttrKind::Int => 3,
-        AttrKind::String => 4,
-        AttrKind::Tensor => 5,
-        AttrKind::Graph => 6,
-        AttrKind::Floats => 7,
-        AttrKind::Ints => 8,
-        AttrKind::Strings => 9,
-        AttrKind::Tensors => 10,
-        AttrKind::Graphs => 11,
-        AttrKind::TypeProto => 14,
-        AttrKind::TypeProtos => 15,
-        AttrKind::SparseTensor => 22,
-        AttrKind::SparseTensors => 23,
-    }
+const fn value_field(kind: AttrKind) -> Option<u32> {
+    Some(match kind {
+        AttrKind::Undefined => return None,
+        AttrKind::Float => attribute::F,
+        AttrKind::Int => attribute::I,
+        AttrKind::String => attribute::S,
+        AttrKind::Tensor => attribute::T,
+        AttrKind::Graph => attribute::G,
+        AttrKind::Floats => attribute::FLOATS,
+        AttrKind::Ints => attribute::INTS,
+        AttrKind::Strings => attribute::STRINGS,
+        AttrKind::Tensors => attribute::TENSORS,
+        AttrKind::Graphs => attribute::GRAPHS,
+        AttrKind::TypeProto => attribute::TP,
+        AttrKind::TypeProtos => attribute::TYPE_PROTOS,
+        AttrKind::SparseTensor => attribute::SPARSE_TENSOR,
+        AttrKind::SparseTensors => attribute::SPARSE_TENSORS,
+    })
 }
 
 /// Keeps the one of two declared kinds that no kind has as number, as protobuf does: it is an unknown field.
@@ -378,22 +393,32 @@ fn declared_again(parts: &mut Parts<'_>, before: i32, code: i32) {
     parts.declared = Some(kind);
     if AttrKind::from_code(other).is_none() {
         let mut writer = Writer::new();
-        writer.int32(20, other);
-        parts.form.unknown.push(UnknownField { number: 20, bytes: writer.finish().into_bytes() });
+        writer.int32(attribute::TYPE, other);
+        parts
+            .form
+            .unknown
+            .push(UnknownField { number: attribute::TYPE, bytes: writer.finish().into_bytes() });
     }
 }
 
 /// Whether a field of an attribute holds a value in a form that it can have.
 const fn has_value_form(field: &Field<'_>) -> bool {
-    matches!(
-        (field.number, field.value),
-        (2 | 7, Value::Fixed32(_)) | (3 | 8, Value::Varint(_)) | (4..=11 | 14 | 15 | 22 | 23, Value::Len(_))
-    )
+    match field.value {
+        Value::Fixed32(_) => matches!(field.number, attribute::F | attribute::FLOATS),
+        Value::Varint(_) => matches!(field.number, attribute::I | attribute::INTS),
+        Value::Len(_) => is_value(field.number) && !matches!(field.number, attribute::F | attribute::I),
+        _ => false,
+    }
+}
+
+/// Returns `true` for the fields of an attribute that do not hold a value.
+const fn is_head(number: u32) -> bool {
+    matches!(number, attribute::NAME | attribute::DOC_STRING | attribute::TYPE | attribute::REF_ATTR_NAME)
 }
 
 /// Whether a field of an attribute holds a value.
 const fn is_value(number: u32) -> bool {
-    matches!(number, 2..=11 | 14 | 15 | 22 | 23)
+    attribute::is_known(number) && !is_head(number)
 }
 
 /// What an attribute without a value field holds: an empty list if it declares a list, else nothing.

@@ -4,6 +4,10 @@ use onnx_ir::{
     DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
     SimpleSharding, ValueRef,
 };
+use onnx_proto::field::{
+    device_configuration, int_int_list_entry, node_device_configuration, sharded_dim, sharding_spec,
+    simple_sharded_dim,
+};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -23,16 +27,18 @@ impl<'a> Cx<'a> {
         let mut device = DeviceConfiguration::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, Some(text), _) => {
+                (device_configuration::NAME, Some(text), _) => {
                     device.name = self.name(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(device_configuration::NAME, text.is_empty());
                 }
-                (2, _, Some(number)) => {
+                (device_configuration::NUM_DEVICES, _, Some(number)) => {
                     device.num_devices = fields.int32(number);
-                    form.note(2, device.num_devices == 0);
+                    form.note(device_configuration::NUM_DEVICES, device.num_devices == 0);
                 }
-                (3, Some(text), _) => device.devices.push(self.name(&fields, text)?),
-                (number, ..) => self.keep(&mut form.unknown, &field, number <= 3),
+                (device_configuration::DEVICE, Some(text), _) => {
+                    device.devices.push(self.name(&fields, text)?)
+                }
+                (number, ..) => self.keep(&mut form.unknown, &field, device_configuration::is_known(number)),
             }
         }
         device.mask = form.mask;
@@ -51,13 +57,19 @@ impl<'a> Cx<'a> {
         let (mut configuration, mut shardings, mut pipeline_stage) = (Symbol::EMPTY, Vec::new(), None);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, Some(text), _) => {
+                (node_device_configuration::CONFIGURATION_ID, Some(text), _) => {
                     configuration = self.name(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(node_device_configuration::CONFIGURATION_ID, text.is_empty());
                 }
-                (2, Some(sharding), _) => shardings.push(self.sharding(&fields, sharding)?),
-                (3, _, Some(stage)) => pipeline_stage = Some(fields.int32(stage)),
-                (number, ..) => self.keep(&mut form.unknown, &field, number <= 3),
+                (node_device_configuration::SHARDING_SPEC, Some(sharding), _) => {
+                    shardings.push(self.sharding(&fields, sharding)?)
+                }
+                (node_device_configuration::PIPELINE_STAGE, _, Some(stage)) => {
+                    pipeline_stage = Some(fields.int32(stage))
+                }
+                (number, ..) => {
+                    self.keep(&mut form.unknown, &field, node_device_configuration::is_known(number))
+                }
             }
         }
         let Form { mask, unknown } = form;
@@ -72,18 +84,22 @@ impl<'a> Cx<'a> {
         let (mut groups, mut dims) = (Vec::new(), Vec::new());
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (sharding_spec::TENSOR_NAME, Some(text)) => {
                     tensor = self.value_ref(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(sharding_spec::TENSOR_NAME, text.is_empty());
                 }
-                (2, _) => match push_ints(&fields, field.value, |device| devices.push(device))? {
-                    Some(Packed::Yes) => form.mask.insert(2),
-                    Some(Packed::No) => {}
-                    None => self.keep(&mut form.unknown, &field, true),
-                },
-                (3, Some(group)) => groups.push(self.device_group(&fields, group)?),
-                (4, Some(dim)) => dims.push(self.sharded_dim(&fields, dim)?),
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 4),
+                (sharding_spec::DEVICE, _) => {
+                    match push_ints(&fields, field.value, |device| devices.push(device))? {
+                        Some(Packed::Yes) => form.mask.insert(sharding_spec::DEVICE),
+                        Some(Packed::No) => {}
+                        None => self.keep(&mut form.unknown, &field, true),
+                    }
+                }
+                (sharding_spec::INDEX_TO_DEVICE_GROUP_MAP, Some(group)) => {
+                    groups.push(self.device_group(&fields, group)?)
+                }
+                (sharding_spec::SHARDED_DIM, Some(dim)) => dims.push(self.sharded_dim(&fields, dim)?),
+                (number, _) => self.keep(&mut form.unknown, &field, sharding_spec::is_known(number)),
             }
         }
         let Form { mask, unknown } = form;
@@ -97,16 +113,18 @@ impl<'a> Cx<'a> {
         let mut members: SmallVec<[i64; 2]> = SmallVec::new();
         while let Some(field) = fields.next_field()? {
             match (field.number, varint(field.value)) {
-                (1, Some(number)) => {
+                (int_int_list_entry::KEY, Some(number)) => {
                     key = number.cast_signed();
-                    form.note(1, key == 0);
+                    form.note(int_int_list_entry::KEY, key == 0);
                 }
-                (2, _) => match push_ints(&fields, field.value, |member| members.push(member))? {
-                    Some(Packed::Yes) => form.mask.insert(2),
-                    Some(Packed::No) => {}
-                    None => self.keep(&mut form.unknown, &field, true),
-                },
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+                (int_int_list_entry::VALUE, _) => {
+                    match push_ints(&fields, field.value, |member| members.push(member))? {
+                        Some(Packed::Yes) => form.mask.insert(int_int_list_entry::VALUE),
+                        Some(Packed::No) => {}
+                        None => self.keep(&mut form.unknown, &field, true),
+                    }
+                }
+                (number, _) => self.keep(&mut form.unknown, &field, int_int_list_entry::is_known(number)),
             }
         }
         Ok(DeviceGroup { key, members, mask: form.mask, unknown: form.unknown })
@@ -118,12 +136,14 @@ impl<'a> Cx<'a> {
         let (mut axis, mut simple) = (0, Vec::new());
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, _, Some(number)) => {
+                (sharded_dim::AXIS, _, Some(number)) => {
                     axis = number.cast_signed();
-                    form.note(1, axis == 0);
+                    form.note(sharded_dim::AXIS, axis == 0);
                 }
-                (2, Some(sharding), _) => simple.push(self.simple_sharding(&fields, sharding)?),
-                (number, ..) => self.keep(&mut form.unknown, &field, number <= 2),
+                (sharded_dim::SIMPLE_SHARDING, Some(sharding), _) => {
+                    simple.push(self.simple_sharding(&fields, sharding)?)
+                }
+                (number, ..) => self.keep(&mut form.unknown, &field, sharded_dim::is_known(number)),
             }
         }
         Ok(ShardedDim { axis, simple, mask: form.mask, unknown: form.unknown })
@@ -135,13 +155,15 @@ impl<'a> Cx<'a> {
         let (mut dim, mut num_shards) = (ShardSize::Absent, 0);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, _, Some(size)) => dim = ShardSize::Known(size.cast_signed()),
-                (2, Some(text), _) => dim = ShardSize::Var(self.name(&fields, text)?),
-                (3, _, Some(number)) => {
-                    num_shards = number.cast_signed();
-                    form.note(3, num_shards == 0);
+                (simple_sharded_dim::DIM_VALUE, _, Some(size)) => dim = ShardSize::Known(size.cast_signed()),
+                (simple_sharded_dim::DIM_PARAM, Some(text), _) => {
+                    dim = ShardSize::Var(self.name(&fields, text)?)
                 }
-                (number, ..) => self.keep(&mut form.unknown, &field, number <= 3),
+                (simple_sharded_dim::NUM_SHARDS, _, Some(number)) => {
+                    num_shards = number.cast_signed();
+                    form.note(simple_sharded_dim::NUM_SHARDS, num_shards == 0);
+                }
+                (number, ..) => self.keep(&mut form.unknown, &field, simple_sharded_dim::is_known(number)),
             }
         }
         Ok(SimpleSharding { dim, num_shards, mask: form.mask, unknown: form.unknown })

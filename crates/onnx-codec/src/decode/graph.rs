@@ -1,6 +1,7 @@
 //! `GraphProto`: three walks over the fields.
 
 use onnx_ir::{Constant, GraphId};
+use onnx_proto::field::{graph, model};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
@@ -34,14 +35,14 @@ pub(super) fn head(input: &Input) -> Option<Head> {
     let mut model = input.reader();
     let graph = loop {
         let field = model.next_field().ok()??;
-        if let (7, Some(graph)) = (field.number, len(field.value)) {
+        if let (model::GRAPH, Some(graph)) = (field.number, len(field.value)) {
             break graph;
         }
     };
     let mut fields = model.message(graph).ok()?;
     let mut head = Head { start: graph.offset(), nodes: 0, rest: graph.offset() };
     while let Ok(Some(field)) = fields.next_field()
-        && let (1, Some(_)) = (field.number, len(field.value))
+        && let (graph::NODE, Some(_)) = (field.number, len(field.value))
     {
         head.nodes += 1;
         head.rest = field.end;
@@ -70,7 +71,7 @@ impl<'a> Cx<'a> {
         let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
         let Found { nodes, references } = self.definitions(pieces, graph)?;
-        self.nodes(pieces.iter(), 1, nodes, graph)?;
+        self.nodes(pieces.iter(), graph::NODE, nodes, graph)?;
         self.references(&references, graph)?;
         inside(self)?;
         self.steps.pop();
@@ -98,44 +99,44 @@ impl<'a> Cx<'a> {
             let mut first = None;
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
-                    (1, Some(_)) => nodes += 1,
-                    (12..=14, Some(_)) => {
-                        infos += usize::from(field.number == 13);
+                    (graph::NODE, Some(_)) => nodes += 1,
+                    (graph::OUTPUT | graph::VALUE_INFO | graph::QUANTIZATION_ANNOTATION, Some(_)) => {
+                        infos += usize::from(field.number == graph::VALUE_INFO);
                         first = first.or(Some(field.start));
                     }
-                    (2, Some(text)) => {
+                    (graph::NAME, Some(text)) => {
                         let name = self.name(&fields, text)?;
-                        form.note(2, name.is_empty());
+                        form.note(graph::NAME, name.is_empty());
                         self.model.set_graph_name(graph, name);
                         if let Some(step) = self.steps.last_mut() {
                             *step = Step::Graph(name);
                         }
                     }
-                    (5, Some(tensor)) => {
+                    (graph::INITIALIZER, Some(tensor)) => {
                         let index = self.model.graph(graph).initializer_slots();
                         self.initializer(&fields, tensor, graph)
                             .map_err(|error| error.in_item("initializer", index))?;
                     }
-                    (10, Some(text)) => {
+                    (graph::DOC_STRING, Some(text)) => {
                         let doc = self.name(&fields, text)?;
-                        form.note(10, doc.is_empty());
+                        form.note(graph::DOC_STRING, doc.is_empty());
                         self.model.graph_mut(graph).doc = doc;
                     }
-                    (11, Some(info)) => {
+                    (graph::INPUT, Some(info)) => {
                         let index = self.model.graph(graph).inputs().len();
                         self.graph_input(&fields, info, graph)
                             .map_err(|error| error.in_item("input", index))?;
                     }
-                    (15, Some(sparse)) => {
+                    (graph::SPARSE_INITIALIZER, Some(sparse)) => {
                         self.sparse_initializer(&fields, sparse, graph)
                             .map_err(|error| error.in_field("sparse_initializer"))?;
                     }
-                    (16, Some(entry)) => {
+                    (graph::METADATA_PROPS, Some(entry)) => {
                         let entry = self.metadata(&fields, entry)?;
                         self.model.graph_mut(graph).metadata.push(entry);
                     }
                     (number, _) => {
-                        let known = matches!(number, 1 | 2 | 5 | 10..=16);
+                        let known = graph::is_known(number);
                         self.keep(&mut form.unknown, &field, known);
                     }
                 }
@@ -176,17 +177,17 @@ impl<'a> Cx<'a> {
             let mut fields = piece.clone();
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
-                    (12, Some(info)) => {
+                    (graph::OUTPUT, Some(info)) => {
                         self.graph_output(&fields, info, graph)
                             .map_err(|error| error.in_item("output", outputs))?;
                         outputs += 1;
                     }
-                    (13, Some(info)) => {
+                    (graph::VALUE_INFO, Some(info)) => {
                         self.value_info(&fields, info, graph)
                             .map_err(|error| error.in_item("value_info", infos))?;
                         infos += 1;
                     }
-                    (14, Some(annotation)) => {
+                    (graph::QUANTIZATION_ANNOTATION, Some(annotation)) => {
                         let annotation = self
                             .annotation(&fields, annotation)
                             .map_err(|error| error.in_item("quantization_annotation", annotations))?;

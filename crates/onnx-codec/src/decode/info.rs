@@ -1,6 +1,7 @@
 //! `ValueInfoProto`: graph inputs, graph outputs and `value_info`.
 
 use onnx_ir::{GraphId, LoadedInfo, Metadata, Origin, ValueId};
+use onnx_proto::field::value_info;
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
@@ -11,7 +12,7 @@ impl<'a> Cx<'a> {
     fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
         let mut fields = reader.message(payload)?;
         let mut usual = fields.clone();
-        if let (Some((1, name)), Some((2, ty)), 0) =
+        if let (Some((value_info::NAME, name)), Some((value_info::TYPE, ty)), 0) =
             (usual.next_plain(), usual.next_plain(), usual.remaining())
             && !name.is_empty()
         {
@@ -24,17 +25,17 @@ impl<'a> Cx<'a> {
         let mut pieces: SmallVec<[Payload<'a>; 1]> = SmallVec::new();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (value_info::NAME, Some(text)) => {
                     name = self.name(&fields, text)?;
-                    form.note(1, name.is_empty());
+                    form.note(value_info::NAME, name.is_empty());
                 }
-                (2, Some(piece)) => pieces.push(piece),
-                (3, Some(text)) => {
+                (value_info::TYPE, Some(piece)) => pieces.push(piece),
+                (value_info::DOC_STRING, Some(text)) => {
                     doc = self.name(&fields, text)?;
-                    form.note(3, doc.is_empty());
+                    form.note(value_info::DOC_STRING, doc.is_empty());
                 }
-                (4, Some(entry)) => metadata.push(self.metadata(&fields, entry)?),
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 4),
+                (value_info::METADATA_PROPS, Some(entry)) => metadata.push(self.metadata(&fields, entry)?),
+                (number, _) => self.keep(&mut form.unknown, &field, value_info::is_known(number)),
             }
         }
         let ty = if pieces.is_empty() { None } else { Some(self.shared_ty(&fields, &pieces)?) };

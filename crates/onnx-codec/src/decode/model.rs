@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use onnx_ir::{FunctionId, GraphId, Owner, TrainingInfo, ValueId, ValueRef};
+use onnx_ir::{FunctionId, GraphId, ModelInfo, Owner, TrainingInfo, ValueId, ValueRef};
+use onnx_proto::field::{function, model, training_info};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 
@@ -44,51 +45,48 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             let number = field.number;
             match (number, len(field.value), varint(field.value)) {
-                (1, _, Some(version)) => {
+                (model::IR_VERSION, _, Some(version)) => {
                     self.model.info_mut().ir_version = version.cast_signed();
-                    form.note(1, version == 0);
+                    form.note(model::IR_VERSION, version == 0);
                 }
-                (5, _, Some(version)) => {
+                (model::MODEL_VERSION, _, Some(version)) => {
                     self.model.info_mut().model_version = version.cast_signed();
-                    form.note(5, version == 0);
+                    form.note(model::MODEL_VERSION, version == 0);
                 }
-                (2 | 3 | 4 | 6, Some(text), _) => {
-                    let name = self.name(&fields, text)?;
-                    form.note(number, name.is_empty());
-                    let mut info = self.model.info_mut();
-                    match number {
-                        2 => info.producer_name = name,
-                        3 => info.producer_version = name,
-                        4 => info.domain = name,
-                        _ => info.doc = name,
-                    }
+                (
+                    model::PRODUCER_NAME | model::PRODUCER_VERSION | model::DOMAIN | model::DOC_STRING,
+                    Some(text),
+                    _,
+                ) => {
+                    let name = self.noted(&fields, text, number, &mut form)?;
+                    *header(&mut self.model.info_mut(), number) = name;
                 }
-                (7, Some(graph), _) => {
+                (model::GRAPH, Some(graph), _) => {
                     later.graph.push(fields.message(graph)?);
-                    form.mask.insert(7);
+                    form.mask.insert(model::GRAPH);
                 }
-                (8, Some(opset), _) => {
+                (model::OPSET_IMPORT, Some(opset), _) => {
                     let import = self.opset(&fields, opset)?;
                     self.model.info_mut().opset_imports.push(import);
                     let count = self.model.info().opset_imports.len();
                     self.check("entries", count, self.options.execution.limits.entries, field.start)?;
                 }
-                (14, Some(entry), _) => {
+                (model::METADATA_PROPS, Some(entry), _) => {
                     let entry = self.metadata(&fields, entry)?;
                     self.model.info_mut().metadata.push(entry);
                 }
-                (20, Some(training), _) => later.training.push(training),
-                (25, Some(function), _) => {
+                (model::TRAINING_INFO, Some(training), _) => later.training.push(training),
+                (model::FUNCTIONS, Some(function), _) => {
                     later.functions.push(function);
                     let count = later.functions.len();
                     self.check("functions", count, self.options.execution.limits.functions, field.start)?;
                 }
-                (26, Some(device), _) => {
+                (model::CONFIGURATION, Some(device), _) => {
                     let device = self.device(&fields, device)?;
                     self.model.info_mut().configurations.push(device);
                 }
                 _ => {
-                    let known = matches!(number, 1..=8 | 14 | 20 | 25 | 26);
+                    let known = model::is_known(number);
                     self.keep(&mut form.unknown, &field, known);
                 }
             }
@@ -117,10 +115,10 @@ impl<'a> Cx<'a> {
         let (mut initialization, mut algorithm) = (Pieces::new(), Pieces::new());
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(graph)) => initialization.push(fields.message(graph)?),
-                (2, Some(graph)) => algorithm.push(fields.message(graph)?),
-                (3 | 4, Some(_)) => {}
-                (number, _) => self.keep(&mut info.unknown, &field, number <= 4),
+                (training_info::INITIALIZATION, Some(graph)) => initialization.push(fields.message(graph)?),
+                (training_info::ALGORITHM, Some(graph)) => algorithm.push(fields.message(graph)?),
+                (training_info::INITIALIZATION_BINDING | training_info::UPDATE_BINDING, Some(_)) => {}
+                (number, _) => self.keep(&mut info.unknown, &field, training_info::is_known(number)),
             }
         }
         if !initialization.is_empty() {
@@ -147,14 +145,14 @@ impl<'a> Cx<'a> {
         let mut outputs: Option<HashMap<Symbol, ValueId, RandomState>> = None;
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (3, Some(entry)) => {
+                (training_info::INITIALIZATION_BINDING, Some(entry)) => {
                     let outputs = outputs.get_or_insert_with(|| self.outputs_by_name(initialization));
                     let binding = self.binding(&fields, entry, |_, name| {
                         outputs.get(&name).map_or(ValueRef::Name(name), |&value| ValueRef::Value(value))
                     })?;
                     info.initialization_binding.push(binding);
                 }
-                (4, Some(entry)) => {
+                (training_info::UPDATE_BINDING, Some(entry)) => {
                     let binding = self.binding(&fields, entry, |cx, name| cx.loader.reference(name))?;
                     info.update_binding.push(binding);
                 }
@@ -184,7 +182,7 @@ impl<'a> Cx<'a> {
         self.steps.push(Step::Function(domain, name, overload));
         let outer = self.loader.enter(body, true);
         self.function_fields(whole, function)?;
-        self.nodes(std::iter::once(whole), 7, usize::MAX, body)?;
+        self.nodes(std::iter::once(whole), function::NODE, usize::MAX, body)?;
         self.function_references(whole, body)?;
         self.loader.leave(&mut self.model, outer);
         self.steps.pop();
@@ -197,9 +195,9 @@ impl<'a> Cx<'a> {
         let (mut domain, mut name, mut overload) = (Symbol::EMPTY, Symbol::EMPTY, Symbol::EMPTY);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => name = self.name(&fields, text)?,
-                (10, Some(text)) => domain = self.name(&fields, text)?,
-                (13, Some(text)) => overload = self.name(&fields, text)?,
+                (function::NAME, Some(text)) => name = self.name(&fields, text)?,
+                (function::DOMAIN, Some(text)) => domain = self.name(&fields, text)?,
+                (function::OVERLOAD, Some(text)) => overload = self.name(&fields, text)?,
                 _ => {}
             }
         }
@@ -213,26 +211,28 @@ impl<'a> Cx<'a> {
         let mut form = Form::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1 | 10 | 13, Some(text)) => form.note(field.number, text.is_empty()),
-                (4, Some(text)) => {
+                (function::NAME | function::DOMAIN | function::OVERLOAD, Some(text)) => {
+                    form.note(field.number, text.is_empty())
+                }
+                (function::INPUT, Some(text)) => {
                     let name = self.name(&fields, text)?;
                     self.loader.formal_input(&mut self.model, body, name);
                 }
-                (5 | 7 | 12, Some(_)) => {}
-                (6, Some(text)) => {
+                (function::OUTPUT | function::NODE | function::VALUE_INFO, Some(_)) => {}
+                (function::ATTRIBUTE, Some(text)) => {
                     let name = self.name(&fields, text)?;
                     self.model.function_mut(function).attributes.push(name);
                 }
-                (8, Some(text)) => {
+                (function::DOC_STRING, Some(text)) => {
                     let doc = self.name(&fields, text)?;
-                    form.note(8, doc.is_empty());
+                    form.note(function::DOC_STRING, doc.is_empty());
                     self.model.function_mut(function).doc = doc;
                 }
-                (9, Some(opset)) => {
+                (function::OPSET_IMPORT, Some(opset)) => {
                     let import = self.opset(&fields, opset)?;
                     self.model.function_mut(function).opset_imports.push(import);
                 }
-                (11, Some(default)) => {
+                (function::ATTRIBUTE_PROTO, Some(default)) => {
                     let position = self.model.function(function).defaults.len();
                     // A default is no part of the body: graphs in it do not see the names there.
                     let outer = self.loader.enter_apart();
@@ -242,12 +242,12 @@ impl<'a> Cx<'a> {
                     self.loader.leave(&mut self.model, outer);
                     self.model.load_function_default(function, default);
                 }
-                (14, Some(entry)) => {
+                (function::METADATA_PROPS, Some(entry)) => {
                     let entry = self.metadata(&fields, entry)?;
                     self.model.function_mut(function).metadata.push(entry);
                 }
                 (number, _) => {
-                    let known = matches!(number, 1 | 4..=14);
+                    let known = function::is_known(number);
                     self.keep(&mut form.unknown, &field, known);
                 }
             }
@@ -263,14 +263,24 @@ impl<'a> Cx<'a> {
         let mut fields = whole.clone();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (5, Some(text)) => {
+                (function::OUTPUT, Some(text)) => {
                     let name = self.name(&fields, text)?;
                     self.loader.formal_output(&mut self.model, body, name);
                 }
-                (12, Some(info)) => self.value_info(&fields, info, body)?,
+                (function::VALUE_INFO, Some(info)) => self.value_info(&fields, info, body)?,
                 _ => {}
             }
         }
         Ok(())
+    }
+}
+
+/// The string with the given field number.
+const fn header(info: &mut ModelInfo, number: u32) -> &mut Symbol {
+    match number {
+        model::PRODUCER_NAME => &mut info.producer_name,
+        model::PRODUCER_VERSION => &mut info.producer_version,
+        model::DOMAIN => &mut info.domain,
+        _ => &mut info.doc,
     }
 }

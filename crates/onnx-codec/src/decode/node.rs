@@ -1,11 +1,12 @@
 //! `NodeProto`, the message that there are most of.
 
 use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, NodeId, Origin};
+use onnx_proto::field::node;
 use onnx_proto::wire::{Field, Payload, Reader, Value, WireError};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
-use super::ahead::{Ahead, Fields, Found, KNOWN, Search, is_name};
+use super::ahead::{Ahead, Fields, Found, Search, is_name};
 use super::{Cx, Pieces, Result, Step, note};
 
 /// A node that is being read, and its graph.
@@ -136,7 +137,7 @@ impl<'a> Cx<'a> {
         let place = Place { graph, node: self.loader.begin_node(&mut self.model, graph) };
         let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
-            let known = KNOWN.contains(&field.number);
+            let known = node::is_known(field.number);
             match field {
                 Field { number, value: Value::Len(content), .. } if is_name(number) => {
                     let name = self.name(&fields, content)?;
@@ -156,15 +157,15 @@ impl<'a> Cx<'a> {
     #[inline(always)]
     fn node_name(&mut self, number: u32, name: Symbol, parts: &mut Parts, Place { graph, node }: Place) {
         match number {
-            1 => self.loader.operand(&mut self.model, graph, node, name),
-            2 => parts.outputs.push(name),
-            3 => parts.node.name = name,
-            4 => parts.node.op = name,
-            6 => parts.rare().doc = name,
-            7 => parts.node.domain = name,
+            node::INPUT => self.loader.operand(&mut self.model, graph, node, name),
+            node::OUTPUT => parts.outputs.push(name),
+            node::NAME => parts.node.name = name,
+            node::OP_TYPE => parts.node.op = name,
+            node::DOC_STRING => parts.rare().doc = name,
+            node::DOMAIN => parts.node.domain = name,
             _ => parts.node.overload = name,
         }
-        if number > 2 {
+        if !matches!(number, node::INPUT | node::OUTPUT) {
             note(&mut parts.node.mask, number, name.is_empty());
         }
     }
@@ -180,11 +181,11 @@ impl<'a> Cx<'a> {
         index: usize,
     ) -> Result<()> {
         match number {
-            5 => {
+            node::ATTRIBUTE => {
                 let attribute = self.node_attribute(reader, content, &parts.node, index)?;
                 parts.node.attributes.push(attribute);
             }
-            9 => parts.rare().metadata.push(self.metadata(reader, content)?),
+            node::METADATA_PROPS => parts.rare().metadata.push(self.metadata(reader, content)?),
             _ => parts.rare().device_configurations.push(self.node_devices(reader, content)?),
         }
         Ok(())

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use onnx_diag::Sink;
 use onnx_ir::{OperatorEntry, OperatorSetDocument};
+use onnx_proto::field::{operator, operator_set};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
@@ -56,31 +57,39 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             let number = field.number;
             match (number, len(field.value), varint(field.value)) {
-                (2, _, Some(version)) => {
+                (operator_set::IR_VERSION, _, Some(version)) => {
                     document.ir_version = version.cast_signed();
-                    form.note(2, version == 0);
+                    form.note(operator_set::IR_VERSION, version == 0);
                 }
-                (5, _, Some(version)) => {
+                (operator_set::OPSET_VERSION, _, Some(version)) => {
                     document.opset_version = version.cast_signed();
-                    form.note(5, version == 0);
+                    form.note(operator_set::OPSET_VERSION, version == 0);
                 }
-                (1 | 3 | 4 | 6 | 7, Some(text), _) => {
+                (
+                    operator_set::MAGIC
+                    | operator_set::IR_VERSION_PRERELEASE
+                    | operator_set::DOMAIN
+                    | operator_set::DOC_STRING
+                    | operator_set::IR_BUILD_METADATA,
+                    Some(text),
+                    _,
+                ) => {
                     let name = self.noted(&fields, text, number, &mut form)?;
                     *header(&mut document, number) = name;
                 }
-                (8, Some(operator), _) => {
+                (operator_set::OPERATOR, Some(operator), _) => {
                     let entry = self.operator(&fields, operator)?;
                     document.operators.push(entry);
                     let count = document.operators.len();
                     self.check("operators", count, self.options.execution.limits.entries, field.start)?;
                 }
-                (9, Some(function), _) => {
+                (operator_set::FUNCTIONS, Some(function), _) => {
                     let index = self.model.functions().len();
                     self.function_message(&fields.message(function)?)
                         .map_err(|error| error.in_item("functions", index))?;
                     self.check("functions", index, self.options.execution.limits.functions, field.start)?;
                 }
-                _ => self.keep(&mut form.unknown, &field, matches!(number, 1..=9)),
+                _ => self.keep(&mut form.unknown, &field, operator_set::is_known(number)),
             }
         }
         document.mask = form.mask;
@@ -94,17 +103,21 @@ impl<'a> Cx<'a> {
         let mut form = Form::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, Some(text), _) => entry.name = self.noted(&fields, text, 1, &mut form)?,
-                (2, _, Some(version)) => {
+                (operator::OP_TYPE, Some(text), _) => {
+                    entry.name = self.noted(&fields, text, operator::OP_TYPE, &mut form)?
+                }
+                (operator::SINCE_VERSION, _, Some(version)) => {
                     entry.since_version = version.cast_signed();
-                    form.note(2, version == 0);
+                    form.note(operator::SINCE_VERSION, version == 0);
                 }
-                (3, _, Some(status)) => {
+                (operator::STATUS, _, Some(status)) => {
                     entry.status = status.cast_signed();
-                    form.note(3, status == 0);
+                    form.note(operator::STATUS, status == 0);
                 }
-                (10, Some(text), _) => entry.doc = self.noted(&fields, text, 10, &mut form)?,
-                (number, ..) => self.keep(&mut form.unknown, &field, matches!(number, 1..=3 | 10)),
+                (operator::DOC_STRING, Some(text), _) => {
+                    entry.doc = self.noted(&fields, text, operator::DOC_STRING, &mut form)?
+                }
+                (number, ..) => self.keep(&mut form.unknown, &field, operator::is_known(number)),
             }
         }
         entry.mask = form.mask;
@@ -116,10 +129,10 @@ impl<'a> Cx<'a> {
 /// The text with the given field number.
 const fn header(document: &mut OperatorSetDocument, number: u32) -> &mut Symbol {
     match number {
-        1 => &mut document.magic,
-        3 => &mut document.ir_version_prerelease,
-        4 => &mut document.domain,
-        6 => &mut document.doc,
+        operator_set::MAGIC => &mut document.magic,
+        operator_set::IR_VERSION_PRERELEASE => &mut document.ir_version_prerelease,
+        operator_set::DOMAIN => &mut document.domain,
+        operator_set::DOC_STRING => &mut document.doc,
         _ => &mut document.ir_build_metadata,
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
+use onnx_proto::field::{operator_set_id, string_string_entry, tensor_annotation};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
@@ -23,7 +24,8 @@ impl<'a> Cx<'a> {
         let mut fields = reader.message(payload)?;
         // Nearly all are written in this way.
         let mut plain = fields.clone();
-        if let (Some((1, key)), Some((2, value))) = (plain.next_plain(), plain.next_plain())
+        if let (Some((string_string_entry::KEY, key)), Some((string_string_entry::VALUE, value))) =
+            (plain.next_plain(), plain.next_plain())
             && plain.remaining() == 0
         {
             return Ok(Pair { key: Some(key), value: Some(value), canonical: true });
@@ -31,11 +33,11 @@ impl<'a> Cx<'a> {
         let (mut key, mut value, mut canonical) = (None, None, true);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (string_string_entry::KEY, Some(text)) => {
                     canonical &= key.is_none() && value.is_none();
                     key = Some(text);
                 }
-                (2, Some(text)) => {
+                (string_string_entry::VALUE, Some(text)) => {
                     canonical &= value.is_none();
                     value = Some(text);
                 }
@@ -96,11 +98,11 @@ impl<'a> Cx<'a> {
         let (mut domain, mut version, mut canonical) = (None, None, true);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
-                (1, Some(text), _) => {
+                (operator_set_id::DOMAIN, Some(text), _) => {
                     canonical &= domain.is_none() && version.is_none();
                     domain = Some(text);
                 }
-                (2, _, Some(number)) => {
+                (operator_set_id::VERSION, _, Some(number)) => {
                     canonical &= version.is_none();
                     version = Some(number.cast_signed());
                 }
@@ -131,12 +133,14 @@ impl<'a> Cx<'a> {
         let mut parameters = Vec::new();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (tensor_annotation::TENSOR_NAME, Some(text)) => {
                     tensor = self.value_ref(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(tensor_annotation::TENSOR_NAME, text.is_empty());
                 }
-                (2, Some(entry)) => parameters.push(self.parameter(&fields, entry)?),
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+                (tensor_annotation::QUANT_PARAMETER_TENSOR_NAMES, Some(entry)) => {
+                    parameters.push(self.parameter(&fields, entry)?)
+                }
+                (number, _) => self.keep(&mut form.unknown, &field, tensor_annotation::is_known(number)),
             }
         }
         Ok(QuantAnnotation { tensor, parameters, mask: form.mask, unknown: form.unknown })
@@ -148,15 +152,15 @@ impl<'a> Cx<'a> {
         let (mut key, mut value) = (Symbol::EMPTY, ValueRef::Name(Symbol::EMPTY));
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (string_string_entry::KEY, Some(text)) => {
                     key = self.name(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(string_string_entry::KEY, text.is_empty());
                 }
-                (2, Some(text)) => {
+                (string_string_entry::VALUE, Some(text)) => {
                     value = self.value_ref(&fields, text)?;
-                    form.note(2, text.is_empty());
+                    form.note(string_string_entry::VALUE, text.is_empty());
                 }
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+                (number, _) => self.keep(&mut form.unknown, &field, string_string_entry::is_known(number)),
             }
         }
         Ok(QuantParameter { key, value, mask: form.mask, unknown: form.unknown })
@@ -174,15 +178,15 @@ impl<'a> Cx<'a> {
         let (mut key, mut value) = (Symbol::EMPTY, Symbol::EMPTY);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (string_string_entry::KEY, Some(text)) => {
                     key = self.name(&fields, text)?;
-                    form.note(1, text.is_empty());
+                    form.note(string_string_entry::KEY, text.is_empty());
                 }
-                (2, Some(text)) => {
+                (string_string_entry::VALUE, Some(text)) => {
                     value = self.name(&fields, text)?;
-                    form.note(2, text.is_empty());
+                    form.note(string_string_entry::VALUE, text.is_empty());
                 }
-                (number, _) => self.keep(&mut form.unknown, &field, number <= 2),
+                (number, _) => self.keep(&mut form.unknown, &field, string_string_entry::is_known(number)),
             }
         }
         let key = self.loader.reference(key);

@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use onnx_ir::SparseTensor;
+use onnx_proto::field::{sparse_tensor, tensor};
 use onnx_proto::wire::{Field, Payload, Reader, Value, WireError, WireErrorKind};
 use onnx_types::tensor::{
     ExternalData, Payload as Data, Tensor, TensorDims, TensorExtra, TensorLayout, TensorMetadata,
@@ -14,20 +15,31 @@ use super::small::{Packed, push_ints};
 use super::{Cx, Form, Pieces, Result, len, varint};
 use crate::rules;
 
-/// The numbers that a tensor's data fields have.
+/// Returns `true` for the fields that hold the elements of a tensor.
 const fn is_data(number: u32) -> bool {
-    matches!(number, 4..=7 | 9..=11)
+    matches!(
+        number,
+        tensor::FLOAT_DATA
+            | tensor::INT32_DATA
+            | tensor::STRING_DATA
+            | tensor::INT64_DATA
+            | tensor::RAW_DATA
+            | tensor::DOUBLE_DATA
+            | tensor::UINT64_DATA
+    )
 }
 
 /// Whether a field has the number of a data field and a form that its elements can have.
 const fn has_data_form(field: &Field<'_>) -> bool {
-    matches!(
-        (field.number, field.value),
-        (4..=7 | 9..=11, Value::Len(_))
-            | (4, Value::Fixed32(_))
-            | (10, Value::Fixed64(_))
-            | (5 | 7 | 11, Value::Varint(_))
-    )
+    match field.value {
+        Value::Len(_) => is_data(field.number),
+        Value::Fixed32(_) => field.number == tensor::FLOAT_DATA,
+        Value::Fixed64(_) => field.number == tensor::DOUBLE_DATA,
+        Value::Varint(_) => {
+            matches!(field.number, tensor::INT32_DATA | tensor::INT64_DATA | tensor::UINT64_DATA)
+        }
+        _ => false,
+    }
 }
 
 /// A tensor that is being read.
@@ -139,10 +151,10 @@ impl<'a> Cx<'a> {
         let (mut dims, mut data_type, mut name) = (TensorDims::new(), 0, None);
         while let Ok(Some(field)) = fields.next_field() {
             match (field.number, field.value) {
-                (1, Value::Varint(dim)) if data_type == 0 => dims.push(dim.cast_signed()),
-                (2, Value::Varint(code)) if data_type == 0 => data_type = fields.int32(code),
-                (8, Value::Len(text)) if name.is_none() && !text.is_empty() => name = Some(text),
-                (9, Value::Len(raw)) if data_type != 0 && fields.remaining() == 0 => {
+                (tensor::DIMS, Value::Varint(dim)) if data_type == 0 => dims.push(dim.cast_signed()),
+                (tensor::DATA_TYPE, Value::Varint(code)) if data_type == 0 => data_type = fields.int32(code),
+                (tensor::NAME, Value::Len(text)) if name.is_none() && !text.is_empty() => name = Some(text),
+                (tensor::RAW_DATA, Value::Len(raw)) if data_type != 0 && fields.remaining() == 0 => {
                     self.count_tensors(1, payload.offset())?;
                     let tensor = Tensor::from_parts(data_type, dims, Data::Raw(fields.share(raw)));
                     return Ok(Some((tensor, name)));
@@ -170,7 +182,7 @@ impl<'a> Cx<'a> {
                 self.tensor_field(&fields, &field, parts)?
             };
             if !taken {
-                self.keep(&mut parts.form.unknown, &field, matches!(field.number, 1..=14 | 16));
+                self.keep(&mut parts.form.unknown, &field, tensor::is_known(field.number));
             }
         }
         Ok(())
@@ -184,32 +196,36 @@ impl<'a> Cx<'a> {
         parts: &mut TensorParts<'a>,
     ) -> Result<bool> {
         match (field.number, len(field.value), varint(field.value)) {
-            (1, ..) => {
+            (tensor::DIMS, ..) => {
                 let packed = push_ints(reader, field.value, |dim| parts.dims.push(dim))?;
                 if packed == Some(Packed::Yes) {
                     parts.layout = parts.layout.with(TensorLayout::DIMS_PACKED);
                 }
                 return Ok(packed.is_some());
             }
-            (2, _, Some(code)) => {
+            (tensor::DATA_TYPE, _, Some(code)) => {
                 parts.data_type = reader.int32(code);
-                parts.form.note(2, parts.data_type == 0);
+                parts.form.note(tensor::DATA_TYPE, parts.data_type == 0);
             }
-            (3, Some(segment), _) => self.segment(reader, segment, parts)?,
-            (8, Some(text), _) => {
+            (tensor::SEGMENT, Some(segment), _) => self.segment(reader, segment, parts)?,
+            (tensor::NAME, Some(text), _) => {
                 parts.name = self.text(reader, text)?;
-                parts.form.note(8, text.is_empty());
+                parts.form.note(tensor::NAME, text.is_empty());
             }
-            (12, Some(text), _) => {
+            (tensor::DOC_STRING, Some(text), _) => {
                 parts.doc = self.text(reader, text)?;
-                parts.form.note(12, text.is_empty());
+                parts.form.note(tensor::DOC_STRING, text.is_empty());
             }
-            (13, Some(entry), _) => parts.external.push(self.tensor_metadata(reader, entry)?),
-            (14, _, Some(code)) if matches!(reader.int32(code), 0 | 1) => {
+            (tensor::EXTERNAL_DATA, Some(entry), _) => {
+                parts.external.push(self.tensor_metadata(reader, entry)?)
+            }
+            (tensor::DATA_LOCATION, _, Some(code)) if matches!(reader.int32(code), 0 | 1) => {
                 parts.is_external = reader.int32(code) == 1;
-                parts.form.note(14, !parts.is_external);
+                parts.form.note(tensor::DATA_LOCATION, !parts.is_external);
             }
-            (16, Some(entry), _) => parts.metadata.push(self.tensor_metadata(reader, entry)?),
+            (tensor::METADATA_PROPS, Some(entry), _) => {
+                parts.metadata.push(self.tensor_metadata(reader, entry)?)
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -226,11 +242,13 @@ impl<'a> Cx<'a> {
             while let Some(field) = fields.next_field()? {
                 if has_data_form(&field) {
                     present.insert(field.number);
-                    if field.number == 6 || !len(field.value).is_some_and(|payload| payload.is_empty()) {
+                    if field.number == tensor::STRING_DATA
+                        || !len(field.value).is_some_and(|payload| payload.is_empty())
+                    {
                         filled.insert(field.number);
-                    } else if field.number == 9 {
+                    } else if field.number == tensor::RAW_DATA {
                         // A singular field: the last one counts.
-                        filled.remove(9);
+                        filled.remove(tensor::RAW_DATA);
                     }
                 }
             }
@@ -270,11 +288,11 @@ impl<'a> Cx<'a> {
         let mut fields = reader.message(payload)?;
         while let Some(field) = fields.next_field()? {
             match (field.number, varint(field.value)) {
-                (1, Some(value)) => {
+                (tensor::segment::BEGIN, Some(value)) => {
                     canonical &= segment.begin.is_none() && segment.end.is_none();
                     segment.begin = Some(value.cast_signed());
                 }
-                (2, Some(value)) => {
+                (tensor::segment::END, Some(value)) => {
                     canonical &= segment.end.is_none();
                     segment.end = Some(value.cast_signed());
                 }
@@ -334,18 +352,20 @@ impl<'a> Cx<'a> {
         let mut fields = reader.message(payload)?;
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(values)) => self
+                (sparse_tensor::VALUES, Some(values)) => self
                     .tensor_into(&fields, values, parts.values.get_or_insert_default())
                     .map_err(|error| error.in_field("values"))?,
-                (2, Some(indices)) => self
+                (sparse_tensor::INDICES, Some(indices)) => self
                     .tensor_into(&fields, indices, parts.indices.get_or_insert_default())
                     .map_err(|error| error.in_field("indices"))?,
-                (3, _) => match push_ints(&fields, field.value, |dim| parts.dims.push(dim))? {
-                    Some(Packed::Yes) => parts.form.mask.insert(3),
-                    Some(Packed::No) => {}
-                    None => self.keep(&mut parts.form.unknown, &field, true),
-                },
-                (number, _) => self.keep(&mut parts.form.unknown, &field, number <= 3),
+                (sparse_tensor::DIMS, _) => {
+                    match push_ints(&fields, field.value, |dim| parts.dims.push(dim))? {
+                        Some(Packed::Yes) => parts.form.mask.insert(sparse_tensor::DIMS),
+                        Some(Packed::No) => {}
+                        None => self.keep(&mut parts.form.unknown, &field, true),
+                    }
+                }
+                (number, _) => self.keep(&mut parts.form.unknown, &field, sparse_tensor::is_known(number)),
             }
         }
         Ok(())
@@ -374,7 +394,7 @@ impl<'a> TensorParts<'a> {
             return Ok(false);
         }
         let packed = match field.value {
-            Value::Len(packed) if !matches!(field.number, 6 | 9) => {
+            Value::Len(packed) if !matches!(field.number, tensor::STRING_DATA | tensor::RAW_DATA) => {
                 check_packed(reader, field.number, packed)?;
                 Some(packed)
             }
@@ -388,9 +408,9 @@ impl<'a> TensorParts<'a> {
             return Ok(true);
         }
         match (field.number, field.value) {
-            (6, Value::Len(text)) => self.strings.push(reader.share(text)),
+            (tensor::STRING_DATA, Value::Len(text)) => self.strings.push(reader.share(text)),
             // A singular field: the last one counts.
-            (9, Value::Len(raw)) => self.content = Content::Shared(reader.share(raw)),
+            (tensor::RAW_DATA, Value::Len(raw)) => self.content = Content::Shared(reader.share(raw)),
             (_, Value::Fixed32(bits)) => self.element(&bits.to_le_bytes()),
             (_, Value::Fixed64(bits)) => self.element(&bits.to_le_bytes()),
             (_, Value::Varint(value)) => self.element(Varints::from_u64s([value]).bytes()),
@@ -419,13 +439,13 @@ fn data(number: u32, content: Content, strings: Vec<Bytes>) -> Data {
         Varints::new(content.into_bytes()).unwrap_or_default()
     };
     match number {
-        4 => Data::Floats(content.into_bytes()),
-        5 => Data::Int32s(varints(content)),
-        6 => Data::strings(strings),
-        7 => Data::Int64s(varints(content)),
-        9 => Data::Raw(content.into_bytes()),
-        10 => Data::Doubles(content.into_bytes()),
-        11 => Data::Uint64s(varints(content)),
+        tensor::FLOAT_DATA => Data::Floats(content.into_bytes()),
+        tensor::INT32_DATA => Data::Int32s(varints(content)),
+        tensor::STRING_DATA => Data::strings(strings),
+        tensor::INT64_DATA => Data::Int64s(varints(content)),
+        tensor::RAW_DATA => Data::Raw(content.into_bytes()),
+        tensor::DOUBLE_DATA => Data::Doubles(content.into_bytes()),
+        tensor::UINT64_DATA => Data::Uint64s(varints(content)),
         _ => Data::None,
     }
 }
@@ -433,8 +453,8 @@ fn data(number: u32, content: Content, strings: Vec<Bytes>) -> Data {
 /// Makes sure that a packed field consists of whole elements.
 fn check_packed<'a>(reader: &Reader<'a>, number: u32, packed: Payload<'a>) -> Result<()> {
     match number {
-        4 => reader.packed_fixed32(packed).map(drop),
-        10 => reader.packed_fixed64(packed).map(drop),
+        tensor::FLOAT_DATA => reader.packed_fixed32(packed).map(drop),
+        tensor::DOUBLE_DATA => reader.packed_fixed64(packed).map(drop),
         _ => match Varints::new(reader.share(packed)) {
             Ok(_) => Ok(()),
             Err(error) => {

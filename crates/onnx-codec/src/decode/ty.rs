@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use onnx_proto::field::{tensor_shape, ty};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
 
@@ -80,12 +81,17 @@ impl<'a> Cx<'a> {
                 continue;
             };
             match field.number {
-                1 | 4 | 5 | 7 | 8 | 9 => {
-                    several |= ![0, field.number].contains(&kind_field(&ty.kind));
+                ty::TENSOR_TYPE
+                | ty::SEQUENCE_TYPE
+                | ty::MAP_TYPE
+                | ty::OPAQUE_TYPE
+                | ty::SPARSE_TENSOR_TYPE
+                | ty::OPTIONAL_TYPE => {
+                    several |= kind_field(&ty.kind).is_some_and(|number| number != field.number);
                     let holds = self.kind(&fields, field.number, inner, &mut ty.kind)?;
                     form.holds &= holds;
                 }
-                6 => {
+                ty::DENOTATION => {
                     let denotation = self.name(&fields, inner)?;
                     form.holds &= !denotation.is_empty();
                     ty.denotation = (!denotation.is_empty()).then_some(denotation);
@@ -110,7 +116,7 @@ impl<'a> Cx<'a> {
         kind: &mut TypeKind,
     ) -> Result<bool> {
         match number {
-            1 => {
+            ty::TENSOR_TYPE => {
                 let mut tensor = match kind {
                     TypeKind::Tensor(tensor) => std::mem::take(tensor),
                     _ => TensorType::default(),
@@ -119,7 +125,7 @@ impl<'a> Cx<'a> {
                 *kind = TypeKind::Tensor(tensor);
                 Ok(holds)
             }
-            8 => {
+            ty::SPARSE_TENSOR_TYPE => {
                 let mut tensor = match kind {
                     TypeKind::SparseTensor(tensor) => std::mem::take(tensor),
                     _ => TensorType::default(),
@@ -128,7 +134,7 @@ impl<'a> Cx<'a> {
                 *kind = TypeKind::SparseTensor(tensor);
                 Ok(holds)
             }
-            4 => {
+            ty::SEQUENCE_TYPE => {
                 let mut inner = match kind {
                     TypeKind::Sequence(inner) => inner.take(),
                     _ => None,
@@ -137,7 +143,7 @@ impl<'a> Cx<'a> {
                 *kind = TypeKind::Sequence(inner);
                 Ok(holds)
             }
-            9 => {
+            ty::OPTIONAL_TYPE => {
                 let mut inner = match kind {
                     TypeKind::Optional(inner) => inner.take(),
                     _ => None,
@@ -146,7 +152,7 @@ impl<'a> Cx<'a> {
                 *kind = TypeKind::Optional(inner);
                 Ok(holds)
             }
-            5 => self.map_type(reader, payload, kind),
+            ty::MAP_TYPE => self.map_type(reader, payload, kind),
             _ => self.opaque_type(reader, payload, kind),
         }
     }
@@ -163,11 +169,11 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             match (field.number, len(field.value), varint(field.value)) {
-                (1, _, Some(code)) => {
+                (ty::tensor::ELEM_TYPE, _, Some(code)) => {
                     let code = fields.int32(code);
                     form.holds &= self.elem(code, field.start, &mut tensor.elem);
                 }
-                (2, Some(shape), _) => {
+                (ty::tensor::SHAPE, Some(shape), _) => {
                     let target = tensor.shape.get_or_insert_default();
                     form.holds &= self.shape(&fields, shape, target)?;
                 }
@@ -193,7 +199,7 @@ impl<'a> Cx<'a> {
         let mut holds = true;
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
-                (1, Some(dim)) => {
+                (tensor_shape::DIM, Some(dim)) => {
                     let (dim, denotation, canonical) = self.dim(&fields, dim)?;
                     holds &= canonical;
                     shape.push(dim);
@@ -214,18 +220,18 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             match (field.number, len(field.value), varint(field.value)) {
-                (1, _, Some(size)) => {
+                (tensor_shape::dimension::DIM_VALUE, _, Some(size)) => {
                     dim = Dim::Known(size.cast_signed());
                     values = values.saturating_add(1);
                 }
-                (2, Some(name), _) => {
+                (tensor_shape::dimension::DIM_PARAM, Some(name), _) => {
                     let name = self.name(&fields, name)?;
                     // The empty name stands for no variable (specification, "Static tensor shapes").
                     form.holds &= !name.is_empty();
                     dim = if name.is_empty() { Dim::Unknown } else { Dim::Var(name) };
                     values = values.saturating_add(1);
                 }
-                (3, Some(text), _) => {
+                (tensor_shape::dimension::DENOTATION, Some(text), _) => {
                     let name = self.name(&fields, text)?;
                     form.holds &= !name.is_empty();
                     denotation = (!name.is_empty()).then_some(name);
@@ -254,7 +260,9 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             match (field.number, len(field.value)) {
-                (1, Some(ty)) => form.holds &= self.type_piece(&fields, ty, inner.get_or_insert_default())?,
+                (ty::sequence::ELEM_TYPE, Some(ty)) => {
+                    form.holds &= self.type_piece(&fields, ty, inner.get_or_insert_default())?
+                }
                 _ => form.holds = false,
             }
         }
@@ -271,11 +279,11 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             match (field.number, len(field.value), varint(field.value)) {
-                (1, _, Some(code)) => {
+                (ty::map::KEY_TYPE, _, Some(code)) => {
                     let code = fields.int32(code);
                     form.holds &= self.elem(code, field.start, &mut key);
                 }
-                (2, Some(ty), _) => {
+                (ty::map::VALUE_TYPE, Some(ty), _) => {
                     form.holds &= self.type_piece(&fields, ty, value.get_or_insert_default())?;
                 }
                 _ => form.holds = false,
@@ -300,11 +308,11 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             form.singular(field.number);
             match (field.number, len(field.value)) {
-                (1, Some(text)) => {
+                (ty::opaque::DOMAIN, Some(text)) => {
                     domain = self.name(&fields, text)?;
                     form.holds &= !domain.is_empty();
                 }
-                (2, Some(text)) => {
+                (ty::opaque::NAME, Some(text)) => {
                     name = self.name(&fields, text)?;
                     form.holds &= !name.is_empty();
                 }
@@ -316,15 +324,15 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// The number of the field that a kind of type stands in; 0 where there is none.
-const fn kind_field(kind: &TypeKind) -> u32 {
-    match kind {
-        TypeKind::Undefined => 0,
-        TypeKind::Tensor(_) => 1,
-        TypeKind::Sequence(_) => 4,
-        TypeKind::Map { .. } => 5,
-        TypeKind::Opaque { .. } => 7,
-        TypeKind::SparseTensor(_) => 8,
-        TypeKind::Optional(_) => 9,
-    }
+/// The field that encodes a kind of type; `None` for an undefined one.
+const fn kind_field(kind: &TypeKind) -> Option<u32> {
+    Some(match kind {
+        TypeKind::Undefined => return None,
+        TypeKind::Tensor(_) => ty::TENSOR_TYPE,
+        TypeKind::Sequence(_) => ty::SEQUENCE_TYPE,
+        TypeKind::Map { .. } => ty::MAP_TYPE,
+        TypeKind::Opaque { .. } => ty::OPAQUE_TYPE,
+        TypeKind::SparseTensor(_) => ty::SPARSE_TENSOR_TYPE,
+        TypeKind::Optional(_) => ty::OPTIONAL_TYPE,
+    })
 }

@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 use onnx_ir::{
     Constant, Extras, GraphId, GraphOutput, Metadata, OwnInfo, Owner, QuantAnnotation, User, ValueId,
 };
+use onnx_proto::field::{graph, string_string_entry, tensor_annotation, value_info};
 use onnx_proto::wire::Writer;
 use onnx_types::{FieldMask, Symbol, Type, UnknownField};
 
@@ -60,44 +61,44 @@ impl Cx<'_> {
     fn graph_fields(&self, writer: &mut Writer, id: GraphId, depth: u32, window: Window) -> Result {
         let graph = self.model.graph(id);
         let mut typed = Vec::new();
-        if window.has(1) {
-            self.nodes(writer, 1, id, depth, &mut typed)?;
-        } else if window.has(13) {
+        if window.has(graph::NODE) {
+            self.nodes(writer, graph::NODE, id, depth, &mut typed)?;
+        } else if window.has(graph::VALUE_INFO) {
             self.typed_values(id, &mut typed);
         }
-        if window.has(2) {
-            self.text(writer, 2, graph.name(), graph.mask);
+        if window.has(graph::NAME) {
+            self.text(writer, graph::NAME, graph.name(), graph.mask);
         }
-        if window.has(5) {
-            self.initializers(writer, 5, id)?;
+        if window.has(graph::INITIALIZER) {
+            self.initializers(writer, graph::INITIALIZER, id)?;
         }
-        if window.has(10) {
-            self.text(writer, 10, graph.doc, graph.mask);
+        if window.has(graph::DOC_STRING) {
+            self.text(writer, graph::DOC_STRING, graph.doc, graph.mask);
         }
-        if window.has(11) {
+        if window.has(graph::INPUT) {
             for &input in graph.inputs() {
                 let value = self.model.value(input);
-                self.info(writer, 11, input, &Info::of(value.ty(), value.extras()))?;
+                self.info(writer, graph::INPUT, input, &Info::of(value.ty(), value.extras()))?;
             }
         }
-        if window.has(12) {
+        if window.has(graph::OUTPUT) {
             for output in graph.outputs() {
                 self.output(writer, output)?;
             }
         }
-        if window.has(13) {
-            self.value_infos(writer, 13, id, &typed)?;
+        if window.has(graph::VALUE_INFO) {
+            self.value_infos(writer, graph::VALUE_INFO, id, &typed)?;
         }
-        if window.has(14) {
+        if window.has(graph::QUANTIZATION_ANNOTATION) {
             for annotation in &graph.quantization {
                 self.annotation(writer, annotation)?;
             }
         }
-        if window.has(15) {
-            self.initializers(writer, 15, id)?;
+        if window.has(graph::SPARSE_INITIALIZER) {
+            self.initializers(writer, graph::SPARSE_INITIALIZER, id)?;
         }
-        if window.has(16) {
-            self.metadata(writer, 16, &graph.metadata);
+        if window.has(graph::METADATA_PROPS) {
+            self.metadata(writer, graph::METADATA_PROPS, &graph.metadata);
         }
         Ok(())
     }
@@ -136,16 +137,18 @@ impl Cx<'_> {
         }
     }
 
-    /// Writes the dense initializers (as field 5) or the sparse ones (as field 15).
+    /// Writes the initializers that field `number` holds: the dense or the sparse ones.
     fn initializers(&self, writer: &mut Writer, number: u32, graph: GraphId) -> Result {
         for value in self.model.initializers(graph) {
             let name = self.value_name(value);
             match self.model.value(value).initializer().map(AsRef::as_ref) {
-                Some(Constant::Dense(tensor)) if number == 5 => {
-                    writer.message(5, |writer| self.tensor(writer, tensor, Some(name)))?;
+                Some(Constant::Dense(tensor)) if number == graph::INITIALIZER => {
+                    writer.message(graph::INITIALIZER, |writer| self.tensor(writer, tensor, Some(name)))?;
                 }
-                Some(Constant::Sparse(sparse)) if number == 15 => {
-                    writer.message(15, |writer| self.sparse(writer, sparse, Some(name)))?;
+                Some(Constant::Sparse(sparse)) if number == graph::SPARSE_INITIALIZER => {
+                    writer.message(graph::SPARSE_INITIALIZER, |writer| {
+                        self.sparse(writer, sparse, Some(name))
+                    })?;
                 }
                 _ => {}
             }
@@ -156,7 +159,7 @@ impl Cx<'_> {
     fn output(&self, writer: &mut Writer, output: &GraphOutput) -> Result {
         let value = self.model.value(output.value());
         let info = output.own().map_or_else(|| Info::of(value.ty(), value.extras()), Info::own);
-        self.info(writer, 12, output.value(), &info)
+        self.info(writer, graph::OUTPUT, output.value(), &info)
     }
 
     /// Writes the entries of `value_info`, then one for every value that got its type since.
@@ -190,14 +193,14 @@ impl Cx<'_> {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
                     let mut alone = Writer::new();
-                    self.ty(&mut alone, 2, ty)?;
+                    self.ty(&mut alone, value_info::TYPE, ty)?;
                     new.insert(alone.finish().to_vec().into())
                 }
             };
             let mark = writer.begin(number);
             let name = self.value_name(id);
             if !name.is_empty() {
-                self.put(writer, 1, name);
+                self.put(writer, value_info::NAME, name);
             }
             writer.raw(bytes);
             writer.end(mark);
@@ -209,17 +212,18 @@ impl Cx<'_> {
         let name = self.value_name(value);
         writer.message(number, |writer| {
             merged(writer, info.unknown, |writer, window| {
-                if window.has(1) && (!name.is_empty() || info.mask.contains(1)) {
-                    self.put(writer, 1, name);
+                if window.has(value_info::NAME) && (!name.is_empty() || info.mask.contains(value_info::NAME))
+                {
+                    self.put(writer, value_info::NAME, name);
                 }
-                if let Some(ty) = info.ty.filter(|_| window.has(2)) {
-                    self.ty(writer, 2, ty)?;
+                if let Some(ty) = info.ty.filter(|_| window.has(value_info::TYPE)) {
+                    self.ty(writer, value_info::TYPE, ty)?;
                 }
-                if window.has(3) {
-                    self.text(writer, 3, info.doc, info.mask);
+                if window.has(value_info::DOC_STRING) {
+                    self.text(writer, value_info::DOC_STRING, info.doc, info.mask);
                 }
-                if window.has(4) {
-                    self.metadata(writer, 4, info.metadata);
+                if window.has(value_info::METADATA_PROPS) {
+                    self.metadata(writer, value_info::METADATA_PROPS, info.metadata);
                 }
                 Ok(())
             })
@@ -230,22 +234,36 @@ impl Cx<'_> {
         if self.is_gone(annotation.tensor) {
             return Ok(());
         }
-        writer.message(14, |writer| {
+        writer.message(graph::QUANTIZATION_ANNOTATION, |writer| {
             merged(writer, &annotation.unknown, |writer, window| {
-                if window.has(1) {
-                    self.reference(writer, 1, annotation.tensor, annotation.mask);
+                if window.has(tensor_annotation::TENSOR_NAME) {
+                    self.reference(
+                        writer,
+                        tensor_annotation::TENSOR_NAME,
+                        annotation.tensor,
+                        annotation.mask,
+                    );
                 }
-                for parameter in annotation.parameters.iter().filter(|_| window.has(2)) {
+                for parameter in annotation
+                    .parameters
+                    .iter()
+                    .filter(|_| window.has(tensor_annotation::QUANT_PARAMETER_TENSOR_NAMES))
+                {
                     if self.is_gone(parameter.value) {
                         continue;
                     }
-                    writer.message(2, |writer| {
+                    writer.message(tensor_annotation::QUANT_PARAMETER_TENSOR_NAMES, |writer| {
                         merged(writer, &parameter.unknown, |writer, window| {
-                            if window.has(1) {
-                                self.text(writer, 1, parameter.key, parameter.mask);
+                            if window.has(string_string_entry::KEY) {
+                                self.text(writer, string_string_entry::KEY, parameter.key, parameter.mask);
                             }
-                            if window.has(2) {
-                                self.reference(writer, 2, parameter.value, parameter.mask);
+                            if window.has(string_string_entry::VALUE) {
+                                self.reference(
+                                    writer,
+                                    string_string_entry::VALUE,
+                                    parameter.value,
+                                    parameter.mask,
+                                );
                             }
                             Ok(())
                         })

@@ -16,6 +16,7 @@ mod ty;
 use std::borrow::Cow;
 
 use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
+use onnx_proto::field::string_string_entry;
 use onnx_proto::wire::{Segments, Writer};
 use onnx_types::raw_text::to_bytes;
 use onnx_types::{FieldMask, Limits, Symbol, Text, UnknownField};
@@ -178,8 +179,8 @@ impl<'m> Cx<'m> {
             match entry.source() {
                 Some(source) => writer.bytes(number, source),
                 None => writer.message(number, |writer| {
-                    self.put(writer, 1, self.str(entry.key()));
-                    writer.slice(2, &text_bytes(entry.value()));
+                    self.put(writer, string_string_entry::KEY, self.str(entry.key()));
+                    writer.slice(string_string_entry::VALUE, &text_bytes(entry.value()));
                 }),
             }
         }

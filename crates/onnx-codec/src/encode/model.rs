@@ -1,6 +1,7 @@
 //! `ModelProto`, `TrainingInfoProto` and `FunctionProto`.
 
 use onnx_ir::{Binding, FunctionId, GraphId, OpsetImport, TrainingInfo, ValueRef};
+use onnx_proto::field::{function, model, operator_set_id, string_string_entry, training_info};
 use onnx_proto::wire::Writer;
 use onnx_types::Symbol;
 
@@ -13,42 +14,46 @@ impl Cx<'_> {
 
     fn model_fields(&self, writer: &mut Writer, window: Window) -> Result {
         let info = self.model.info();
-        if window.has(1) {
-            int(writer, 1, info.ir_version, info.mask);
+        if window.has(model::IR_VERSION) {
+            int(writer, model::IR_VERSION, info.ir_version, info.mask);
         }
-        for (number, symbol) in [(2, info.producer_name), (3, info.producer_version), (4, info.domain)] {
+        for (number, symbol) in [
+            (model::PRODUCER_NAME, info.producer_name),
+            (model::PRODUCER_VERSION, info.producer_version),
+            (model::DOMAIN, info.domain),
+        ] {
             if window.has(number) {
                 self.text(writer, number, symbol, info.mask);
             }
         }
-        if window.has(5) {
-            int(writer, 5, info.model_version, info.mask);
+        if window.has(model::MODEL_VERSION) {
+            int(writer, model::MODEL_VERSION, info.model_version, info.mask);
         }
-        if window.has(6) {
-            self.text(writer, 6, info.doc, info.mask);
+        if window.has(model::DOC_STRING) {
+            self.text(writer, model::DOC_STRING, info.doc, info.mask);
         }
-        if window.has(7) {
+        if window.has(model::GRAPH) {
             self.main_graph(writer)?;
         }
-        if window.has(8) {
-            self.opsets(writer, 8, &info.opset_imports);
+        if window.has(model::OPSET_IMPORT) {
+            self.opsets(writer, model::OPSET_IMPORT, &info.opset_imports);
         }
-        if window.has(14) {
-            self.metadata(writer, 14, &info.metadata);
+        if window.has(model::METADATA_PROPS) {
+            self.metadata(writer, model::METADATA_PROPS, &info.metadata);
         }
-        if window.has(20) {
+        if window.has(model::TRAINING_INFO) {
             for training in &info.training {
-                writer.message(20, |writer| self.training(writer, training))?;
+                writer.message(model::TRAINING_INFO, |writer| self.training(writer, training))?;
             }
         }
-        if window.has(25) {
+        if window.has(model::FUNCTIONS) {
             for &function in self.model.functions() {
-                writer.message(25, |writer| self.function(writer, function))?;
+                writer.message(model::FUNCTIONS, |writer| self.function(writer, function))?;
             }
         }
-        if window.has(26) {
+        if window.has(model::CONFIGURATION) {
             for device in &info.configurations {
-                writer.message(26, |writer| self.device(writer, device))?;
+                writer.message(model::CONFIGURATION, |writer| self.device(writer, device))?;
             }
         }
         Ok(())
@@ -57,10 +62,10 @@ impl Cx<'_> {
     /// The main graph is left out only where a file left it out and nothing was added to it.
     fn main_graph(&self, writer: &mut Writer) -> Result {
         let main = self.model.main_graph();
-        if !self.model.info().mask.contains(7) && self.is_empty(main) {
+        if !self.model.info().mask.contains(model::GRAPH) && self.is_empty(main) {
             return Ok(());
         }
-        writer.message(7, |writer| self.graph(writer, main, 1))
+        writer.message(model::GRAPH, |writer| self.graph(writer, main, 1))
     }
 
     fn is_empty(&self, graph: GraphId) -> bool {
@@ -82,8 +87,8 @@ impl Cx<'_> {
             match import.source() {
                 Some(source) => writer.bytes(number, source),
                 None => writer.message(number, |writer| {
-                    self.put(writer, 1, self.str(import.written_domain()));
-                    writer.int64(2, import.version());
+                    self.put(writer, operator_set_id::DOMAIN, self.str(import.written_domain()));
+                    writer.int64(operator_set_id::VERSION, import.version());
                 }),
             }
         }
@@ -91,12 +96,18 @@ impl Cx<'_> {
 
     fn training(&self, writer: &mut Writer, training: &TrainingInfo) -> Result {
         merged(writer, &training.unknown, |writer, window| {
-            for (number, graph) in [(1, training.initialization), (2, training.algorithm)] {
+            for (number, graph) in [
+                (training_info::INITIALIZATION, training.initialization),
+                (training_info::ALGORITHM, training.algorithm),
+            ] {
                 if let Some(graph) = graph.filter(|_| window.has(number)) {
                     writer.message(number, |writer| self.graph(writer, graph, 2))?;
                 }
             }
-            for (number, bindings) in [(3, &training.initialization_binding), (4, &training.update_binding)] {
+            for (number, bindings) in [
+                (training_info::INITIALIZATION_BINDING, &training.initialization_binding),
+                (training_info::UPDATE_BINDING, &training.update_binding),
+            ] {
                 for binding in bindings.iter().filter(|_| window.has(number)) {
                     self.binding(writer, number, binding)?;
                 }
@@ -111,7 +122,9 @@ impl Cx<'_> {
         }
         writer.message(number, |writer| {
             merged(writer, &binding.unknown, |writer, window| {
-                for (number, reference) in [(1, binding.key), (2, binding.value)] {
+                for (number, reference) in
+                    [(string_string_entry::KEY, binding.key), (string_string_entry::VALUE, binding.value)]
+                {
                     if window.has(number) {
                         self.reference(writer, number, reference, binding.mask);
                     }
@@ -134,28 +147,28 @@ impl Cx<'_> {
     fn function_fields(&self, writer: &mut Writer, id: FunctionId, window: Window) -> Result {
         let function = self.model.function(id);
         let body = self.model.graph(function.body());
-        if window.has(1) {
-            self.text(writer, 1, function.name(), function.mask);
+        if window.has(function::NAME) {
+            self.text(writer, function::NAME, function.name(), function.mask);
         }
-        if window.has(4) {
+        if window.has(function::INPUT) {
             for &input in body.inputs() {
-                self.put(writer, 4, self.value_name(input));
+                self.put(writer, function::INPUT, self.value_name(input));
             }
         }
-        if window.has(5) {
+        if window.has(function::OUTPUT) {
             for output in body.outputs() {
-                self.put(writer, 5, self.value_name(output.value()));
+                self.put(writer, function::OUTPUT, self.value_name(output.value()));
             }
         }
-        if window.has(6) {
+        if window.has(function::ATTRIBUTE) {
             for &attribute in &function.attributes {
-                self.put(writer, 6, self.str(attribute));
+                self.put(writer, function::ATTRIBUTE, self.str(attribute));
             }
         }
         let mut typed = Vec::new();
-        if window.has(7) {
-            self.nodes(writer, 7, function.body(), 1, &mut typed)?;
-        } else if window.has(12) {
+        if window.has(function::NODE) {
+            self.nodes(writer, function::NODE, function.body(), 1, &mut typed)?;
+        } else if window.has(function::VALUE_INFO) {
             self.typed_values(function.body(), &mut typed);
         }
         let text = |writer: &mut Writer, number: u32, symbol: Symbol| {
@@ -163,22 +176,22 @@ impl Cx<'_> {
                 self.text(writer, number, symbol, function.mask);
             }
         };
-        text(writer, 8, function.doc);
-        if window.has(9) {
-            self.opsets(writer, 9, &function.opset_imports);
+        text(writer, function::DOC_STRING, function.doc);
+        if window.has(function::OPSET_IMPORT) {
+            self.opsets(writer, function::OPSET_IMPORT, &function.opset_imports);
         }
-        text(writer, 10, function.written_domain());
-        if window.has(11) {
+        text(writer, function::DOMAIN, function.written_domain());
+        if window.has(function::ATTRIBUTE_PROTO) {
             for default in &function.defaults {
-                writer.message(11, |writer| self.attribute(writer, default, 2))?;
+                writer.message(function::ATTRIBUTE_PROTO, |writer| self.attribute(writer, default, 2))?;
             }
         }
-        if window.has(12) {
-            self.value_infos(writer, 12, function.body(), &typed)?;
+        if window.has(function::VALUE_INFO) {
+            self.value_infos(writer, function::VALUE_INFO, function.body(), &typed)?;
         }
-        text(writer, 13, function.overload());
-        if window.has(14) {
-            self.metadata(writer, 14, &function.metadata);
+        text(writer, function::OVERLOAD, function.overload());
+        if window.has(function::METADATA_PROPS) {
+            self.metadata(writer, function::METADATA_PROPS, &function.metadata);
         }
         Ok(())
     }

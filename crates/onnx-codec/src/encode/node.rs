@@ -1,6 +1,7 @@
 //! `NodeProto` and `AttributeProto`.
 
 use onnx_ir::{AttrValue, Attribute, Node, NodeId, ValueId};
+use onnx_proto::field::{attribute, node};
 use onnx_proto::wire::Writer;
 
 use super::{Cx, Result, Window, ints, merged};
@@ -24,43 +25,45 @@ impl Cx<'_> {
     #[inline]
     fn node_fields(&self, writer: &mut Writer, node: &Node, depth: u32, window: Window) -> Result {
         let mask = node.mask();
-        if window.has(1) {
+        if window.has(node::INPUT) {
             for input in node.inputs() {
-                self.put(writer, 1, input.map_or("", |value| self.value_name(value)));
+                self.put(writer, node::INPUT, input.map_or("", |value| self.value_name(value)));
             }
         }
-        if window.has(2) {
+        if window.has(node::OUTPUT) {
             for &output in node.outputs() {
-                self.put(writer, 2, output.map_or("", |value| self.value_name(value)));
+                self.put(writer, node::OUTPUT, output.map_or("", |value| self.value_name(value)));
             }
         }
-        if window.has(3) {
-            self.text(writer, 3, node.name(), mask);
+        if window.has(node::NAME) {
+            self.text(writer, node::NAME, node.name(), mask);
         }
-        if window.has(4) {
-            self.text(writer, 4, node.op(), mask);
+        if window.has(node::OP_TYPE) {
+            self.text(writer, node::OP_TYPE, node.op(), mask);
         }
-        if window.has(5) {
+        if window.has(node::ATTRIBUTE) {
             for attribute in node.attributes() {
                 // The node and the attribute are two levels below the graph.
-                writer.message(5, |writer| self.attribute(writer, attribute, depth.saturating_add(2)))?;
+                writer.message(node::ATTRIBUTE, |writer| {
+                    self.attribute(writer, attribute, depth.saturating_add(2))
+                })?;
             }
         }
-        if window.has(6) {
-            self.text(writer, 6, node.doc(), mask);
+        if window.has(node::DOC_STRING) {
+            self.text(writer, node::DOC_STRING, node.doc(), mask);
         }
-        if window.has(7) {
-            self.text(writer, 7, node.written_domain(), mask);
+        if window.has(node::DOMAIN) {
+            self.text(writer, node::DOMAIN, node.written_domain(), mask);
         }
-        if window.has(8) {
-            self.text(writer, 8, node.overload(), mask);
+        if window.has(node::OVERLOAD) {
+            self.text(writer, node::OVERLOAD, node.overload(), mask);
         }
-        if window.has(9) {
-            self.metadata(writer, 9, node.metadata());
+        if window.has(node::METADATA_PROPS) {
+            self.metadata(writer, node::METADATA_PROPS, node.metadata());
         }
-        if window.has(10) {
+        if window.has(node::DEVICE_CONFIGURATIONS) {
             for devices in node.device_configurations() {
-                writer.message(10, |writer| self.node_devices(writer, devices))?;
+                writer.message(node::DEVICE_CONFIGURATIONS, |writer| self.node_devices(writer, devices))?;
             }
         }
         Ok(())
@@ -81,10 +84,11 @@ impl Cx<'_> {
         window: Window,
     ) -> Result {
         let mask = attribute.mask();
-        if window.has(1) {
-            self.text(writer, 1, attribute.name(), mask);
+        if window.has(attribute::NAME) {
+            self.text(writer, attribute::NAME, attribute.name(), mask);
         }
-        // Values stand in fields 2 to 11, 14, 15, 22 and 23; the fields between them are written where they belong.
+        // Fields are written in the order of their numbers. Those of values lie before the documentation, between it and the
+        // type, or after the reference.
         let (low, middle, high) = match attribute.value() {
             AttrValue::Type(_) | AttrValue::Types(_) => (false, true, false),
             AttrValue::SparseTensor(_) | AttrValue::SparseTensors(_) => (false, false, true),
@@ -93,18 +97,22 @@ impl Cx<'_> {
         if low {
             self.attribute_value(writer, attribute, depth, window)?;
         }
-        if window.has(13) {
-            self.text(writer, 13, attribute.doc(), mask);
+        if window.has(attribute::DOC_STRING) {
+            self.text(writer, attribute::DOC_STRING, attribute.doc(), mask);
         }
         if middle {
             self.attribute_value(writer, attribute, depth, window)?;
         }
-        if let Some(code) = attribute.declared_kind().filter(|_| window.has(20)) {
-            writer.int32(20, code);
+        if let Some(code) = attribute.declared_kind().filter(|_| window.has(attribute::TYPE)) {
+            writer.int32(attribute::TYPE, code);
         }
         match *attribute.value() {
-            AttrValue::Ref(target) if window.has(21) => self.put(writer, 21, self.str(target)),
-            _ if window.has(21) && mask.contains(21) => self.put(writer, 21, ""),
+            AttrValue::Ref(target) if window.has(attribute::REF_ATTR_NAME) => {
+                self.put(writer, attribute::REF_ATTR_NAME, self.str(target))
+            }
+            _ if window.has(attribute::REF_ATTR_NAME) && mask.contains(attribute::REF_ATTR_NAME) => {
+                self.put(writer, attribute::REF_ATTR_NAME, "")
+            }
             _ => {}
         }
         if high {
@@ -125,41 +133,49 @@ impl Cx<'_> {
         }
         match attribute.value() {
             AttrValue::None | AttrValue::Ref(_) => {}
-            AttrValue::Float(value) => writer.float(2, *value),
-            AttrValue::Int(value) => writer.int64(3, *value),
-            AttrValue::String(text) => writer.bytes(4, text),
-            AttrValue::Tensor(tensor) => writer.message(5, |writer| self.tensor(writer, tensor, None))?,
+            AttrValue::Float(value) => writer.float(attribute::F, *value),
+            AttrValue::Int(value) => writer.int64(attribute::I, *value),
+            AttrValue::String(text) => writer.bytes(attribute::S, text),
+            AttrValue::Tensor(tensor) => {
+                writer.message(attribute::T, |writer| self.tensor(writer, tensor, None))?
+            }
             AttrValue::Graph(graph) => {
-                writer.message(6, |writer| self.graph(writer, *graph, depth.saturating_add(1)))?;
+                writer.message(attribute::G, |writer| self.graph(writer, *graph, depth.saturating_add(1)))?;
             }
-            AttrValue::Floats(values) if attribute.mask().contains(7) => {
-                writer.packed_float(7, values.iter().copied());
+            AttrValue::Floats(values) if attribute.mask().contains(attribute::FLOATS) => {
+                writer.packed_float(attribute::FLOATS, values.iter().copied());
             }
-            AttrValue::Floats(values) => values.iter().for_each(|&value| writer.float(7, value)),
-            AttrValue::Ints(values) => ints(writer, 8, values, attribute.mask().contains(8)),
-            AttrValue::Strings(texts) => texts.iter().for_each(|text| writer.bytes(9, text)),
+            AttrValue::Floats(values) => {
+                values.iter().for_each(|&value| writer.float(attribute::FLOATS, value))
+            }
+            AttrValue::Ints(values) => {
+                ints(writer, attribute::INTS, values, attribute.mask().contains(attribute::INTS))
+            }
+            AttrValue::Strings(texts) => texts.iter().for_each(|text| writer.bytes(attribute::STRINGS, text)),
             AttrValue::Tensors(tensors) => {
                 for tensor in tensors {
-                    writer.message(10, |writer| self.tensor(writer, tensor, None))?;
+                    writer.message(attribute::TENSORS, |writer| self.tensor(writer, tensor, None))?;
                 }
             }
             AttrValue::Graphs(graphs) => {
                 for &graph in graphs {
-                    writer.message(11, |writer| self.graph(writer, graph, depth.saturating_add(1)))?;
+                    writer.message(attribute::GRAPHS, |writer| {
+                        self.graph(writer, graph, depth.saturating_add(1))
+                    })?;
                 }
             }
-            AttrValue::Type(ty) => self.ty(writer, 14, ty)?,
+            AttrValue::Type(ty) => self.ty(writer, attribute::TP, ty)?,
             AttrValue::Types(types) => {
                 for ty in types {
-                    self.ty(writer, 15, ty)?;
+                    self.ty(writer, attribute::TYPE_PROTOS, ty)?;
                 }
             }
             AttrValue::SparseTensor(sparse) => {
-                writer.message(22, |writer| self.sparse(writer, sparse, None))?;
+                writer.message(attribute::SPARSE_TENSOR, |writer| self.sparse(writer, sparse, None))?;
             }
             AttrValue::SparseTensors(list) => {
                 for sparse in list {
-                    writer.message(23, |writer| self.sparse(writer, sparse, None))?;
+                    writer.message(attribute::SPARSE_TENSORS, |writer| self.sparse(writer, sparse, None))?;
                 }
             }
         }
@@ -171,19 +187,19 @@ impl Cx<'_> {
 const fn value_field(value: &AttrValue) -> Option<u32> {
     Some(match value {
         AttrValue::None | AttrValue::Ref(_) => return None,
-        AttrValue::Float(_) => 2,
-        AttrValue::Int(_) => 3,
-        AttrValue::String(_) => 4,
-        AttrValue::Tensor(_) => 5,
-        AttrValue::Graph(_) => 6,
-        AttrValue::Floats(_) => 7,
-        AttrValue::Ints(_) => 8,
-        AttrValue::Strings(_) => 9,
-        AttrValue::Tensors(_) => 10,
-        AttrValue::Graphs(_) => 11,
-        AttrValue::Type(_) => 14,
-        AttrValue::Types(_) => 15,
-        AttrValue::SparseTensor(_) => 22,
-        AttrValue::SparseTensors(_) => 23,
+        AttrValue::Float(_) => attribute::F,
+        AttrValue::Int(_) => attribute::I,
+        AttrValue::String(_) => attribute::S,
+        AttrValue::Tensor(_) => attribute::T,
+        AttrValue::Graph(_) => attribute::G,
+        AttrValue::Floats(_) => attribute::FLOATS,
+        AttrValue::Ints(_) => attribute::INTS,
+        AttrValue::Strings(_) => attribute::STRINGS,
+        AttrValue::Tensors(_) => attribute::TENSORS,
+        AttrValue::Graphs(_) => attribute::GRAPHS,
+        AttrValue::Type(_) => attribute::TP,
+        AttrValue::Types(_) => attribute::TYPE_PROTOS,
+        AttrValue::SparseTensor(_) => attribute::SPARSE_TENSOR,
+        AttrValue::SparseTensors(_) => attribute::SPARSE_TENSORS,
     })
 }

@@ -1,6 +1,7 @@
 //! `OperatorSetProto` and `OperatorProto`.
 
 use onnx_ir::{OperatorEntry, OperatorSetDocument};
+use onnx_proto::field::{operator, operator_set};
 use onnx_proto::wire::{Segments, Writer};
 
 use super::{Cx, EncodeOptions, Result, Window, alone, int, merged};
@@ -19,30 +20,30 @@ pub fn encode_operator_set(document: &OperatorSetDocument, options: &EncodeOptio
 impl Cx<'_> {
     fn operator_set(&self, writer: &mut Writer, document: &OperatorSetDocument, window: Window) -> Result {
         let mask = document.mask;
-        if window.has(1) {
-            self.text(writer, 1, document.magic, mask);
+        if window.has(operator_set::MAGIC) {
+            self.text(writer, operator_set::MAGIC, document.magic, mask);
         }
-        if window.has(2) {
-            int(writer, 2, document.ir_version, mask);
+        if window.has(operator_set::IR_VERSION) {
+            int(writer, operator_set::IR_VERSION, document.ir_version, mask);
         }
-        if window.has(3) {
-            self.text(writer, 3, document.ir_version_prerelease, mask);
+        if window.has(operator_set::IR_VERSION_PRERELEASE) {
+            self.text(writer, operator_set::IR_VERSION_PRERELEASE, document.ir_version_prerelease, mask);
         }
-        if window.has(4) {
-            self.text(writer, 4, document.domain, mask);
+        if window.has(operator_set::DOMAIN) {
+            self.text(writer, operator_set::DOMAIN, document.domain, mask);
         }
-        if window.has(5) {
-            int(writer, 5, document.opset_version, mask);
+        if window.has(operator_set::OPSET_VERSION) {
+            int(writer, operator_set::OPSET_VERSION, document.opset_version, mask);
         }
-        if window.has(6) {
-            self.text(writer, 6, document.doc, mask);
+        if window.has(operator_set::DOC_STRING) {
+            self.text(writer, operator_set::DOC_STRING, document.doc, mask);
         }
-        if window.has(7) {
-            self.text(writer, 7, document.ir_build_metadata, mask);
+        if window.has(operator_set::IR_BUILD_METADATA) {
+            self.text(writer, operator_set::IR_BUILD_METADATA, document.ir_build_metadata, mask);
         }
-        if window.has(8) {
+        if window.has(operator_set::OPERATOR) {
             for entry in &document.operators {
-                writer.message(8, |writer| {
+                writer.message(operator_set::OPERATOR, |writer| {
                     merged(writer, &entry.unknown, |writer, window| {
                         self.operator(writer, entry, window);
                         Ok(())
@@ -50,26 +51,26 @@ impl Cx<'_> {
                 })?;
             }
         }
-        if window.has(9) {
+        if window.has(operator_set::FUNCTIONS) {
             for &function in self.model.functions() {
-                writer.message(9, |writer| self.function(writer, function))?;
+                writer.message(operator_set::FUNCTIONS, |writer| self.function(writer, function))?;
             }
         }
         Ok(())
     }
 
     fn operator(&self, writer: &mut Writer, entry: &OperatorEntry, window: Window) {
-        if window.has(1) {
-            self.text(writer, 1, entry.name, entry.mask);
+        if window.has(operator::OP_TYPE) {
+            self.text(writer, operator::OP_TYPE, entry.name, entry.mask);
         }
-        if window.has(2) {
-            int(writer, 2, entry.since_version, entry.mask);
+        if window.has(operator::SINCE_VERSION) {
+            int(writer, operator::SINCE_VERSION, entry.since_version, entry.mask);
         }
-        if window.has(3) {
-            int(writer, 3, entry.status, entry.mask);
+        if window.has(operator::STATUS) {
+            int(writer, operator::STATUS, entry.status, entry.mask);
         }
-        if window.has(10) {
-            self.text(writer, 10, entry.doc, entry.mask);
+        if window.has(operator::DOC_STRING) {
+            self.text(writer, operator::DOC_STRING, entry.doc, entry.mask);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `TensorProto` and `SparseTensorProto`.
 
 use onnx_ir::SparseTensor;
+use onnx_proto::field::{sparse_tensor, string_string_entry, tensor};
 use onnx_proto::wire::Writer;
 use onnx_types::raw_text::to_bytes;
 use onnx_types::tensor::{NoData, Payload, Tensor, TensorLayout, TensorMetadata, Varints};
@@ -23,18 +24,22 @@ impl Cx<'_> {
         window: Window,
     ) -> Result {
         let mask = tensor.mask();
-        if window.has(1) {
-            ints(writer, 1, tensor.dims(), tensor.layout().contains(TensorLayout::DIMS_PACKED));
+        if window.has(tensor::DIMS) {
+            ints(writer, tensor::DIMS, tensor.dims(), tensor.layout().contains(TensorLayout::DIMS_PACKED));
         }
-        if window.has(2) && (tensor.data_type() != 0 || mask.contains(2)) {
-            writer.int32(2, tensor.data_type());
+        if window.has(tensor::DATA_TYPE) && (tensor.data_type() != 0 || mask.contains(tensor::DATA_TYPE)) {
+            writer.int32(tensor::DATA_TYPE, tensor.data_type());
         }
         let extra = tensor.extra();
-        if let Some(segment) = extra.and_then(|extra| extra.segment.as_ref()).filter(|_| window.has(3)) {
+        if let Some(segment) =
+            extra.and_then(|extra| extra.segment.as_ref()).filter(|_| window.has(tensor::SEGMENT))
+        {
             match &segment.source {
-                Some(source) => writer.bytes(3, source),
-                None => writer.message(3, |writer| {
-                    for (number, bound) in [(1, segment.begin), (2, segment.end)] {
+                Some(source) => writer.bytes(tensor::SEGMENT, source),
+                None => writer.message(tensor::SEGMENT, |writer| {
+                    for (number, bound) in
+                        [(tensor::segment::BEGIN, segment.begin), (tensor::segment::END, segment.end)]
+                    {
                         if let Some(bound) = bound {
                             writer.int64(number, bound);
                         }
@@ -42,27 +47,28 @@ impl Cx<'_> {
                 }),
             }
         }
-        self.payload(writer, tensor, window, 4..=7)?;
+        self.payload(writer, tensor, window, tensor::FLOAT_DATA..=tensor::INT64_DATA)?;
         let name = name.unwrap_or_else(|| tensor.name());
-        if window.has(8) && (!name.is_empty() || mask.contains(8)) {
-            writer.slice(8, &to_bytes(name));
+        if window.has(tensor::NAME) && (!name.is_empty() || mask.contains(tensor::NAME)) {
+            writer.slice(tensor::NAME, &to_bytes(name));
         }
-        self.payload(writer, tensor, window, 9..=11)?;
-        if window.has(12) && (!tensor.doc().is_empty() || mask.contains(12)) {
-            writer.slice(12, &to_bytes(tensor.doc()));
+        self.payload(writer, tensor, window, tensor::RAW_DATA..=tensor::UINT64_DATA)?;
+        if window.has(tensor::DOC_STRING) && (!tensor.doc().is_empty() || mask.contains(tensor::DOC_STRING)) {
+            writer.slice(tensor::DOC_STRING, &to_bytes(tensor.doc()));
         }
         let external = match tensor.payload() {
             Payload::External(external) => external.entries(),
             _ => extra.map_or(&[][..], |extra| &extra.unused_external),
         };
-        if window.has(13) {
-            metadata(writer, 13, external);
+        if window.has(tensor::EXTERNAL_DATA) {
+            metadata(writer, tensor::EXTERNAL_DATA, external);
         }
-        if window.has(14) && (tensor.is_external() || mask.contains(14)) {
-            writer.int32(14, i32::from(tensor.is_external()));
+        if window.has(tensor::DATA_LOCATION) && (tensor.is_external() || mask.contains(tensor::DATA_LOCATION))
+        {
+            writer.int32(tensor::DATA_LOCATION, i32::from(tensor.is_external()));
         }
-        if window.has(16) {
-            metadata(writer, 16, tensor.metadata());
+        if window.has(tensor::METADATA_PROPS) {
+            metadata(writer, tensor::METADATA_PROPS, tensor.metadata());
         }
         Ok(())
     }
@@ -78,13 +84,13 @@ impl Cx<'_> {
         let number = match tensor.payload() {
             Payload::None | Payload::External(_) => return Ok(()),
             Payload::Elided(_) => return Err(EncodeError::Elided),
-            Payload::Floats(_) => 4,
-            Payload::Int32s(_) => 5,
-            Payload::Strings(_) => 6,
-            Payload::Int64s(_) => 7,
-            Payload::Raw(_) | Payload::Splat(_) => 9,
-            Payload::Doubles(_) => 10,
-            Payload::Uint64s(_) => 11,
+            Payload::Floats(_) => tensor::FLOAT_DATA,
+            Payload::Int32s(_) => tensor::INT32_DATA,
+            Payload::Strings(_) => tensor::STRING_DATA,
+            Payload::Int64s(_) => tensor::INT64_DATA,
+            Payload::Raw(_) | Payload::Splat(_) => tensor::RAW_DATA,
+            Payload::Doubles(_) => tensor::DOUBLE_DATA,
+            Payload::Uint64s(_) => tensor::UINT64_DATA,
         };
         if !range.contains(&number) || !window.has(number) {
             return Ok(());
@@ -119,21 +125,21 @@ impl Cx<'_> {
             return Err(too_large);
         }
         let Ok(chunks) = tensor.chunks(&NoData) else { return Err(too_large) };
-        writer.message(9, |writer| chunks.for_each(|chunk| writer.raw(&chunk)));
+        writer.message(tensor::RAW_DATA, |writer| chunks.for_each(|chunk| writer.raw(&chunk)));
         Ok(())
     }
 
     /// Writes the fields of a sparse tensor; that of an initializer has its name at the values.
     pub(super) fn sparse(&self, writer: &mut Writer, sparse: &SparseTensor, name: Option<&str>) -> Result {
         merged(writer, &sparse.unknown, |writer, window| {
-            if let Some(values) = sparse.values.as_ref().filter(|_| window.has(1)) {
-                writer.message(1, |writer| self.tensor(writer, values, name))?;
+            if let Some(values) = sparse.values.as_ref().filter(|_| window.has(sparse_tensor::VALUES)) {
+                writer.message(sparse_tensor::VALUES, |writer| self.tensor(writer, values, name))?;
             }
-            if let Some(indices) = sparse.indices.as_ref().filter(|_| window.has(2)) {
-                writer.message(2, |writer| self.tensor(writer, indices, None))?;
+            if let Some(indices) = sparse.indices.as_ref().filter(|_| window.has(sparse_tensor::INDICES)) {
+                writer.message(sparse_tensor::INDICES, |writer| self.tensor(writer, indices, None))?;
             }
-            if window.has(3) {
-                ints(writer, 3, &sparse.dims, sparse.mask.contains(3));
+            if window.has(sparse_tensor::DIMS) {
+                ints(writer, sparse_tensor::DIMS, &sparse.dims, sparse.mask.contains(sparse_tensor::DIMS));
             }
             Ok(())
         })
@@ -153,8 +159,8 @@ fn metadata(writer: &mut Writer, number: u32, entries: &[TensorMetadata]) {
         match &entry.source {
             Some(source) => writer.bytes(number, source),
             None => writer.message(number, |writer| {
-                writer.slice(1, &text_bytes(&entry.key));
-                writer.slice(2, &text_bytes(&entry.value));
+                writer.slice(string_string_entry::KEY, &text_bytes(&entry.key));
+                writer.slice(string_string_entry::VALUE, &text_bytes(&entry.value));
             }),
         }
     }

@@ -1,5 +1,6 @@
 //! `TypeProto` and what is in it.
 
+use onnx_proto::field::{tensor_shape, ty};
 use onnx_proto::wire::Writer;
 use onnx_types::{Dim, ElemType, Shape, TensorType, Type, TypeKind};
 
@@ -25,7 +26,7 @@ impl Cx<'_> {
                 | TypeKind::Tensor(_)
                 | TypeKind::Sequence(_)
                 | TypeKind::Map { .. } => {
-                    // The denotation is field 6, which comes after tensors, sequences and maps only.
+                    // In the order of the numbers, the denotation follows tensors, sequences and maps, and precedes the others.
                     let after = !matches!(ty.kind, TypeKind::Opaque { .. });
                     if after {
                         self.kind(writer, &ty.kind, depth)?;
@@ -46,23 +47,29 @@ impl Cx<'_> {
 
     fn denotation(&self, writer: &mut Writer, ty: &Type) {
         if let Some(denotation) = ty.denotation {
-            self.put(writer, 6, self.str(denotation));
+            self.put(writer, ty::DENOTATION, self.str(denotation));
         }
     }
 
     fn kind(&self, writer: &mut Writer, kind: &TypeKind, depth: u32) -> Result {
         match kind {
             TypeKind::Undefined => {}
-            TypeKind::Tensor(tensor) => writer.message(1, |writer| self.tensor_type(writer, tensor)),
-            TypeKind::SparseTensor(tensor) => writer.message(8, |writer| self.tensor_type(writer, tensor)),
-            TypeKind::Sequence(inner) => self.wrapped(writer, 4, inner.as_deref(), depth)?,
-            TypeKind::Optional(inner) => self.wrapped(writer, 9, inner.as_deref(), depth)?,
-            TypeKind::Map { key, value } => writer.message(5, |writer| {
-                elem(writer, *key);
-                value.as_deref().map_or(Ok(()), |value| self.nested_type(writer, 2, value, depth))
+            TypeKind::Tensor(tensor) => {
+                writer.message(ty::TENSOR_TYPE, |writer| self.tensor_type(writer, tensor))
+            }
+            TypeKind::SparseTensor(tensor) => {
+                writer.message(ty::SPARSE_TENSOR_TYPE, |writer| self.tensor_type(writer, tensor))
+            }
+            TypeKind::Sequence(inner) => self.wrapped(writer, ty::SEQUENCE_TYPE, inner.as_deref(), depth)?,
+            TypeKind::Optional(inner) => self.wrapped(writer, ty::OPTIONAL_TYPE, inner.as_deref(), depth)?,
+            TypeKind::Map { key, value } => writer.message(ty::MAP_TYPE, |writer| {
+                elem(writer, ty::map::KEY_TYPE, *key);
+                value
+                    .as_deref()
+                    .map_or(Ok(()), |value| self.nested_type(writer, ty::map::VALUE_TYPE, value, depth))
             })?,
-            TypeKind::Opaque { domain, name } => writer.message(7, |writer| {
-                for (number, symbol) in [(1, *domain), (2, *name)] {
+            TypeKind::Opaque { domain, name } => writer.message(ty::OPAQUE_TYPE, |writer| {
+                for (number, symbol) in [(ty::opaque::DOMAIN, *domain), (ty::opaque::NAME, *name)] {
                     if !symbol.is_empty() {
                         self.put(writer, number, self.str(symbol));
                     }
@@ -72,40 +79,48 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Writes a sequence or an optional as field `number`. Both hold the inner type in a field of the same number.
     fn wrapped(&self, writer: &mut Writer, number: u32, inner: Option<&Type>, depth: u32) -> Result {
-        writer
-            .message(number, |writer| inner.map_or(Ok(()), |inner| self.nested_type(writer, 1, inner, depth)))
+        const { assert!(ty::sequence::ELEM_TYPE == ty::optional::ELEM_TYPE) };
+        writer.message(number, |writer| match inner {
+            Some(inner) => self.nested_type(writer, ty::sequence::ELEM_TYPE, inner, depth),
+            None => Ok(()),
+        })
     }
 
     fn tensor_type(&self, writer: &mut Writer, tensor: &TensorType) {
-        elem(writer, tensor.elem);
+        elem(writer, ty::tensor::ELEM_TYPE, tensor.elem);
         if let Some(shape) = &tensor.shape {
-            writer.message(2, |writer| self.shape(writer, shape));
+            writer.message(ty::tensor::SHAPE, |writer| self.shape(writer, shape));
         }
     }
 
     fn shape(&self, writer: &mut Writer, shape: &Shape) {
         for (axis, &dim) in shape.dims().iter().enumerate() {
-            writer.message(1, |writer| {
+            writer.message(tensor_shape::DIM, |writer| {
                 match dim {
-                    Dim::Known(size) => writer.int64(1, size),
-                    Dim::Var(name) => self.put(writer, 2, self.str(name)),
+                    Dim::Known(size) => writer.int64(tensor_shape::dimension::DIM_VALUE, size),
+                    Dim::Var(name) => self.put(writer, tensor_shape::dimension::DIM_PARAM, self.str(name)),
                     Dim::Expr(_) => {
-                        self.put(writer, 2, &self.model.exprs().display(dim, self.model.names()).to_string());
+                        self.put(
+                            writer,
+                            tensor_shape::dimension::DIM_PARAM,
+                            &self.model.exprs().display(dim, self.model.names()).to_string(),
+                        );
                     }
                     Dim::Unknown => {}
                 }
                 if let Some(denotation) = shape.denotation(axis) {
-                    self.put(writer, 3, self.str(denotation));
+                    self.put(writer, tensor_shape::dimension::DENOTATION, self.str(denotation));
                 }
             });
         }
     }
 }
 
-/// Writes an element type, unless it is undefined.
-fn elem(writer: &mut Writer, elem: ElemType) {
+/// Writes an element type as field `number`, unless it is undefined.
+fn elem(writer: &mut Writer, number: u32, elem: ElemType) {
     if elem != ElemType::Undefined {
-        writer.int32(1, elem.code());
+        writer.int32(number, elem.code());
     }
 }

@@ -45,6 +45,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use onnx_ir::{EditError, Model};
+use onnx_proto::field::tensor;
 use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, ExternalData, Payload, Tensor, TensorError, TensorExtra};
 use sha1::{Digest, Sha1};
@@ -323,10 +324,10 @@ fn pointing_to(mut tensor: Tensor, file: &DataFile, spot: Spot, digest: Option<&
 
 /// Removes what a tensor says of a place that it no longer has.
 fn forget_old_place(tensor: &mut Tensor) {
-    /// The numbers of `raw_data`, `external_data` and `data_location`.
-    const PLACE_FIELDS: [u32; 3] = [9, 13, 14];
+    /// The fields that locate the elements.
+    const LOCATION_FIELDS: [u32; 3] = [tensor::RAW_DATA, tensor::EXTERNAL_DATA, tensor::DATA_LOCATION];
     let mut mask = tensor.mask();
-    PLACE_FIELDS.iter().for_each(|&number| mask.remove(number));
+    LOCATION_FIELDS.iter().for_each(|&number| mask.remove(number));
     tensor.set_mask(mask);
     if tensor.extra().is_some_and(|extra| !extra.unused_external.is_empty()) {
         let extra = TensorExtra { unused_external: Vec::new(), ..tensor.extra_mut().clone() };

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::dir::FileEntry;
 use super::target::Target;
+use onnx_proto::field::model;
 
 /// What a file holds, so that a writer replaces files of the same kind only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,20 +34,24 @@ const HEAD: u64 = 4096;
 /// How many fields of a message are looked at.
 const MOST_FIELDS: usize = 64;
 
+/// The wire types of numbers, and of texts and messages.
+const VARINT: u32 = 0;
+const LEN: u32 = 2;
+
 /// The fields of `ModelProto`: number, wire type, and name in protobuf text.
-const MODEL_FIELDS: [(u64, u64, &str); 12] = [
-    (1, 0, "ir_version"),
-    (2, 2, "producer_name"),
-    (3, 2, "producer_version"),
-    (4, 2, "domain"),
-    (5, 0, "model_version"),
-    (6, 2, "doc_string"),
-    (7, 2, "graph"),
-    (8, 2, "opset_import"),
-    (14, 2, "metadata_props"),
-    (20, 2, "training_info"),
-    (25, 2, "functions"),
-    (26, 2, "configuration"),
+const MODEL_FIELDS: [(u32, u32, &str); 12] = [
+    (model::IR_VERSION, VARINT, "ir_version"),
+    (model::PRODUCER_NAME, LEN, "producer_name"),
+    (model::PRODUCER_VERSION, LEN, "producer_version"),
+    (model::DOMAIN, LEN, "domain"),
+    (model::MODEL_VERSION, VARINT, "model_version"),
+    (model::DOC_STRING, LEN, "doc_string"),
+    (model::GRAPH, LEN, "graph"),
+    (model::OPSET_IMPORT, LEN, "opset_import"),
+    (model::METADATA_PROPS, LEN, "metadata_props"),
+    (model::TRAINING_INFO, LEN, "training_info"),
+    (model::FUNCTIONS, LEN, "functions"),
+    (model::CONFIGURATION, LEN, "configuration"),
 ];
 
 impl Kind {
@@ -176,17 +181,17 @@ fn is_message(file: &mut File, len: u64, of_model: bool) -> io::Result<bool> {
 }
 
 /// Number, wire type and length of the field that begins here, its header included.
-fn field(bytes: &[u8]) -> Option<(u64, u64, u64)> {
+fn field(bytes: &[u8]) -> Option<(u32, u32, u64)> {
     let (key, behind_key) = varint(bytes)?;
-    let (number, wire) = (key >> 3, key & 7);
-    if number == 0 || number >= 1 << 29 {
+    let (number, wire) = (u32::try_from(key >> 3).ok()?, (key & 7) as u32);
+    if !(1..1 << 29).contains(&number) {
         return None;
     }
     let rest = bytes.get(behind_key..)?;
     let body = match wire {
-        0 => varint(rest)?.1 as u64,
+        VARINT => varint(rest)?.1 as u64,
         1 => 8,
-        2 => {
+        LEN => {
             let (len, header) = varint(rest)?;
             len.checked_add(header as u64)?
         }

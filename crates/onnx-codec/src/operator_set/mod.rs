@@ -29,6 +29,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_ir::{FunctionId, Model, OperatorEntry, OperatorSetDocument};
+use onnx_proto::field::{operator, operator_set};
 use onnx_proto::wire::Writer;
 use onnx_schema::{
     DeclareError, DeclaredFormal, DeclaredSchema, DeclaredType, Differentiation, FormalOption,
@@ -215,19 +216,19 @@ fn assembled<'a>(
     bodies: impl Iterator<Item = &'a [u8]>,
 ) -> Result<OperatorSetDocument, DecodeError> {
     let mut writer = Writer::with_capacity(1024);
-    writer.string(1, OperatorSetDocument::MAGIC);
-    writer.int64(2, LATEST_IR_VERSION);
-    writer.string(4, domain);
-    writer.int64(5, version);
+    writer.string(operator_set::MAGIC, OperatorSetDocument::MAGIC);
+    writer.int64(operator_set::IR_VERSION, LATEST_IR_VERSION);
+    writer.string(operator_set::DOMAIN, domain);
+    writer.int64(operator_set::OPSET_VERSION, version);
     for (name, since, status) in entries {
-        writer.message(8, |writer| {
-            writer.string(1, name);
-            writer.int64(2, since);
-            writer.int64(3, status);
+        writer.message(operator_set::OPERATOR, |writer| {
+            writer.string(operator::OP_TYPE, name);
+            writer.int64(operator::SINCE_VERSION, since);
+            writer.int64(operator::STATUS, status);
         });
     }
     for body in bodies {
-        writer.slice(9, body);
+        writer.slice(operator_set::FUNCTIONS, body);
     }
     Ok(decode_operator_set(writer.finish().into_bytes(), &DecodeOptions::default())?.document)
 }

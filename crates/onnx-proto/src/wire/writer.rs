@@ -19,11 +19,12 @@ const SEGMENT_FROM: usize = 4096;
 /// with [`raw`](Self::raw).
 ///
 /// ```
+/// use onnx_proto::field;
 /// use onnx_proto::wire::Writer;
 ///
 /// let mut writer = Writer::new();
-/// writer.int64(1, 10);
-/// writer.message(7, |graph| graph.string(2, "main"));
+/// writer.int64(field::model::IR_VERSION, 10);
+/// writer.message(field::model::GRAPH, |graph| graph.string(field::graph::NAME, "main"));
 /// assert_eq!(writer.finish().to_vec(), b"\x08\x0a\x3a\x06\x12\x04main");
 /// ```
 #[derive(Debug, Default)]
