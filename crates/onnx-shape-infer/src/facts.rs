@@ -512,3 +512,24 @@ impl SymbolBounds for Facts {
         self.bounds.get(&symbol).copied().unwrap_or(Bounds::NON_NEGATIVE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_divides_zero_alone() {
+        let fails = |divisor, dividend| {
+            Relation::Divides(Dim::Known(divisor), Dim::Known(dividend)).fails(|dim| match dim {
+                Dim::Known(size) => Some(size),
+                _ => None,
+            })
+        };
+        assert!(!fails(0, 0) && fails(0, 3) && fails(0, -1));
+        assert!(!fails(3, 0) && !fails(3, 6) && fails(3, 7) && !fails(-2, 4));
+        // The quotient leaves 64 bits, and nothing is left over.
+        assert!(!fails(-1, i64::MIN));
+        let unknown = Relation::Divides(Dim::Known(0), Dim::Unknown);
+        assert!(!unknown.fails(|dim| (dim == Dim::Known(0)).then_some(0)));
+    }
+}
