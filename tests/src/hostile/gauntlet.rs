@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
@@ -37,6 +37,16 @@ const INFERENCE: usize = 8 << 20;
 
 /// How many steps are free for every file: the names of ONNX alone take some.
 const FREE_STEPS: u64 = 1_000_000;
+
+/// How many bytes of memory reading a form of protobuf takes for each byte of the text: the encoded model, in a buffer
+/// that doubles when it is full.
+const READING: usize = 4;
+
+/// What reading a form of protobuf may take whatever the size of the text.
+const READING_BUDGET: usize = 64 << 10;
+
+/// What writing a form of protobuf may take whatever the size of the model: a buffer of 512 KiB, and what nesting takes.
+const WRITING: usize = 640 << 10;
 
 /// Files up to this size are compared by the independent readers, too, which hold everything many times over.
 const COMPARED: usize = 100_000;
@@ -136,12 +146,22 @@ struct Bound<'a> {
 impl Bound<'_> {
     /// Does a stage; it may take memory in proportion to the file, a fixed amount, and `extra`.
     fn stage<R>(&mut self, stage: &'static str, extra: usize, work: impl FnOnce() -> R) -> Result<R, String> {
+        let bound = self.case.bytes.len().saturating_mul(self.case.growth).saturating_add(BUDGET + extra);
+        self.within(stage, bound, work)
+    }
+
+    /// Does a stage, which may hold at most `bound` bytes at once.
+    fn within<R>(
+        &mut self,
+        stage: &'static str,
+        bound: usize,
+        work: impl FnOnce() -> R,
+    ) -> Result<R, String> {
         let length = self.case.bytes.len();
         let before = (self.steps)();
         let (result, Taken { peak, calls, .. }) = measure(work);
         let sum = &mut self.measured;
         sum.steps += (self.steps)() - before;
-        let bound = length.saturating_mul(self.case.growth).saturating_add(BUDGET + extra);
         if peak > bound {
             return Err(format!("{stage} takes {peak} bytes in {calls} calls for {length} of the file"));
         }
@@ -296,7 +316,9 @@ fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<S
     type Read = fn(MessageType, &[u8], &Execution) -> Result<Bytes, FormatError>;
     let (read, execution) = (if is_json { read_json as Read } else { read_text }, Execution::DEFAULT);
     let text = bound.case.bytes.clone();
-    let encoded = match (bound.stage("read", 0, || read(MessageType::MODEL, &text, &execution))?, refused) {
+    let most = text.len().saturating_mul(READING).saturating_add(READING_BUDGET);
+    let outcome = bound.within("read", most, || read(MessageType::MODEL, &text, &execution))?;
+    let encoded = match (outcome, refused) {
         (Err(error), Some(expected)) => {
             let text = error.to_string();
             let is_clean = text == Clean(&text).to_string();
@@ -310,18 +332,20 @@ fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<S
         (Ok(encoded), None) => encoded,
     };
     for write in [write_text, write_json] {
-        let mut written = Vec::new();
         let pieces = [&encoded[..]];
         bound
-            .stage("write", 0, || write(MessageType::MODEL, pieces, &execution, &mut written))?
+            .within("write", WRITING, || write(MessageType::MODEL, pieces, &execution, &mut io::sink()))?
             .map_err(|error| error.to_string())?;
+        let mut written = Vec::new();
+        write(MessageType::MODEL, pieces, &execution, &mut written).map_err(|error| error.to_string())?;
         let read = if written.starts_with(b"{") { read_json as Read } else { read_text };
         let again = read(MessageType::MODEL, &written, &execution).map_err(|error| error.to_string())?;
         if again != encoded {
             return Err("what was read is written otherwise".to_owned());
         }
     }
-    bound.stage("decode", FINDINGS, || decode(encoded, &DecodeOptions::default()).map(drop))?.ok();
+    let most = encoded.len().saturating_mul(bound.case.growth).saturating_add(BUDGET);
+    bound.within("decode", most, || decode(encoded, &DecodeOptions::default()).map(drop))?.ok();
     Ok("read".to_owned())
 }
 

@@ -53,7 +53,8 @@ pub struct Case {
     pub bytes: Bytes,
     /// What a reader must make of it.
     pub expect: Expect,
-    /// How many bytes of memory each step may cost for each byte of the file, besides a fixed amount.
+    /// How many bytes of memory each step may cost for each byte of the file, besides a fixed amount. Of a form of protobuf,
+    /// this bounds only decoding, for each byte of the encoded model; reading and writing have separate bounds.
     pub growth: usize,
     /// How many steps all stages together may take for each byte of the file, besides a fixed number.
     pub steps: u64,
