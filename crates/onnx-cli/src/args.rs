@@ -142,6 +142,7 @@ Examples:
   onnx check model.onnx --ops acme.onnxops      with the operators of a document
   onnx check model.onnx --shapes x=2x128        do the inferred shapes hold for this input?
   onnx check model.onnx --fix --dry-run         what could be repaired?
+  onnx check shared/ --no-map                   while other programs may write to the files
   onnx check node.pb --as node --opset =21 --opset my.domain=1";
 
 /// Arguments of `onnx check`.

@@ -154,6 +154,11 @@ fn without_os_errors(message: &str) -> String {
 /// An error of a library as the command reports it. Every error becomes a [`Failure`] through this trait, so that an
 /// exceeded limit gives the same exit status wherever it is found.
 pub(crate) trait LibraryError: fmt::Display {
+    /// The message, which follows the name of the file.
+    fn message(&self) -> String {
+        self.to_string()
+    }
+
     /// The limit that was exceeded, if that is the reason.
     fn limit(&self) -> Option<&'static str> {
         None
@@ -180,7 +185,7 @@ impl From<Stopped> for Failure {
 
 impl<E: LibraryError> From<E> for Failure {
     fn from(error: E) -> Self {
-        let failure = Self::new(&error).with(error.rule(), error.limit());
+        let failure = Self::new(error.message()).with(error.rule(), error.limit());
         Self { help: error.help().map(str::to_owned), ..failure }
     }
 }
@@ -189,6 +194,11 @@ impl LibraryError for PrintError {}
 impl LibraryError for fmt::Error {}
 
 impl LibraryError for DecodeError {
+    fn message(&self) -> String {
+        self.stopped()
+            .map_or_else(|| format!("cannot be read: {}", self.wire()), |stopped| stopped.to_string())
+    }
+
     fn limit(&self) -> Option<&'static str> {
         self.limit()
     }

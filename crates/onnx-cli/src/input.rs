@@ -284,7 +284,7 @@ pub(crate) fn read_stdin() -> Result<Bytes, Failure> {
         .lock()
         .take(MAX_STREAM_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new(format_args!("cannot read standard input: {error}")))?;
+        .map_err(|error| Failure::new(format_args!("<stdin>: cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_STREAM_BYTES {
         return Err(Failure::new(format_args!("standard input gives more than {MAX_STREAM_BYTES} bytes"))
             .help("store the model in a file first"));
@@ -359,7 +359,7 @@ fn walk(root: &Path, extensions: &[&str], files: &mut Vec<Result<PathBuf, Failur
                 left.append(&mut entries);
             }
             Err(error) => {
-                let message = format_args!("cannot read directory `{}`: {error}", path.display());
+                let message = format_args!("{}: cannot be read: {error}", path.display());
                 files.push(Err(Failure::new(message)));
             }
         }

@@ -3,7 +3,7 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in files of their own),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a
-//! file), [`interrupt`] (signals), [`progress`] and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
+//! file), [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -35,6 +35,7 @@ mod store;
 mod syntax;
 mod tensors;
 mod verify;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -99,6 +100,23 @@ fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat)
     (command.unwrap_or_default().to_owned(), format)
 }
 
+/// What to write instead of `--json`, for commands that have only `--format`.
+fn tip(error: &clap::Error, arguments: &[std::ffi::OsString]) -> Option<&'static str> {
+    use clap::error::{ContextKind, ContextValue};
+
+    let unknown = error.get(ContextKind::InvalidArg);
+    if !matches!(unknown, Some(ContextValue::String(name)) if name == "--json") {
+        return None;
+    }
+    let cli = Cli::command();
+    let mut command = &cli;
+    for argument in arguments.iter().skip(1) {
+        command = command.find_subcommand(argument).unwrap_or(command);
+    }
+    let has_format = command.get_arguments().any(|argument| argument.get_long() == Some("format"));
+    has_format.then_some("write `--format json`")
+}
+
 /// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
 /// contain characters that act on a terminal.
 fn usage(error: &clap::Error) -> ExitCode {
@@ -131,6 +149,10 @@ fn usage(error: &clap::Error) -> ExitCode {
         let plain = output::clean_lines(&error.render().to_string());
         let first = plain.lines().next().unwrap_or_default();
         let failure = exit::Failure::new(first.trim_start_matches("error: "));
+        let failure = match tip(error, &arguments) {
+            Some(tip) => failure.help(tip),
+            None => failure,
+        };
         let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
         return out.finish(outcome).into();
     }

@@ -13,7 +13,7 @@ use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, expand, load};
 use crate::output::{Out, terminal_safe};
 use crate::progress::Progress;
-use crate::report;
+use crate::{report, wrap};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let files = expand(&args.files, &["onnx"]);
@@ -48,7 +48,7 @@ fn show(loaded: &mut Loaded, all: bool, is_first: bool, out: &mut Out) -> Result
     if out.is_for_people() {
         let page = text::page(&facts, all)?;
         out.text(if is_first { "" } else { "\n" })?;
-        out.text(&page)?;
+        out.text(&wrap::for_terminal(&page))?;
         return out.input(loaded, findings);
     }
     report::select(&loaded.model, &mut findings);

@@ -110,7 +110,7 @@ fn what_was_written_is_summarized() {
     let run = onnx(&folder, "convert in.onnx x.onnx --external-data w.data --threshold 4K -q").exits(0);
     assert_eq!(run.err, "");
     let run = onnx(&folder, "convert missing.onnx x.onnx -q").exits(2);
-    assert_eq!(run.err, "error: cannot read `missing.onnx`: No such file or directory\n");
+    assert_eq!(run.err, "error: missing.onnx: cannot be read: No such file or directory\n");
     // Streams have no summary.
     assert_eq!(onnx(&folder, "convert in.onnx -").exits(0).err, "");
 }

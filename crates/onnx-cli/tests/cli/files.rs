@@ -495,6 +495,66 @@ mod ended {
         child
     }
 
+    /// Starts a conversion that writes much into a file with a temporary name, as if the file system had no others.
+    #[cfg(target_arch = "x86_64")]
+    fn writing_with_name(folder: &Folder) -> Child {
+        /// `__O_TMPFILE`; a kernel that does not have it sees the rest of the flags, and refuses to write to a directory.
+        const TMPFILE: u64 = 0o20_000_000;
+        /// The number of `openat`.
+        const OPENAT: u64 = 257;
+
+        let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
+        data.set_len(400_000_000).unwrap();
+        let mut child = start(folder, "convert - out.onnx --inline --data-dir .");
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        wait_until_it_reads(pid);
+        ptrace::seize(pid, Options::PTRACE_O_TRACESYSGOOD).unwrap();
+        ptrace::interrupt(pid).unwrap();
+        waitpid(pid, None).unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&models::external_of(100_000_000)).unwrap();
+        drop(stdin);
+        loop {
+            ptrace::syscall(pid, None).unwrap();
+            if !matches!(waitpid(pid, None).unwrap(), WaitStatus::PtraceSyscall(_)) {
+                continue;
+            }
+            let mut registers = ptrace::getregs(pid).unwrap();
+            if registers.orig_rax == OPENAT && registers.rdx & TMPFILE != 0 {
+                registers.rdx &= !TMPFILE;
+                ptrace::setregs(pid, registers).unwrap();
+                break;
+            }
+        }
+        ptrace::detach(pid, None).unwrap();
+        while !has_temporary(folder) {
+            assert!(child.try_wait().unwrap().is_none(), "the file has no temporary name");
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn has_temporary(folder: &Folder) -> bool {
+        folder.list().iter().any(|name| name.starts_with(".onnx-"))
+    }
+
+    /// Where temporary files have names, signals that can be caught remove them.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn an_interrupted_write_removes_named_files() {
+        use std::os::unix::process::ExitStatusExt as _;
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
+            let folder = Folder::new();
+            let mut child = writing_with_name(&folder);
+            kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(signal as i32));
+            // What ends the process at once leaves the file behind, which shows that it had a name.
+            assert_eq!(has_temporary(&folder), signal == Signal::SIGKILL, "{signal}: {:?}", folder.list());
+            assert!(!folder.list().contains(&"out.onnx".to_owned()));
+        }
+    }
+
     #[test]
     fn an_interrupted_write_leaves_nothing() {
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {

@@ -98,6 +98,46 @@ fn external_files_are_listed() {
     onnx(&folder, "info model.onnx").exits(0).says("w.data  500  2.0 kB  1 tensor  of 3.0 kB");
 }
 
+/// A directory stands for the models under it.
+#[test]
+fn directories_are_searched() {
+    let folder = Folder::with("models/a.onnx", models::small());
+    folder.put("models/deep/b.ONNX", models::rich());
+    folder.put("models/notes.txt", "no model");
+    folder.put("models/.cache/c.onnx", models::small());
+    let run = onnx(&folder, "info models").exits(0);
+    let heads: Vec<_> = run.out.lines().filter(|line| line.starts_with("models/")).collect();
+    let [a, b] = heads[..] else { panic!("{}", run.out) };
+    assert!(a.starts_with("models/a.onnx  2.") && a.ends_with(" kB ONNX"), "{a}");
+    assert!(b.starts_with("models/deep/b.ONNX  "), "{b}");
+    // The pages are those of the files.
+    let pages = onnx(&folder, "info models/a.onnx models/deep/b.ONNX").exits(0);
+    assert_eq!(run.out, pages.out);
+    let json = onnx(&folder, "info models --json").exits(0).json();
+    let names: Vec<_> = json["inputs"].as_array().unwrap().iter().map(|input| &input["name"]).collect();
+    assert_eq!(names, ["models/a.onnx", "models/deep/b.ONNX"]);
+    assert_eq!(json["result"]["models"].as_array().unwrap().len(), 2);
+    // Nothing to find is a failure, and other inputs are still shown.
+    folder.put("none/notes.txt", "no model");
+    let run = onnx(&folder, "info none models/a.onnx").exits(2).says(" *.onnx file under `none`");
+    assert!(run.out.starts_with("models/a.onnx  "), "{}", run.out);
+}
+
+/// Long lines are wrapped between words for terminals, and for nothing else.
+#[test]
+#[cfg(target_os = "linux")]
+fn pages_fit_into_narrow_terminals() {
+    let folder = Folder::with("rich.onnx", models::rich());
+    let whole = onnx(&folder, "info rich.onnx").exits(0).out;
+    assert!(whole.lines().any(|line| line.chars().count() > 44), "{whole}");
+    let narrow = crate::run::on_terminal(&folder, "info rich.onnx --no-color", 44);
+    let widest = narrow.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 44, "{widest}\n{narrow}");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&narrow), words(&whole));
+    assert_eq!(crate::run::on_terminal(&folder, "info rich.onnx --no-color", 200), whole);
+}
+
 #[test]
 fn findings_of_reading_are_mentioned() {
     let folder = Folder::with("odd.onnx", models::odd());

@@ -91,15 +91,15 @@ pub(crate) fn rich() -> Vec<u8> {
 /// A model whose names act on terminals.
 pub(crate) fn hostile() -> Vec<u8> {
     encode(
-        r#"ir_version: 8 producer_name: "\033]0;owned\007" doc_string: "\033[2J"
+        r#"ir_version: 8 producer_name: "\033]0;owned\007" doc_string: "\033[2J\330\234\302\255"
         graph {
-          node { input: "\033[2J" output: "y\033[31m" name: "\033[0m" op_type: "Bell\007" domain: "\033[1m" }
+          node { input: "\033[2J" output: "y\033[31m" name: "\033[0m\330\234\342\200\256" op_type: "Bell\007" domain: "\033[1m" }
           name: "\033[2Jmain"
-          input { name: "\033[2J" type { tensor_type { elem_type: 1 shape { dim { dim_param: "\033[7m" } } } } }
+          input { name: "\033[2J" type { tensor_type { elem_type: 1 shape { dim { dim_param: "\033[7m\342\200\213" } } } } }
           output { name: "y\033[31m" }
         }
         opset_import { version: 17 } opset_import { domain: "\033[1m" version: 2 }
-        metadata_props { key: "\033[31m" value: "\342\200\256" }"#,
+        metadata_props { key: "\033[31m" value: "\342\200\256\330\234\342\201\246\357\273\277" }"#,
     )
 }
 

@@ -286,12 +286,48 @@ fn arguments_are_repeated_without_characters_that_act() {
 #[test]
 fn help_has_no_colors_when_the_user_wants_none() {
     let folder = folder();
-    for arguments in
-        ["--no-color --help", "check --help --no-color", "--color never --help", "--color=never --nonsense"]
+    let plain =
+        ["--no-color --help", "check --help --no-color", "--color never --help", "--color=never --nonsense"];
+    let colored = ["--help", "check --help", "--nonsense", "--color always --help"];
+    let forced = |arguments: &str| {
+        let mut command = crate::run::command(arguments.split(' '));
+        let output = command.current_dir(folder.path()).env("CLICOLOR_FORCE", "1").output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    for (arguments, is_colored) in
+        plain.map(|text| (text, false)).into_iter().chain(colored.map(|text| (text, true)))
     {
+        assert_eq!(forced(arguments).contains("\u{1b}["), is_colored, "{arguments}");
+        #[cfg(target_os = "linux")]
+        {
+            let shown = crate::run::on_terminal(&folder, arguments, 80);
+            assert_eq!(shown.contains("\u{1b}["), is_colored, "{arguments}: {shown}");
+        }
+        // A pipe gets colors only if they are requested.
         let run = onnx(&folder, arguments);
-        assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'), "{arguments}");
+        let has_colors = run.out.contains('\u{1b}') || run.err.contains('\u{1b}');
+        assert_eq!(has_colors, arguments.contains("always"), "{arguments}");
     }
-    // Colors can be requested, too, as a terminal would get them.
-    assert!(onnx(&folder, "--color always --help").out.contains("\u{1b}["));
+}
+
+/// Only some commands have `--json`; the others have the same as a format.
+#[test]
+fn an_unknown_json_option_is_answered_with_the_format() {
+    let folder = folder();
+    for arguments in [
+        "check good.onnx --json",
+        "check --json",
+        "infer good.onnx --json",
+        "ops list --json",
+        "limits --json",
+    ] {
+        let run = onnx(&folder, arguments).exits(2);
+        let report = envelope(&run.out, &run);
+        assert_eq!(report["failures"][0]["message"], "unexpected argument '--json' found", "{arguments}");
+        assert_eq!(report["failures"][0]["help"], "write `--format json`", "{arguments}");
+    }
+    for arguments in ["check good.onnx --jsn --format json", "explain ONNX1003 --json"] {
+        let run = onnx(&folder, arguments).exits(2);
+        assert!(!run.out.contains("write `--format json`"), "{arguments}: {}", run.out);
+    }
 }

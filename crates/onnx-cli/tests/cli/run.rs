@@ -71,6 +71,31 @@ pub(crate) fn onnx_with(folder: &Folder, args: &str, stdin: &[u8]) -> Run {
     }
 }
 
+/// Runs the command on a terminal that is `columns` wide, and returns its output.
+#[cfg(target_os = "linux")]
+pub(crate) fn on_terminal(folder: &Folder, args: &str, columns: u16) -> String {
+    use std::io::Read as _;
+
+    let size = nix::pty::Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = nix::pty::openpty(Some(&size), None).unwrap();
+    let mut child = command(args.split_whitespace())
+        .current_dir(folder.path())
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .stdout(terminal.slave.try_clone().unwrap())
+        .stderr(terminal.slave)
+        .spawn()
+        .unwrap();
+    let (mut shown, mut part) = (Vec::new(), [0; 4096]);
+    let mut master = std::fs::File::from(terminal.master);
+    // The end of a terminal is an error.
+    while let Ok(length @ 1..) = master.read(&mut part) {
+        shown.extend_from_slice(&part[..length]);
+    }
+    child.wait().unwrap();
+    String::from_utf8(shown).unwrap().replace("\r\n", "\n")
+}
+
 /// A directory for one test.
 pub(crate) struct Folder(TempDir);
 

@@ -62,7 +62,40 @@ fn what_is_not_a_model_fails_and_writes_nothing() {
             let run = onnx(&folder, &run.replace("IN", name));
             assert!(run.code == 2 || (run.code == 1 && name == "text"), "{name}: {}\n{}", run.code, run.err);
             assert!(!folder.list().contains(&"out.bin".to_owned()));
+            // Parts and pickles look like binary models where a text is wanted.
+            if !["tensor", "node", "pickle", "text"].contains(&name) {
+                assert!(run.err.contains(&format!("{name}: ")) && run.err.contains(what), "{}", run.err);
+                assert!(!run.err.contains("binary model"), "{name}: {}", run.err);
+            }
         }
+    }
+}
+
+/// The advice for files that are not models is about what they are.
+#[test]
+fn advice_is_about_what_the_file_is() {
+    let folder = Folder::new();
+    for (name, bytes, _) in not_models() {
+        folder.put(name, bytes);
+    }
+    for command in ["check IN", "parse IN -o out.bin", "fmt IN"] {
+        for (name, advice) in [
+            ("png", "only ONNX models can be read"),
+            ("lfs", "run `git lfs pull`"),
+            ("html", "the download went wrong"),
+            ("zip", "unpack it first"),
+        ] {
+            onnx(&folder, &command.replace("IN", name)).exits(2).says(advice);
+        }
+    }
+    // A part of a model is read where it is said to be one.
+    for part in ["tensor", "node"] {
+        for command in ["check IN", "info IN"] {
+            let advice = format!("`onnx check --as {part}` reads it");
+            onnx(&folder, &command.replace("IN", part)).exits(2).says(&advice);
+        }
+        let run = onnx(&folder, &format!("check {part} --as {part}"));
+        assert!(run.code < 2 && !run.out.contains("--as"), "{}\n{}", run.out, run.err);
     }
 }
 
@@ -100,7 +133,7 @@ fn errors_of_the_checker_do_not_prevent_other_commands() {
     for run in COMMANDS {
         onnx(&folder, &run.replace("IN", "good.onnx")).exits(0);
         let _ = std::fs::remove_file(folder.path().join("out.bin"));
-        onnx(&folder, &run.replace("IN", "missing.onnx")).exits(2).says("cannot read");
+        onnx(&folder, &run.replace("IN", "missing.onnx")).exits(2).says("missing.onnx: cannot be read: ");
         onnx(&folder, &format!("{} --set-limit input_bytes=3", run.replace("IN", "good.onnx")))
             .exits(3)
             .says("`input_bytes`");

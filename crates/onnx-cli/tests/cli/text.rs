@@ -12,13 +12,21 @@ g (float[N] x) => (float[N] y) {
 }
 "#;
 
+/// Text for people and programs has no character that acts on a terminal or on the reading order, or is invisible.
+#[track_caller]
+fn assert_visible(text: &str) {
+    const INVISIBLE: &str = "\u{ad}\u{61c}\u{200b}\u{202e}\u{2066}\u{feff}";
+    let found = text.chars().find(|&c| (c.is_control() && c != '\n') || INVISIBLE.contains(c));
+    assert_eq!(found, None, "{text}");
+}
+
 #[test]
 fn models_come_back() {
     for model in [models::small(), models::wrong(), models::rich(), models::hostile(), models::external("w")]
     {
         let folder = Folder::with("in.onnx", &model);
         let printed = onnx(&folder, "print in.onnx --full").exits(0);
-        assert!(printed.out.chars().all(|c| c == '\n' || !c.is_control()), "{}", printed.out);
+        assert_visible(&printed.out);
         folder.put("in.onnxtxt", &printed.bytes);
         onnx(&folder, "parse in.onnxtxt -o out.onnx").exits(0);
         assert!(folder.get("out.onnx") == model, "{}", printed.out);
@@ -36,6 +44,14 @@ fn models_come_back() {
             // A stream would have to hold the weights.
             onnx(&folder, "convert in.onnx - --to onnxtxt").exits(2).says("no such file");
             continue;
+        }
+        for to in ["onnxtxt", "json", "textproto"] {
+            for command in ["convert in.onnx -", "infer in.onnx -o -"] {
+                assert_visible(&onnx(&folder, &format!("{command} --to {to}")).exits(0).out);
+            }
+            onnx(&folder, &format!("convert in.onnx in.{to}")).exits(0);
+            onnx(&folder, &format!("convert in.{to} back.onnx")).exits(0);
+            assert!(folder.get("back.onnx") == model, "{to}");
         }
         let out = onnx(&folder, "convert in.onnx - --to onnxtxt").exits(0);
         let out = onnx_with(&folder, "convert - - --from onnxtxt", &out.bytes).exits(0);

@@ -33,6 +33,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use onnx_diag::Clean;
 use onnx_proto::wire::Segments;
 
 use crate::source::location::Location;
@@ -73,7 +74,7 @@ impl ReadMode {
 
 /// A file that cannot be read or written: what was tried, where, and what the system says.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {operation} `{}`: {source}", path.to_string_lossy().escape_debug())]
+#[error("{}: cannot be {}: {source}", Clean(&path.to_string_lossy()), self.participle())]
 pub struct FileError {
     /// What was tried: `read` or `write`.
     pub operation: &'static str,
@@ -84,6 +85,11 @@ pub struct FileError {
 }
 
 impl FileError {
+    /// What was tried, after "cannot be".
+    fn participle(&self) -> &'static str {
+        if self.operation == "read" { "read" } else { "written" }
+    }
+
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self { operation: "read", path: path.to_owned(), source }
     }

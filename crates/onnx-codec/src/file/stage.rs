@@ -129,15 +129,20 @@ impl Staged {
         temporaries: &Temporaries,
         held: &mut Held<'_>,
     ) -> io::Result<Self> {
-        let (file, temporary) = match dir.create_unnamed()? {
-            Some(file) => (file, None),
-            None => {
-                let (file, name) = unused_name(|name| dir.create_new(name))?;
-                held.add(dir, &name);
-                (file, Some(name))
+        match dir.create_unnamed()? {
+            Some(file) => {
+                let (dir, temporaries) = (Arc::clone(dir), temporaries.clone());
+                Ok(Self { dir, file, temporary: None, temporaries })
             }
-        };
-        Ok(Self { dir: Arc::clone(dir), file, temporary, temporaries: temporaries.clone() })
+            None => Self::new_named(dir, temporaries, held),
+        }
+    }
+
+    /// The same with a temporary name, for systems that have no files without names.
+    fn new_named(dir: &Arc<Dir>, temporaries: &Temporaries, held: &mut Held<'_>) -> io::Result<Self> {
+        let (file, name) = unused_name(|name| dir.create_new(name))?;
+        held.add(dir, &name);
+        Ok(Self { dir: Arc::clone(dir), file, temporary: Some(name), temporaries: temporaries.clone() })
     }
 
     /// Writes what a function produces.
@@ -262,6 +267,44 @@ fn write_all_vectored(file: &mut File, mut pieces: &mut [IoSlice<'_>]) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Files with temporary names, as on systems that have no others.
+    #[test]
+    fn named_files_are_listed_until_they_are_placed() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || {
+            let entries = std::fs::read_dir(folder.path()).unwrap();
+            let mut names: Vec<OsString> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let dir = Arc::new(Dir::open(folder.path()).unwrap());
+        let temporaries = Temporaries::default();
+        let staged = |contents: &[u8]| {
+            let mut held = temporaries.hold().unwrap();
+            let mut staged = Staged::new_named(&dir, &temporaries, &mut held).unwrap();
+            staged.write_with(|out| out.write_all(contents)).unwrap();
+            staged
+        };
+        let mut placed = staged(b"placed");
+        placed.place(&mut temporaries.hold().unwrap(), OsStr::new("placed"), None).unwrap();
+        assert!(temporaries.lock().files.is_empty());
+        drop(staged(b"dropped"));
+        assert!(temporaries.lock().files.is_empty());
+        assert_eq!(names(), ["placed"]);
+        let mut stopped = [staged(b"one"), staged(b"two")];
+        assert_eq!((names().len(), temporaries.lock().files.len()), (3, 2));
+        drop(temporaries.stop());
+        assert_eq!(names(), ["placed"]);
+        // What was placed before stays, and the writers fail.
+        assert!(temporaries.hold().is_err());
+        assert!(stopped.iter_mut().all(|staged| {
+            staged.dir.rename(staged.temporary.as_ref().unwrap(), OsStr::new("late")).is_err()
+        }));
+        drop((placed, stopped));
+        assert_eq!(std::fs::read(folder.path().join("placed")).unwrap(), b"placed");
+        assert_eq!(names(), ["placed"]);
+    }
 
     #[test]
     fn fresh_names_are_recognized() {
