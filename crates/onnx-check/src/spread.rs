@@ -4,7 +4,7 @@ use onnx_ir::{
     DeviceConfiguration, Extras, LoadedNode, LoadedOutput, NodeDeviceConfiguration, ShardSize, ShardedDim,
     Sharding, SimpleSharding, ValueRef,
 };
-use onnx_types::{FieldMask, Type};
+use onnx_types::{FieldForms, Type};
 
 use crate::testing::Builder;
 
@@ -29,23 +29,23 @@ pub(crate) fn model(m: &mut Builder, spread: &Spread) {
     m.inputs(["x", "z"]);
     let shape = onnx_types::Shape::known(&[4]);
     m.typed("x", Some(Type::tensor(onnx_types::ElemType::Float, Some(shape))));
-    let (mask, unknown) = (FieldMask::NONE, Vec::new);
+    let (forms, unknown) = (FieldForms::CANONICAL, Vec::new);
     let piece =
-        SimpleSharding { dim: ShardSize::Known(4), num_shards: spread.shards, mask, unknown: unknown() };
-    let dim = ShardedDim { axis: spread.axis, simple: vec![piece], mask, unknown: unknown() };
+        SimpleSharding { dim: ShardSize::Known(4), num_shards: spread.shards, forms, unknown: unknown() };
+    let dim = ShardedDim { axis: spread.axis, simple: vec![piece], forms, unknown: unknown() };
     let sharding = Sharding {
         tensor: ValueRef::Value(m.value(spread.tensor)),
         devices: spread.devices.into_iter().collect(),
         groups: Vec::new(),
         dims: vec![dim],
-        mask,
+        forms,
         unknown: unknown(),
     };
     let configuration = NodeDeviceConfiguration {
         configuration: m.model.intern(spread.configuration),
         shardings: vec![sharding],
         pipeline_stage: None,
-        mask,
+        forms,
         unknown: unknown(),
     };
     let extras = Extras { device_configurations: vec![configuration], ..Default::default() };

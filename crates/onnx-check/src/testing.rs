@@ -10,7 +10,7 @@ use onnx_ir::{
     Model, NodeId, OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
-use onnx_types::{ElemType, FieldMask, Shape, Type, UnknownFields};
+use onnx_types::{ElemType, FieldForms, Shape, Type, UnknownFields};
 
 use crate::{CheckOptions, check};
 
@@ -336,7 +336,7 @@ pub(crate) fn sparse(values: &[f32], indices: &[i64], dims: &[i64]) -> SparseTen
         values: Some(Tensor::vector(values)),
         indices: Some(Tensor::vector(indices)),
         dims: dims.into(),
-        mask: FieldMask::NONE,
+        forms: FieldForms::CANONICAL,
         unknown: UnknownFields::default(),
     }
 }

@@ -14,7 +14,7 @@ use onnx_ir::{AttrValue, Attribute, Constant, Model, NewNode, Position, SparseTe
 use onnx_types::tensor::{
     DataSource, ExternalData, MemoryData, NoData, Payload, Tensor, TensorDims, Varints,
 };
-use onnx_types::{ElemType, FieldMask};
+use onnx_types::{ElemType, FieldForms};
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage, Value};
 
 fn floats(count: usize, first: f32) -> Tensor {
@@ -26,7 +26,7 @@ fn sparse() -> SparseTensor {
         values: Some(floats(300, 5.0)),
         indices: Some(Tensor::vector(&(0..300_i64).collect::<Vec<_>>())),
         dims: [1000].into_iter().collect(),
-        mask: FieldMask::NONE,
+        forms: FieldForms::CANONICAL,
         unknown: Vec::new(),
     }
 }

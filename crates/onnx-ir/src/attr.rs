@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use onnx_schema::AttrKind;
 use onnx_types::tensor::Tensor;
-use onnx_types::{FieldMask, Symbol, Type, UnknownFields};
+use onnx_types::{FieldForms, Symbol, Type, UnknownFields};
 
 use crate::constant::SparseTensor;
 use crate::entity::GraphId;
@@ -140,7 +140,7 @@ pub struct Attribute {
     value: AttrValue,
     /// The number in the field `type`; `None` where the file leaves the field out.
     declared: Option<i32>,
-    mask: FieldMask,
+    forms: FieldForms,
     extra: Option<Box<AttrExtra>>,
 }
 
@@ -159,7 +159,7 @@ impl Attribute {
     pub fn new(name: Symbol, value: impl Into<AttrValue>) -> Self {
         let value = value.into();
         let declared = value.kind().map(AttrKind::code);
-        Self { name, value, declared, mask: FieldMask::NONE, extra: None }
+        Self { name, value, declared, forms: FieldForms::CANONICAL, extra: None }
     }
 
     /// An attribute of a function body's node that takes the value of the function's attribute `target`.
@@ -169,7 +169,7 @@ impl Attribute {
             name,
             value: AttrValue::Ref(target),
             declared: Some(kind.code()),
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             extra: None,
         }
     }
@@ -180,10 +180,10 @@ impl Attribute {
         name: Symbol,
         value: AttrValue,
         declared: Option<i32>,
-        mask: FieldMask,
+        forms: FieldForms,
         extra: Option<Box<AttrExtra>>,
     ) -> Self {
-        Self { name, value, declared, mask, extra }
+        Self { name, value, declared, forms, extra }
     }
 
     /// The name.
@@ -216,10 +216,10 @@ impl Attribute {
         self.declared
     }
 
-    /// Fields that were written although they hold their default; bits 7 and 8 say that `floats` or `ints` are packed.
+    /// The explicitly encoded defaults, and whether `floats` or `ints` are packed.
     #[must_use]
-    pub const fn mask(&self) -> FieldMask {
-        self.mask
+    pub const fn forms(&self) -> FieldForms {
+        self.forms
     }
 
     /// The documentation; empty where there is none.

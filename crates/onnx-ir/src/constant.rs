@@ -1,7 +1,7 @@
 //! Initializers: the constants of a graph.
 
 use onnx_types::tensor::Tensor;
-use onnx_types::{FieldMask, UnknownFields};
+use onnx_types::{FieldForms, UnknownFields};
 use smallvec::SmallVec;
 
 /// A sparse tensor (message `SparseTensorProto`).
@@ -13,8 +13,8 @@ pub struct SparseTensor {
     pub indices: Option<Tensor>,
     /// The dimensions of the dense tensor.
     pub dims: SmallVec<[i64; 4]>,
-    /// Layout notes of the file (bit 3: the dimensions are packed).
-    pub mask: FieldMask,
+    /// Whether `dims` are packed.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }

@@ -292,7 +292,7 @@ impl Model {
             inputs: record.inputs().map(|value| map.operand(value?)).collect(),
             outputs: record.outputs.iter().map(|value| value.map(|value| map.get(value))).collect(),
             attributes: record.attributes.clone(),
-            mask: record.mask,
+            forms: record.forms,
             extras: record.extras.as_deref().map(|extras| Box::new(copy_extras(extras, map))),
         };
         let mut attributes = Vec::with_capacity(new.attributes.len());

@@ -1,7 +1,7 @@
 //! What messages carry besides their meaning: documentation, metadata, fields nobody knows.
 
 use bytes::Bytes;
-use onnx_types::{FieldMask, Symbol, Text, UnknownFields};
+use onnx_types::{FieldForms, Symbol, Text, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::entity::ValueId;
@@ -85,8 +85,8 @@ pub struct Extras {
     pub metadata: Metadata,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// `device_configurations`; used by nodes only.
     pub device_configurations: Vec<NodeDeviceConfiguration>,
 }
@@ -98,7 +98,7 @@ impl Extras {
         self.doc.is_empty()
             && self.metadata.is_empty()
             && self.unknown.is_empty()
-            && self.mask == FieldMask::NONE
+            && self.forms == FieldForms::CANONICAL
             && self.device_configurations.is_empty()
     }
 }
@@ -123,8 +123,8 @@ pub struct NodeDeviceConfiguration {
     pub shardings: Vec<Sharding>,
     /// The stage of a pipeline the node belongs to, where given.
     pub pipeline_stage: Option<i32>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -140,8 +140,8 @@ pub struct Sharding {
     pub groups: Vec<DeviceGroup>,
     /// The axes that are split.
     pub dims: Vec<ShardedDim>,
-    /// Fields that were written although they hold their default (bit 2: the devices are packed).
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults, and whether the devices are packed.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -153,8 +153,8 @@ pub struct DeviceGroup {
     pub key: i64,
     /// Its members.
     pub members: SmallVec<[i64; 2]>,
-    /// Fields that were written although they hold their default (bit 2: the members are packed).
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults, and whether the members are packed.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -166,8 +166,8 @@ pub struct ShardedDim {
     pub axis: i64,
     /// The pieces, in order.
     pub simple: Vec<SimpleSharding>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -179,8 +179,8 @@ pub struct SimpleSharding {
     pub dim: ShardSize,
     /// How many shards the piece has.
     pub num_shards: i64,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }

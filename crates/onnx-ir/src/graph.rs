@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use onnx_types::{FieldMask, Symbol, UnknownFields};
+use onnx_types::{FieldForms, Symbol, UnknownFields};
 
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 use crate::extras::{Metadata, MetadataEntry, ValueRef};
@@ -57,8 +57,8 @@ pub struct QuantAnnotation {
     pub tensor: ValueRef,
     /// The parameters: a predefined key such as `SCALE_TENSOR` and the initializer that holds it.
     pub parameters: Vec<QuantParameter>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -70,8 +70,8 @@ pub struct QuantParameter {
     pub key: Symbol,
     /// The value.
     pub value: ValueRef,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -86,8 +86,8 @@ pub struct GraphInfo {
     pub doc: Symbol,
     /// `metadata_props`.
     pub metadata: Metadata,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -98,7 +98,7 @@ impl GraphInfo {
             quantization: Vec::new(),
             doc: Symbol::EMPTY,
             metadata: Vec::new(),
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             unknown: Vec::new(),
         }
     }
@@ -216,8 +216,8 @@ pub struct FunctionInfo {
     pub doc: Symbol,
     /// `metadata_props`.
     pub metadata: Metadata,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }

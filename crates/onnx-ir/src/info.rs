@@ -1,7 +1,7 @@
 //! What a model says about itself besides its graphs.
 
 use bytes::Bytes;
-use onnx_types::{FieldMask, Symbol, UnknownFields};
+use onnx_types::{FieldForms, Symbol, UnknownFields};
 
 use crate::entity::GraphId;
 use crate::extras::{Metadata, Source, ValueRef};
@@ -81,8 +81,8 @@ pub struct ModelInfo {
     pub training: Vec<TrainingInfo>,
     /// Device configurations that nodes refer to.
     pub configurations: Vec<DeviceConfiguration>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -109,8 +109,8 @@ pub struct Binding {
     pub key: ValueRef,
     /// The output.
     pub value: ValueRef,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -124,8 +124,8 @@ pub struct DeviceConfiguration {
     pub num_devices: i32,
     /// The names of the devices; may be left out.
     pub devices: Vec<Symbol>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }

@@ -59,7 +59,7 @@ impl Model {
         let main = graphs.insert(Graph::new(Owner::Model));
         // A model that is made here has a graph, empty as it may be; a file may leave it out.
         let mut info = ModelInfo::default();
-        info.mask.insert(7);
+        info.forms.set_explicit(onnx_types::field::model::GRAPH, true);
         Self {
             names,
             exprs: ExprTable::new(),

@@ -1,7 +1,7 @@
 //! Nodes: calls of operators.
 
 use onnx_schema::normalize_domain;
-use onnx_types::{FieldMask, Symbol, UnknownField};
+use onnx_types::{FieldForms, Symbol, UnknownField};
 use smallvec::SmallVec;
 
 use crate::attr::Attribute;
@@ -34,7 +34,7 @@ pub struct Node {
     pub(crate) outputs: SmallVec<[Option<ValueId>; 1]>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) extras: Option<Box<Extras>>,
-    pub(crate) mask: FieldMask,
+    pub(crate) forms: FieldForms,
     pub(crate) graph: GraphId,
     pub(crate) prev: Option<NodeId>,
     pub(crate) next: Option<NodeId>,
@@ -188,10 +188,10 @@ impl Node {
         self.extras.as_ref().map_or(&[], |extras| &extras.unknown)
     }
 
-    /// Fields that were written although they hold their default.
+    /// The explicitly encoded defaults.
     #[must_use]
-    pub const fn mask(&self) -> FieldMask {
-        self.mask
+    pub const fn forms(&self) -> FieldForms {
+        self.forms
     }
 
     /// Documentation, metadata, device configurations and unknown fields, if there are any.
@@ -218,8 +218,8 @@ pub struct NewNode {
     pub outputs: SmallVec<[Option<ValueId>; 2]>,
     /// The attributes. Nested graphs in them must be detached; they come to belong to the node.
     pub attributes: Vec<Attribute>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Documentation, metadata and the like.
     pub extras: Option<Box<Extras>>,
 }

@@ -1,6 +1,6 @@
 //! Operator set documents: which operators a domain has at a version.
 
-use onnx_types::{FieldMask, Symbol, UnknownFields};
+use onnx_types::{FieldForms, Symbol, UnknownFields};
 
 use crate::model::Model;
 
@@ -28,8 +28,8 @@ pub struct OperatorSetDocument {
     pub operators: Vec<OperatorEntry>,
     /// The names of the document, and the operators that are functions.
     pub functions: Model,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -45,8 +45,8 @@ pub struct OperatorEntry {
     pub status: i64,
     /// Text for people.
     pub doc: Symbol,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }
@@ -88,7 +88,7 @@ impl OperatorSetDocument {
             doc: Symbol::EMPTY,
             operators: Vec::new(),
             functions,
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             unknown: Vec::new(),
         }
     }

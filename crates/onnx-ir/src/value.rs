@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use onnx_types::{FieldMask, Symbol, Type, UnknownFields};
+use onnx_types::{FieldForms, Symbol, Type, UnknownFields};
 use smallvec::SmallVec;
 
 use crate::constant::Constant;
@@ -226,8 +226,8 @@ pub struct OwnInfo {
     pub doc: Symbol,
     /// `metadata_props`.
     pub metadata: Metadata,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
     /// Fields that this version of the format does not know.
     pub unknown: UnknownFields,
 }

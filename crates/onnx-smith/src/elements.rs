@@ -6,7 +6,7 @@ use onnx_types::tensor::{
     Complex, Element, F4E2M1, F6E2M3, F6E3M2, F8E4M3Fn, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz, F8E8M0, I2, I4,
     Payload, PowerRounding, Tensor, TensorFault, U2, U4, Varints, bf16, f16,
 };
-use onnx_types::{ElemType, FieldMask, Storage};
+use onnx_types::{ElemType, FieldForms, Storage};
 
 /// The words that stand for numbers in tensors of strings.
 const WORDS: [&str; 8] = ["a", "b", "ab", "cat", "dog", "été", "1", "0.5"];
@@ -108,7 +108,7 @@ pub(crate) fn sparse(elem: ElemType, is_linear: bool) -> Option<SparseTensor> {
         values: Some(tensor(elem, &[2], &[1, 2])?),
         indices: tensor(ElemType::Int64, dims, numbers),
         dims: [2, 3].into_iter().collect(),
-        mask: FieldMask::NONE,
+        forms: FieldForms::CANONICAL,
         unknown: Vec::new(),
     })
 }

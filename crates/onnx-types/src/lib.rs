@@ -4,6 +4,8 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
 
 pub mod expr;
+#[path = "generated/field.rs"]
+pub mod field;
 pub mod raw_text;
 pub mod tensor;
 
@@ -28,5 +30,5 @@ pub use lineage::TableId;
 pub use symbol::{Interner, NameHash, NameHasher, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};
-pub use unknown::{FieldMask, UnknownField, UnknownFields};
+pub use unknown::{FieldForms, UnknownField, UnknownFields};
 pub use unnamed::SymbolNames;

@@ -10,7 +10,7 @@ use onnx_ir::{
 use onnx_schema::{attr, op};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Dim, ElemType, FieldMask, Limits, Shape, Symbol, Type};
+use onnx_types::{Dim, ElemType, FieldForms, Limits, Shape, Symbol, Type};
 
 use super::edits::{MODELS, Script, pick};
 use super::equal;
@@ -148,7 +148,8 @@ fn of_model(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
                 model.add_graph_input(graph, ["x", "", "n"][c % 3], None);
             }
             let value = ValueRef::Name(name);
-            let binding = Binding { key: reference, value, mask: FieldMask::NONE, unknown: Vec::new() };
+            let binding =
+                Binding { key: reference, value, forms: FieldForms::CANONICAL, unknown: Vec::new() };
             model.info_mut().training.push(TrainingInfo {
                 initialization: Some(initialization),
                 algorithm: Some(algorithm),
@@ -188,11 +189,11 @@ fn of_graph(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
         1 => model.graph_mut(graph).metadata.push(MetadataEntry::new(name, "text")),
         2 => {
             let key = model.intern(["SCALE_TENSOR", "SCALE"][b % 2]);
-            let (mask, unknown) = (FieldMask::NONE, Vec::new);
-            let parameter = QuantParameter { key, value: reference(other, b), mask, unknown: unknown() };
+            let (forms, unknown) = (FieldForms::CANONICAL, Vec::new);
+            let parameter = QuantParameter { key, value: reference(other, b), forms, unknown: unknown() };
             let tensor = reference(value, c);
             let annotation =
-                QuantAnnotation { tensor, parameters: vec![parameter], mask, unknown: unknown() };
+                QuantAnnotation { tensor, parameters: vec![parameter], forms, unknown: unknown() };
             model.graph_mut(graph).quantization.push(annotation);
         }
         3 => model.push_value_info(graph, value, None),
@@ -229,14 +230,14 @@ fn of_node(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> {
                 devices: [c as i64 % 3].into_iter().collect(),
                 groups: Vec::new(),
                 dims: Vec::new(),
-                mask: FieldMask::NONE,
+                forms: FieldForms::CANONICAL,
                 unknown: Vec::new(),
             };
             let configuration = NodeDeviceConfiguration {
                 configuration: name,
                 shardings: vec![sharding],
                 pipeline_stage: None,
-                mask: FieldMask::NONE,
+                forms: FieldForms::CANONICAL,
                 unknown: Vec::new(),
             };
             model.node_extras_mut(node).device_configurations.push(configuration);

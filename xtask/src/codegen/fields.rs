@@ -16,12 +16,17 @@ const HEADER: &str = "\
 
 ";
 
+/// `onnx-types` has the constants, too: records of the IR refer to fields by number, in crates that do not know protobuf.
+const FILES: [&str; 2] =
+    ["crates/onnx-proto/src/generated/field.rs", "crates/onnx-types/src/generated/field.rs"];
+
 pub(super) fn generate(mode: Mode, files: &FileDescriptorSet) -> TaskResult {
     let mut code = HEADER.to_owned();
     for message in files.file.iter().flat_map(|file| &file.message_type) {
         module(&mut code, message.name(), message);
     }
-    ensure(mode, "crates/onnx-proto/src/generated/field.rs", &super::messages::rustfmt(&code)?)
+    let code = super::messages::rustfmt(&code)?;
+    FILES.iter().try_for_each(|file| ensure(mode, file, &code))
 }
 
 /// Writes the module of a message, and inside it those of the messages that are declared in the message.

@@ -7,26 +7,31 @@ use super::sources::Files;
 /// The crates that read and write fields.
 const CRATES: &[&str] = &["crates/onnx-codec/src/", "crates/onnx-formats/src/"];
 
+/// Other crates that read and write the forms of fields.
+const IR_CRATES: &[&str] = &["crates/onnx-ir/src/", "crates/onnx-text/src/", "crates/onnx-check/src/"];
+
 /// The folders where a tuple that begins with a literal is a field number and what belongs to the field.
 const CODERS: &[&str] = &["crates/onnx-codec/src/decode/", "crates/onnx-codec/src/encode/"];
 
-/// Methods whose first argument is a field number.
-const METHODS: &[&str] = &["has", "note", "is_explicit", "set_explicit", "is_packed", "set_packed", "noted"];
+/// Methods whose first argument is a field number: of the encoder, of the decoder, and of `onnx_types::FieldForms`.
+const METHODS: &[&str] = &["has", "note", "is_explicit", "set_explicit", "is_packed", "set_packed"];
 
 pub(super) fn check(files: &Files, violations: &mut Vec<Violation>) {
     for (path, text) in files.iter() {
-        let is_checked = path.ends_with(".rs")
-            && CRATES.iter().any(|folder| path.starts_with(folder))
-            && !path.contains("/generated/");
-        if !is_checked {
+        if !path.ends_with(".rs") || path.contains("/generated/") {
             continue;
         }
-        let code = Code::read(text);
-        let tuples = CODERS.iter().any(|folder| path.starts_with(folder));
-        let mut lines = literals(&code.tokens, tuples);
+        let is_in = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+        let mut lines = if is_in(CRATES) {
+            literals(&Code::read(text).tokens, is_in(CODERS))
+        } else if is_in(IR_CRATES) {
+            arguments(&Code::read(text).tokens)
+        } else {
+            continue;
+        };
         lines.dedup();
         violations.extend(lines.into_iter().map(|line| {
-            let problem = "a literal is used as a field number: use a constant of `onnx_proto::field`";
+            let problem = "a literal is used as a field number: use a constant of `onnx_proto::field` or `onnx_types::field`";
             Violation::new(format!("{path}:{line}"), problem)
         }));
     }
@@ -39,7 +44,6 @@ fn literals(tokens: &[Token<'_>], tuples: bool) -> Vec<usize> {
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_number(token.text)) {
         let before = |steps: usize| at.checked_sub(steps).map_or("", text);
         let opens = before(1) == "(" && matches!(text(at + 1), "," | "|" | ".");
-        let is_method = before(1) == "(" && METHODS.contains(&before(2)) && before(3) == ".";
         // `writer.int64(1, x)` and `self.text(writer, 1, x)`.
         let is_written = before(1) == "(" && before(3) == "." && before(4) == "writer"
             || before(1) == "," && before(2) == "writer";
@@ -47,13 +51,25 @@ fn literals(tokens: &[Token<'_>], tuples: bool) -> Vec<usize> {
         let is_tuple = tuples && opens && !is_word(before(2));
         let is_compared = matches!(before(1), "=" | "<" | ">") && compares_number(tokens, at)
             || before(1) == "," && before(2) == "number" && before(3) != "{";
-        if is_method || is_written && !is_capacity(before(2)) || is_tuple || is_compared {
+        if is_written && !is_capacity(before(2)) || is_tuple || is_compared {
             found.push(token.line);
         }
     }
     found.extend(arms(tokens));
+    found.extend(arguments(tokens));
     found.sort_unstable();
     found
+}
+
+/// Literals that are the first argument of [`METHODS`].
+fn arguments(tokens: &[Token<'_>]) -> Vec<usize> {
+    let calls = tokens.windows(4).filter(|words| {
+        words[0].text == "."
+            && METHODS.contains(&words[1].text)
+            && words[2].text == "("
+            && is_number(words[3].text)
+    });
+    calls.map(|words| words[3].line).collect()
 }
 
 /// Literals in the patterns of `match number` and `match field.number`.

@@ -8,7 +8,7 @@ use onnx_ir::{
 };
 use onnx_schema::{attr, domain, op};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Execution, FieldMask, Interrupt, Symbol, Type};
+use onnx_types::{Execution, FieldForms, Interrupt, Symbol, Type};
 
 use super::IncrementalCheck;
 use crate::testing::{Builder, float, scalar};
@@ -262,8 +262,8 @@ fn annotations_are_checked_after_any_edit() {
         chain(m);
         m.initializer("w", Tensor::vector(&[1.0_f32]));
         let tensor = ValueRef::Value(m.value("w"));
-        let (parameters, mask, unknown) = (Vec::new(), FieldMask::NONE, Vec::new());
-        let annotation = QuantAnnotation { tensor, parameters, mask, unknown };
+        let (parameters, forms, unknown) = (Vec::new(), FieldForms::CANONICAL, Vec::new());
+        let annotation = QuantAnnotation { tensor, parameters, forms, unknown };
         m.model.graph_mut(m.graph()).quantization.push(annotation);
     };
     let edit = |model: &mut Model| model.set_initializer(model.main_graph(), value(model, "w"), None);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use onnx_ir::{AttrExtra, AttrKind, AttrValue, Attribute, SparseTensor};
 use onnx_proto::field::attribute;
 use onnx_proto::wire::{Field, Payload, Reader, Value, Writer};
-use onnx_types::{FieldMask, Symbol, Type, UnknownField};
+use onnx_types::{FieldForms, Symbol, Type, UnknownField};
 use smallvec::SmallVec;
 
 use super::tensor::{SparseParts, TensorParts};
-use super::{Cx, Form, Pieces, Result, Step, len, small, varint};
+use super::{Cx, NumberSet, Pieces, Result, Step, WireForm, len, small, varint};
 use crate::rules;
 
 /// An attribute that is being read.
@@ -30,7 +30,7 @@ struct Parts<'a> {
     /// Graphs are read last, when it is known that the value is of this field.
     graphs: Vec<Reader<'a>>,
     ty: SmallVec<[Payload<'a>; 1]>,
-    form: Form,
+    form: WireForm,
     /// Whether several fields hold a value, and `number` was chosen among them.
     chosen: bool,
     several: bool,
@@ -113,7 +113,13 @@ impl<'a> Cx<'a> {
                     let (name, value) =
                         (self.name(&fields, text)?, std::mem::replace(value, AttrValue::None));
                     let declared = Some(fields.int32(code));
-                    return Ok(Some(Attribute::from_parts(name, value, declared, FieldMask::NONE, None)));
+                    return Ok(Some(Attribute::from_parts(
+                        name,
+                        value,
+                        declared,
+                        FieldForms::CANONICAL,
+                        None,
+                    )));
                 }
                 _ => break,
             }
@@ -235,7 +241,7 @@ impl<'a> Cx<'a> {
             Value::Len(packed) => {
                 let values = reader.packed_fixed32(packed)?;
                 list!(parts, Floats).extend(values.floats());
-                parts.form.mask.insert(attribute::FLOATS);
+                parts.form.forms.set_packed(attribute::FLOATS, true);
             }
             _ => return Ok(false),
         }
@@ -246,7 +252,7 @@ impl<'a> Cx<'a> {
         let list = list!(parts, Ints);
         let packed = small::push_ints(reader, value, |value| list.push(value))?;
         if packed == Some(small::Packed::Yes) {
-            parts.form.mask.insert(attribute::INTS);
+            parts.form.forms.set_packed(attribute::INTS, true);
         }
         Ok(packed.is_some())
     }
@@ -278,10 +284,10 @@ impl<'a> Cx<'a> {
                 format!("attribute {} holds more than one value", onnx_diag::Quoted(&name))
             });
         }
-        let Form { mask, unknown } = parts.form;
+        let WireForm { forms, unknown } = parts.form;
         let extra = AttrExtra { doc: parts.doc, unknown };
         let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
-        Ok(Attribute::from_parts(parts.name, value, parts.declared, mask, extra))
+        Ok(Attribute::from_parts(parts.name, value, parts.declared, forms, extra))
     }
 
     /// The value, of which the messages are put together now.
@@ -336,8 +342,8 @@ impl<'a> Cx<'a> {
                 self.keep(&mut parts.form.unknown, &field, false);
             }
         }
-        parts.form.mask.remove(attribute::FLOATS);
-        parts.form.mask.remove(attribute::INTS);
+        parts.form.forms.set_packed(attribute::FLOATS, false);
+        parts.form.forms.set_packed(attribute::INTS, false);
         Ok(())
     }
 }
@@ -347,7 +353,7 @@ impl<'a> Cx<'a> {
 #[cold]
 fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     let mut fields = whole.clone();
-    let (mut present, mut declared) = (FieldMask::NONE, None);
+    let (mut present, mut declared) = (NumberSet::default(), None);
     while let Some(field) = fields.next_field()? {
         if let (attribute::TYPE, Value::Varint(code)) = (field.number, field.value) {
             declared = AttrKind::from_code(fields.int32(code));
@@ -359,9 +365,9 @@ fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     let number = match declared.and_then(value_field) {
         Some(number) if present.contains(number) => number,
         // No field that fits: a number that none has, so that all are kept as they stand.
-        _ => present.0.trailing_zeros(),
+        _ => present.lowest(),
     };
-    let several = present.0.count_ones() > 1;
+    let several = present.has_several();
     Ok(Parts { number, several, chosen: true, ..Parts::default() })
 }
 

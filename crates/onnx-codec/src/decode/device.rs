@@ -13,7 +13,7 @@ use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::small::{Packed, push_ints};
-use super::{Cx, Form, Result, len, varint};
+use super::{Cx, Result, WireForm, len, varint};
 
 impl<'a> Cx<'a> {
     /// A `DeviceConfigurationProto`.
@@ -23,7 +23,7 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
     ) -> Result<DeviceConfiguration> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let mut device = DeviceConfiguration::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
@@ -41,7 +41,7 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, device_configuration::is_known(number)),
             }
         }
-        device.mask = form.mask;
+        device.forms = form.forms;
         device.unknown = form.unknown;
         Ok(device)
     }
@@ -53,7 +53,7 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
     ) -> Result<NodeDeviceConfiguration> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut configuration, mut shardings, mut pipeline_stage) = (Symbol::EMPTY, Vec::new(), None);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
@@ -72,13 +72,13 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        let Form { mask, unknown } = form;
-        Ok(NodeDeviceConfiguration { configuration, shardings, pipeline_stage, mask, unknown })
+        let WireForm { forms, unknown } = form;
+        Ok(NodeDeviceConfiguration { configuration, shardings, pipeline_stage, forms, unknown })
     }
 
     fn sharding(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Sharding> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let mut tensor = ValueRef::Name(Symbol::EMPTY);
         let mut devices: SmallVec<[i64; 2]> = SmallVec::new();
         let (mut groups, mut dims) = (Vec::new(), Vec::new());
@@ -90,7 +90,7 @@ impl<'a> Cx<'a> {
                 }
                 (sharding_spec::DEVICE, _) => {
                     match push_ints(&fields, field.value, |device| devices.push(device))? {
-                        Some(Packed::Yes) => form.mask.insert(sharding_spec::DEVICE),
+                        Some(Packed::Yes) => form.forms.set_packed(sharding_spec::DEVICE, true),
                         Some(Packed::No) => {}
                         None => self.keep(&mut form.unknown, &field, true),
                     }
@@ -102,13 +102,13 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, sharding_spec::is_known(number)),
             }
         }
-        let Form { mask, unknown } = form;
-        Ok(Sharding { tensor, devices, groups, dims, mask, unknown })
+        let WireForm { forms, unknown } = form;
+        Ok(Sharding { tensor, devices, groups, dims, forms, unknown })
     }
 
     fn device_group(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<DeviceGroup> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let mut key = 0;
         let mut members: SmallVec<[i64; 2]> = SmallVec::new();
         while let Some(field) = fields.next_field()? {
@@ -119,7 +119,7 @@ impl<'a> Cx<'a> {
                 }
                 (int_int_list_entry::VALUE, _) => {
                     match push_ints(&fields, field.value, |member| members.push(member))? {
-                        Some(Packed::Yes) => form.mask.insert(int_int_list_entry::VALUE),
+                        Some(Packed::Yes) => form.forms.set_packed(int_int_list_entry::VALUE, true),
                         Some(Packed::No) => {}
                         None => self.keep(&mut form.unknown, &field, true),
                     }
@@ -127,12 +127,12 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, int_int_list_entry::is_known(number)),
             }
         }
-        Ok(DeviceGroup { key, members, mask: form.mask, unknown: form.unknown })
+        Ok(DeviceGroup { key, members, forms: form.forms, unknown: form.unknown })
     }
 
     fn sharded_dim(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ShardedDim> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut axis, mut simple) = (0, Vec::new());
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
@@ -146,12 +146,12 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, sharded_dim::is_known(number)),
             }
         }
-        Ok(ShardedDim { axis, simple, mask: form.mask, unknown: form.unknown })
+        Ok(ShardedDim { axis, simple, forms: form.forms, unknown: form.unknown })
     }
 
     fn simple_sharding(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<SimpleSharding> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut dim, mut num_shards) = (ShardSize::Absent, 0);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
@@ -166,6 +166,6 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, simple_sharded_dim::is_known(number)),
             }
         }
-        Ok(SimpleSharding { dim, num_shards, mask: form.mask, unknown: form.unknown })
+        Ok(SimpleSharding { dim, num_shards, forms: form.forms, unknown: form.unknown })
     }
 }

@@ -5,7 +5,7 @@ use onnx_proto::field::{graph, model};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
-use super::{Cx, Form, Pieces, Result, Step, len};
+use super::{Cx, Pieces, Result, Step, WireForm, len};
 
 /// The nodes that a graph begins with. Files give them first, so they are most of what there is.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ impl<'a> Cx<'a> {
         )
     )]
     fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Found<'a>> {
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Pieces::new());
         for piece in pieces {
             let mut fields = piece.clone();
@@ -145,7 +145,7 @@ impl<'a> Cx<'a> {
         }
         self.make_room(graph, nodes, infos)?;
         let mut record = self.model.graph_mut(graph);
-        record.mask = form.mask;
+        record.forms = form.forms;
         record.unknown = form.unknown;
         Ok(Found { nodes, references })
     }

@@ -6,7 +6,7 @@ use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
-use super::{Cx, Form, Result, extras, len};
+use super::{Cx, Result, WireForm, extras, len};
 
 impl<'a> Cx<'a> {
     fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
@@ -19,7 +19,7 @@ impl<'a> Cx<'a> {
             let name = self.name(&usual, name)?;
             return Ok(LoadedInfo { name, ty: Some(self.shared_ty(&usual, &[ty])?), extras: None });
         }
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut name, mut doc) = (Symbol::EMPTY, Symbol::EMPTY);
         let mut metadata = Metadata::new();
         let mut pieces: SmallVec<[Payload<'a>; 1]> = SmallVec::new();

@@ -27,7 +27,7 @@ use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
 use onnx_ir::{Extras, Loader, Model};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
-use onnx_types::{Execution, FieldMask, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields, Watch};
+use onnx_types::{Execution, FieldForms, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields, Watch};
 use smallvec::SmallVec;
 
 use crate::error::DecodeError;
@@ -199,7 +199,7 @@ impl<'a> Cx<'a> {
         reader: &Reader<'a>,
         payload: Payload<'a>,
         number: u32,
-        form: &mut Form,
+        form: &mut WireForm,
     ) -> Result<Symbol> {
         form.note(number, payload.is_empty());
         self.name(reader, payload)
@@ -298,35 +298,60 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// The fields of a message whose values are being collected, with what must be remembered about their form.
+/// The encoding of a message beyond its values: the forms of its fields, and its unknown fields.
 #[derive(Default)]
-struct Form {
-    mask: FieldMask,
+struct WireForm {
+    forms: FieldForms,
     unknown: UnknownFields,
 }
 
-impl Form {
-    /// Notes that a singular field was written; the mask keeps it only where the value is the default.
+impl WireForm {
+    /// Records an occurrence of a singular field. The last one determines whether an explicit default is encoded.
     #[inline]
     fn note(&mut self, number: u32, is_default: bool) {
-        note(&mut self.mask, number, is_default);
+        self.forms.set_explicit(number, is_default);
     }
 }
 
-/// Notes in a mask that a singular field was written; the mask keeps it only where the value is the default.
-#[inline]
-fn note(mask: &mut FieldMask, number: u32, is_default: bool) {
-    if is_default {
-        mask.insert(number);
-    } else {
-        mask.remove(number);
+/// Field numbers of a message.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct NumberSet(u32);
+
+impl NumberSet {
+    const fn contains(self, number: u32) -> bool {
+        number < u32::BITS && self.0 & (1 << number) != 0
+    }
+
+    const fn insert(&mut self, number: u32) {
+        if number < u32::BITS {
+            self.0 |= 1 << number;
+        }
+    }
+
+    const fn remove(&mut self, number: u32) {
+        if number < u32::BITS {
+            self.0 &= !(1 << number);
+        }
+    }
+
+    const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    const fn has_several(self) -> bool {
+        self.0.count_ones() > 1
+    }
+
+    /// The lowest number; 32, which no field has, if the set is empty.
+    const fn lowest(self) -> u32 {
+        self.0.trailing_zeros()
     }
 }
 
 /// Puts documentation, metadata and unknown fields together, boxed only when there are any.
-fn extras(doc: Symbol, metadata: onnx_ir::Metadata, form: Form) -> Option<Box<Extras>> {
+fn extras(doc: Symbol, metadata: onnx_ir::Metadata, form: WireForm) -> Option<Box<Extras>> {
     let extras =
-        Extras { doc, metadata, unknown: form.unknown, mask: form.mask, device_configurations: Vec::new() };
+        Extras { doc, metadata, unknown: form.unknown, forms: form.forms, device_configurations: Vec::new() };
     (!extras.is_empty()).then(|| Box::new(extras))
 }
 

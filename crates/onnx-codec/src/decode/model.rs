@@ -8,7 +8,7 @@ use onnx_proto::field::{function, model, training_info};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 
-use super::{Cx, Decoded, Form, Pieces, Result, Step, len, varint};
+use super::{Cx, Decoded, Pieces, Result, Step, WireForm, len, varint};
 use crate::rules;
 
 /// The fields of a model that hold graphs or refer to values, put aside until everything else is known.
@@ -41,7 +41,7 @@ pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
 impl<'a> Cx<'a> {
     fn model_fields(&mut self, reader: &Reader<'a>, later: &mut Later<'a>) -> Result<()> {
         let mut fields = reader.clone();
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
             let number = field.number;
             match (number, len(field.value), varint(field.value)) {
@@ -63,7 +63,7 @@ impl<'a> Cx<'a> {
                 }
                 (model::GRAPH, Some(graph), _) => {
                     later.graph.push(fields.message(graph)?);
-                    form.mask.insert(model::GRAPH);
+                    form.forms.set_explicit(model::GRAPH, true);
                 }
                 (model::OPSET_IMPORT, Some(opset), _) => {
                     let import = self.opset(&fields, opset)?;
@@ -92,7 +92,7 @@ impl<'a> Cx<'a> {
             }
         }
         let mut info = self.model.info_mut();
-        info.mask = form.mask;
+        info.forms = form.forms;
         info.unknown = form.unknown;
         Ok(())
     }
@@ -208,7 +208,7 @@ impl<'a> Cx<'a> {
     fn function_fields(&mut self, whole: &Reader<'a>, function: FunctionId) -> Result<()> {
         let body = self.model.function(function).body();
         let mut fields = whole.clone();
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (function::NAME | function::DOMAIN | function::OVERLOAD, Some(text)) => {
@@ -253,7 +253,7 @@ impl<'a> Cx<'a> {
             }
         }
         let mut record = self.model.function_mut(function);
-        record.mask = form.mask;
+        record.forms = form.forms;
         record.unknown = form.unknown;
         Ok(())
     }

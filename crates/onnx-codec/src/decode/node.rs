@@ -7,7 +7,7 @@ use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::ahead::{Ahead, Fields, Found, Search, is_name};
-use super::{Cx, Pieces, Result, Step, note};
+use super::{Cx, Pieces, Result, Step};
 
 /// A node that is being read, and its graph.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ impl<'a> Cx<'a> {
             _ => parts.node.overload = name,
         }
         if !matches!(number, node::INPUT | node::OUTPUT) {
-            note(&mut parts.node.mask, number, name.is_empty());
+            parts.node.forms.set_explicit(number, name.is_empty());
         }
     }
 

@@ -7,7 +7,7 @@ use onnx_proto::field::{operator, operator_set};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
-use super::{Cx, DecodeOptions, Form, Result, len, varint};
+use super::{Cx, DecodeOptions, Result, WireForm, len, varint};
 use crate::error::DecodeError;
 
 /// An operator set document that was read, and what the file said that it cannot hold exactly.
@@ -53,7 +53,7 @@ impl<'a> Cx<'a> {
         mut document: OperatorSetDocument,
     ) -> Result<OperatorSetDocument> {
         let mut fields = whole.clone();
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
             let number = field.number;
             match (number, len(field.value), varint(field.value)) {
@@ -92,7 +92,7 @@ impl<'a> Cx<'a> {
                 _ => self.keep(&mut form.unknown, &field, operator_set::is_known(number)),
             }
         }
-        document.mask = form.mask;
+        document.forms = form.forms;
         document.unknown = form.unknown;
         Ok(document)
     }
@@ -100,7 +100,7 @@ impl<'a> Cx<'a> {
     fn operator(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<OperatorEntry> {
         let mut fields = reader.message(payload)?;
         let mut entry = OperatorEntry::default();
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
                 (operator::OP_TYPE, Some(text), _) => {
@@ -120,7 +120,7 @@ impl<'a> Cx<'a> {
                 (number, ..) => self.keep(&mut form.unknown, &field, operator::is_known(number)),
             }
         }
-        entry.mask = form.mask;
+        entry.forms = form.forms;
         entry.unknown = form.unknown;
         Ok(entry)
     }

@@ -8,7 +8,7 @@ use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
 use onnx_types::{Symbol, Text};
 
-use super::{Cx, Form, Result, len, varint};
+use super::{Cx, Result, WireForm, len, varint};
 
 /// Two string fields, as in `StringStringEntryProto`.
 struct Pair<'a> {
@@ -128,7 +128,7 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
     ) -> Result<QuantAnnotation> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let mut tensor = ValueRef::Name(Symbol::EMPTY);
         let mut parameters = Vec::new();
         while let Some(field) = fields.next_field()? {
@@ -143,12 +143,12 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, tensor_annotation::is_known(number)),
             }
         }
-        Ok(QuantAnnotation { tensor, parameters, mask: form.mask, unknown: form.unknown })
+        Ok(QuantAnnotation { tensor, parameters, forms: form.forms, unknown: form.unknown })
     }
 
     fn parameter(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<QuantParameter> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut key, mut value) = (Symbol::EMPTY, ValueRef::Name(Symbol::EMPTY));
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
@@ -163,7 +163,7 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, string_string_entry::is_known(number)),
             }
         }
-        Ok(QuantParameter { key, value, mask: form.mask, unknown: form.unknown })
+        Ok(QuantParameter { key, value, forms: form.forms, unknown: form.unknown })
     }
 
     /// A binding of a training step.
@@ -174,7 +174,7 @@ impl<'a> Cx<'a> {
         mut resolve: impl FnMut(&Self, Symbol) -> ValueRef,
     ) -> Result<Binding> {
         let mut fields = reader.message(payload)?;
-        let mut form = Form::default();
+        let mut form = WireForm::default();
         let (mut key, mut value) = (Symbol::EMPTY, Symbol::EMPTY);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
@@ -191,7 +191,7 @@ impl<'a> Cx<'a> {
         }
         let key = self.loader.reference(key);
         let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
-        Ok(Binding { key, value, mask: form.mask, unknown: form.unknown })
+        Ok(Binding { key, value, forms: form.forms, unknown: form.unknown })
     }
 }
 

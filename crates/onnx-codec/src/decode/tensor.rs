@@ -8,11 +8,11 @@ use onnx_types::tensor::{
     ExternalData, Payload as Data, Tensor, TensorDims, TensorExtra, TensorLayout, TensorMetadata,
     TensorSegment, Varints,
 };
-use onnx_types::{FieldMask, Symbol, Text};
+use onnx_types::{Symbol, Text};
 use smallvec::SmallVec;
 
 use super::small::{Packed, push_ints};
-use super::{Cx, Form, Pieces, Result, len, varint};
+use super::{Cx, NumberSet, Pieces, Result, WireForm, len, varint};
 use crate::rules;
 
 /// Returns `true` for the fields that hold the elements of a tensor.
@@ -62,7 +62,7 @@ pub(super) struct TensorParts<'a> {
     metadata: Vec<TensorMetadata>,
     segment: Option<TensorSegment>,
     segments: SmallVec<[Payload<'a>; 1]>,
-    form: Form,
+    form: WireForm,
     /// Where the tensor begins.
     offset: usize,
     pieces: Pieces<'a>,
@@ -107,7 +107,7 @@ pub(super) struct SparseParts<'a> {
     values: Option<TensorParts<'a>>,
     indices: Option<TensorParts<'a>>,
     dims: SmallVec<[i64; 4]>,
-    form: Form,
+    form: WireForm,
 }
 
 impl<'a> Cx<'a> {
@@ -236,7 +236,7 @@ impl<'a> Cx<'a> {
     #[cold]
     fn choose_data(&mut self, parts: &mut TensorParts<'a>) -> Result<()> {
         let pieces = std::mem::take(&mut parts.pieces);
-        let (mut present, mut filled) = (FieldMask::NONE, FieldMask::NONE);
+        let (mut present, mut filled) = (NumberSet::default(), NumberSet::default());
         for piece in &pieces {
             let mut fields = piece.clone();
             while let Some(field) = fields.next_field()? {
@@ -253,9 +253,9 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        parts.several = !parts.is_external && filled.0.count_ones() > 1;
-        let chosen = if filled == FieldMask::NONE { present } else { filled };
-        parts.number = if parts.is_external { 0 } else { chosen.0.trailing_zeros() };
+        parts.several = !parts.is_external && filled.has_several();
+        let chosen = if filled.is_empty() { present } else { filled };
+        parts.number = if parts.is_external { 0 } else { chosen.lowest() };
         parts.content = Content::Empty;
         parts.strings.clear();
         let dims_packed = parts.layout.contains(TensorLayout::DIMS_PACKED);
@@ -330,7 +330,7 @@ impl<'a> Cx<'a> {
         };
         let mut tensor = Tensor::from_parts(data_type, dims, payload);
         tensor.set_layout(layout);
-        tensor.set_mask(parts.form.mask);
+        tensor.set_forms(parts.form.forms);
         tensor.set_extra(TensorExtra {
             name: parts.name,
             doc: parts.doc,
@@ -360,7 +360,7 @@ impl<'a> Cx<'a> {
                     .map_err(|error| error.in_field("indices"))?,
                 (sparse_tensor::DIMS, _) => {
                     match push_ints(&fields, field.value, |dim| parts.dims.push(dim))? {
-                        Some(Packed::Yes) => parts.form.mask.insert(sparse_tensor::DIMS),
+                        Some(Packed::Yes) => parts.form.forms.set_packed(sparse_tensor::DIMS, true),
                         Some(Packed::No) => {}
                         None => self.keep(&mut parts.form.unknown, &field, true),
                     }
@@ -376,12 +376,12 @@ impl<'a> Cx<'a> {
         let missing =
             usize::from(parts.values.is_none()).saturating_add(usize::from(parts.indices.is_none()));
         self.count_tensors(missing, 0)?;
-        let Form { mask, unknown } = parts.form;
+        let WireForm { forms, unknown } = parts.form;
         Ok(SparseTensor {
             values: parts.values.map(|values| self.finish_tensor(values)).transpose()?,
             indices: parts.indices.map(|indices| self.finish_tensor(indices)).transpose()?,
             dims: parts.dims,
-            mask,
+            forms,
             unknown,
         })
     }

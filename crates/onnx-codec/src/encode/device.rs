@@ -17,10 +17,10 @@ impl Cx<'_> {
     pub(super) fn device(&self, writer: &mut Writer, device: &DeviceConfiguration) -> Result {
         merged(writer, &device.unknown, |writer, window| {
             if window.has(device_configuration::NAME) {
-                self.text(writer, device_configuration::NAME, device.name, device.mask);
+                self.text(writer, device_configuration::NAME, device.name, device.forms);
             }
             if window.has(device_configuration::NUM_DEVICES) {
-                int(writer, device_configuration::NUM_DEVICES, i64::from(device.num_devices), device.mask);
+                int(writer, device_configuration::NUM_DEVICES, i64::from(device.num_devices), device.forms);
             }
             for &name in device.devices.iter().filter(|_| window.has(device_configuration::DEVICE)) {
                 self.put(writer, device_configuration::DEVICE, self.str(name));
@@ -37,7 +37,7 @@ impl Cx<'_> {
                     writer,
                     node_device_configuration::CONFIGURATION_ID,
                     devices.configuration,
-                    devices.mask,
+                    devices.forms,
                 );
             }
             for sharding in
@@ -61,14 +61,14 @@ impl Cx<'_> {
     fn sharding(&self, writer: &mut Writer, sharding: &Sharding) -> Result {
         merged(writer, &sharding.unknown, |writer, window| {
             if window.has(sharding_spec::TENSOR_NAME) {
-                self.reference(writer, sharding_spec::TENSOR_NAME, sharding.tensor, sharding.mask);
+                self.reference(writer, sharding_spec::TENSOR_NAME, sharding.tensor, sharding.forms);
             }
             if window.has(sharding_spec::DEVICE) {
                 ints(
                     writer,
                     sharding_spec::DEVICE,
                     &sharding.devices,
-                    sharding.mask.contains(sharding_spec::DEVICE),
+                    sharding.forms.is_packed(sharding_spec::DEVICE),
                 );
             }
             for group in
@@ -88,7 +88,7 @@ impl Cx<'_> {
     fn sharded_dim(&self, writer: &mut Writer, dim: &ShardedDim) -> Result {
         merged(writer, &dim.unknown, |writer, window| {
             if window.has(sharded_dim::AXIS) {
-                int(writer, sharded_dim::AXIS, dim.axis, dim.mask);
+                int(writer, sharded_dim::AXIS, dim.axis, dim.forms);
             }
             for simple in dim.simple.iter().filter(|_| window.has(sharded_dim::SIMPLE_SHARDING)) {
                 writer
@@ -110,7 +110,7 @@ impl Cx<'_> {
                 _ => {}
             }
             if window.has(simple_sharded_dim::NUM_SHARDS) {
-                int(writer, simple_sharded_dim::NUM_SHARDS, simple.num_shards, simple.mask);
+                int(writer, simple_sharded_dim::NUM_SHARDS, simple.num_shards, simple.forms);
             }
             Ok(())
         })
@@ -120,14 +120,14 @@ impl Cx<'_> {
 fn device_group(writer: &mut Writer, group: &DeviceGroup) -> Result {
     merged(writer, &group.unknown, |writer, window| {
         if window.has(int_int_list_entry::KEY) {
-            int(writer, int_int_list_entry::KEY, group.key, group.mask);
+            int(writer, int_int_list_entry::KEY, group.key, group.forms);
         }
         if window.has(int_int_list_entry::VALUE) {
             ints(
                 writer,
                 int_int_list_entry::VALUE,
                 &group.members,
-                group.mask.contains(int_int_list_entry::VALUE),
+                group.forms.is_packed(int_int_list_entry::VALUE),
             );
         }
         Ok(())

@@ -10,7 +10,7 @@ use onnx_ir::{
 };
 use onnx_proto::field::{graph, string_string_entry, tensor_annotation, value_info};
 use onnx_proto::wire::Writer;
-use onnx_types::{FieldMask, Symbol, Type, UnknownField};
+use onnx_types::{FieldForms, Symbol, Type, UnknownField};
 
 use super::{Cx, Result, Window, merged};
 
@@ -19,7 +19,7 @@ struct Info<'m> {
     ty: Option<&'m Type>,
     doc: Symbol,
     metadata: &'m Metadata,
-    mask: FieldMask,
+    forms: FieldForms,
     unknown: &'m [UnknownField],
 }
 
@@ -28,12 +28,18 @@ static NOTHING: Metadata = Metadata::new();
 impl<'m> Info<'m> {
     fn of(ty: Option<&'m Type>, extras: Option<&'m Extras>) -> Self {
         match extras {
-            None => Self { ty, doc: Symbol::EMPTY, metadata: &NOTHING, mask: FieldMask::NONE, unknown: &[] },
+            None => Self {
+                ty,
+                doc: Symbol::EMPTY,
+                metadata: &NOTHING,
+                forms: FieldForms::CANONICAL,
+                unknown: &[],
+            },
             Some(extras) => Self {
                 ty,
                 doc: extras.doc,
                 metadata: &extras.metadata,
-                mask: extras.mask,
+                forms: extras.forms,
                 unknown: &extras.unknown,
             },
         }
@@ -44,7 +50,7 @@ impl<'m> Info<'m> {
             ty: own.ty.as_deref(),
             doc: own.doc,
             metadata: &own.metadata,
-            mask: own.mask,
+            forms: own.forms,
             unknown: &own.unknown,
         }
     }
@@ -67,13 +73,13 @@ impl Cx<'_> {
             self.typed_values(id, &mut typed);
         }
         if window.has(graph::NAME) {
-            self.text(writer, graph::NAME, graph.name(), graph.mask);
+            self.text(writer, graph::NAME, graph.name(), graph.forms);
         }
         if window.has(graph::INITIALIZER) {
             self.initializers(writer, graph::INITIALIZER, id)?;
         }
         if window.has(graph::DOC_STRING) {
-            self.text(writer, graph::DOC_STRING, graph.doc, graph.mask);
+            self.text(writer, graph::DOC_STRING, graph.doc, graph.forms);
         }
         if window.has(graph::INPUT) {
             for &input in graph.inputs() {
@@ -212,7 +218,8 @@ impl Cx<'_> {
         let name = self.value_name(value);
         writer.message(number, |writer| {
             merged(writer, info.unknown, |writer, window| {
-                if window.has(value_info::NAME) && (!name.is_empty() || info.mask.contains(value_info::NAME))
+                if window.has(value_info::NAME)
+                    && (!name.is_empty() || info.forms.is_explicit(value_info::NAME))
                 {
                     self.put(writer, value_info::NAME, name);
                 }
@@ -220,7 +227,7 @@ impl Cx<'_> {
                     self.ty(writer, value_info::TYPE, ty)?;
                 }
                 if window.has(value_info::DOC_STRING) {
-                    self.text(writer, value_info::DOC_STRING, info.doc, info.mask);
+                    self.text(writer, value_info::DOC_STRING, info.doc, info.forms);
                 }
                 if window.has(value_info::METADATA_PROPS) {
                     self.metadata(writer, value_info::METADATA_PROPS, info.metadata);
@@ -241,7 +248,7 @@ impl Cx<'_> {
                         writer,
                         tensor_annotation::TENSOR_NAME,
                         annotation.tensor,
-                        annotation.mask,
+                        annotation.forms,
                     );
                 }
                 for parameter in annotation
@@ -255,14 +262,14 @@ impl Cx<'_> {
                     writer.message(tensor_annotation::QUANT_PARAMETER_TENSOR_NAMES, |writer| {
                         merged(writer, &parameter.unknown, |writer, window| {
                             if window.has(string_string_entry::KEY) {
-                                self.text(writer, string_string_entry::KEY, parameter.key, parameter.mask);
+                                self.text(writer, string_string_entry::KEY, parameter.key, parameter.forms);
                             }
                             if window.has(string_string_entry::VALUE) {
                                 self.reference(
                                     writer,
                                     string_string_entry::VALUE,
                                     parameter.value,
-                                    parameter.mask,
+                                    parameter.forms,
                                 );
                             }
                             Ok(())

@@ -19,7 +19,7 @@ use onnx_ir::{MetadataEntry, Model, NamePlan, ValueId, ValueRef};
 use onnx_proto::field::string_string_entry;
 use onnx_proto::wire::{Segments, Writer};
 use onnx_types::raw_text::to_bytes;
-use onnx_types::{FieldMask, Limits, Symbol, Text, UnknownField};
+use onnx_types::{FieldForms, Limits, Symbol, Text, UnknownField};
 
 use crate::error::EncodeError;
 
@@ -129,12 +129,6 @@ fn merged(
     write(writer, Window { from, to: u32::MAX })
 }
 
-/// The bits of a mask as a question.
-#[inline]
-const fn written(mask: FieldMask, number: u32) -> bool {
-    mask.contains(number)
-}
-
 impl<'m> Cx<'m> {
     fn str(&self, symbol: Symbol) -> &'m str {
         self.model.str(symbol)
@@ -158,16 +152,16 @@ impl<'m> Cx<'m> {
 
     /// Writes a string field that is left out when it is empty, unless the file had it.
     #[inline]
-    fn text(&self, writer: &mut Writer, number: u32, symbol: Symbol, mask: FieldMask) {
-        if !symbol.is_empty() || written(mask, number) {
+    fn text(&self, writer: &mut Writer, number: u32, symbol: Symbol, forms: FieldForms) {
+        if !symbol.is_empty() || forms.is_explicit(number) {
             self.put(writer, number, self.str(symbol));
         }
     }
 
     /// Writes the name that a reference stands for; nothing where its value is gone.
-    fn reference(&self, writer: &mut Writer, number: u32, reference: ValueRef, mask: FieldMask) {
+    fn reference(&self, writer: &mut Writer, number: u32, reference: ValueRef, forms: FieldForms) {
         if let Some(name) = self.plan.reference(reference, self.model)
-            && (!name.is_empty() || written(mask, number))
+            && (!name.is_empty() || forms.is_explicit(number))
         {
             self.put(writer, number, name);
         }
@@ -205,8 +199,8 @@ fn text_bytes(text: &Text) -> Cow<'_, [u8]> {
 
 /// Writes a number that is left out when it is 0, unless the file had it.
 #[inline]
-fn int(writer: &mut Writer, number: u32, value: i64, mask: FieldMask) {
-    if value != 0 || written(mask, number) {
+fn int(writer: &mut Writer, number: u32, value: i64, forms: FieldForms) {
+    if value != 0 || forms.is_explicit(number) {
         writer.int64(number, value);
     }
 }

@@ -15,7 +15,7 @@ impl Cx<'_> {
     fn model_fields(&self, writer: &mut Writer, window: Window) -> Result {
         let info = self.model.info();
         if window.has(model::IR_VERSION) {
-            int(writer, model::IR_VERSION, info.ir_version, info.mask);
+            int(writer, model::IR_VERSION, info.ir_version, info.forms);
         }
         for (number, symbol) in [
             (model::PRODUCER_NAME, info.producer_name),
@@ -23,14 +23,14 @@ impl Cx<'_> {
             (model::DOMAIN, info.domain),
         ] {
             if window.has(number) {
-                self.text(writer, number, symbol, info.mask);
+                self.text(writer, number, symbol, info.forms);
             }
         }
         if window.has(model::MODEL_VERSION) {
-            int(writer, model::MODEL_VERSION, info.model_version, info.mask);
+            int(writer, model::MODEL_VERSION, info.model_version, info.forms);
         }
         if window.has(model::DOC_STRING) {
-            self.text(writer, model::DOC_STRING, info.doc, info.mask);
+            self.text(writer, model::DOC_STRING, info.doc, info.forms);
         }
         if window.has(model::GRAPH) {
             self.main_graph(writer)?;
@@ -62,7 +62,7 @@ impl Cx<'_> {
     /// The main graph is left out only where a file left it out and nothing was added to it.
     fn main_graph(&self, writer: &mut Writer) -> Result {
         let main = self.model.main_graph();
-        if !self.model.info().mask.contains(model::GRAPH) && self.is_empty(main) {
+        if !self.model.info().forms.is_explicit(model::GRAPH) && self.is_empty(main) {
             return Ok(());
         }
         writer.message(model::GRAPH, |writer| self.graph(writer, main, 1))
@@ -126,7 +126,7 @@ impl Cx<'_> {
                     [(string_string_entry::KEY, binding.key), (string_string_entry::VALUE, binding.value)]
                 {
                     if window.has(number) {
-                        self.reference(writer, number, reference, binding.mask);
+                        self.reference(writer, number, reference, binding.forms);
                     }
                 }
                 Ok(())
@@ -148,7 +148,7 @@ impl Cx<'_> {
         let function = self.model.function(id);
         let body = self.model.graph(function.body());
         if window.has(function::NAME) {
-            self.text(writer, function::NAME, function.name(), function.mask);
+            self.text(writer, function::NAME, function.name(), function.forms);
         }
         if window.has(function::INPUT) {
             for &input in body.inputs() {
@@ -173,7 +173,7 @@ impl Cx<'_> {
         }
         let text = |writer: &mut Writer, number: u32, symbol: Symbol| {
             if window.has(number) {
-                self.text(writer, number, symbol, function.mask);
+                self.text(writer, number, symbol, function.forms);
             }
         };
         text(writer, function::DOC_STRING, function.doc);

@@ -24,7 +24,7 @@ impl Cx<'_> {
 
     #[inline]
     fn node_fields(&self, writer: &mut Writer, node: &Node, depth: u32, window: Window) -> Result {
-        let mask = node.mask();
+        let forms = node.forms();
         if window.has(node::INPUT) {
             for input in node.inputs() {
                 self.put(writer, node::INPUT, input.map_or("", |value| self.value_name(value)));
@@ -36,10 +36,10 @@ impl Cx<'_> {
             }
         }
         if window.has(node::NAME) {
-            self.text(writer, node::NAME, node.name(), mask);
+            self.text(writer, node::NAME, node.name(), forms);
         }
         if window.has(node::OP_TYPE) {
-            self.text(writer, node::OP_TYPE, node.op(), mask);
+            self.text(writer, node::OP_TYPE, node.op(), forms);
         }
         if window.has(node::ATTRIBUTE) {
             for attribute in node.attributes() {
@@ -50,13 +50,13 @@ impl Cx<'_> {
             }
         }
         if window.has(node::DOC_STRING) {
-            self.text(writer, node::DOC_STRING, node.doc(), mask);
+            self.text(writer, node::DOC_STRING, node.doc(), forms);
         }
         if window.has(node::DOMAIN) {
-            self.text(writer, node::DOMAIN, node.written_domain(), mask);
+            self.text(writer, node::DOMAIN, node.written_domain(), forms);
         }
         if window.has(node::OVERLOAD) {
-            self.text(writer, node::OVERLOAD, node.overload(), mask);
+            self.text(writer, node::OVERLOAD, node.overload(), forms);
         }
         if window.has(node::METADATA_PROPS) {
             self.metadata(writer, node::METADATA_PROPS, node.metadata());
@@ -83,9 +83,9 @@ impl Cx<'_> {
         depth: u32,
         window: Window,
     ) -> Result {
-        let mask = attribute.mask();
+        let forms = attribute.forms();
         if window.has(attribute::NAME) {
-            self.text(writer, attribute::NAME, attribute.name(), mask);
+            self.text(writer, attribute::NAME, attribute.name(), forms);
         }
         // Fields are written in the order of their numbers. Those of values lie before the documentation, between it and the
         // type, or after the reference.
@@ -98,7 +98,7 @@ impl Cx<'_> {
             self.attribute_value(writer, attribute, depth, window)?;
         }
         if window.has(attribute::DOC_STRING) {
-            self.text(writer, attribute::DOC_STRING, attribute.doc(), mask);
+            self.text(writer, attribute::DOC_STRING, attribute.doc(), forms);
         }
         if middle {
             self.attribute_value(writer, attribute, depth, window)?;
@@ -110,7 +110,7 @@ impl Cx<'_> {
             AttrValue::Ref(target) if window.has(attribute::REF_ATTR_NAME) => {
                 self.put(writer, attribute::REF_ATTR_NAME, self.str(target))
             }
-            _ if window.has(attribute::REF_ATTR_NAME) && mask.contains(attribute::REF_ATTR_NAME) => {
+            _ if window.has(attribute::REF_ATTR_NAME) && forms.is_explicit(attribute::REF_ATTR_NAME) => {
                 self.put(writer, attribute::REF_ATTR_NAME, "")
             }
             _ => {}
@@ -142,14 +142,14 @@ impl Cx<'_> {
             AttrValue::Graph(graph) => {
                 writer.message(attribute::G, |writer| self.graph(writer, *graph, depth.saturating_add(1)))?;
             }
-            AttrValue::Floats(values) if attribute.mask().contains(attribute::FLOATS) => {
+            AttrValue::Floats(values) if attribute.forms().is_packed(attribute::FLOATS) => {
                 writer.packed_float(attribute::FLOATS, values.iter().copied());
             }
             AttrValue::Floats(values) => {
                 values.iter().for_each(|&value| writer.float(attribute::FLOATS, value))
             }
             AttrValue::Ints(values) => {
-                ints(writer, attribute::INTS, values, attribute.mask().contains(attribute::INTS))
+                ints(writer, attribute::INTS, values, attribute.forms().is_packed(attribute::INTS))
             }
             AttrValue::Strings(texts) => texts.iter().for_each(|text| writer.bytes(attribute::STRINGS, text)),
             AttrValue::Tensors(tensors) => {

@@ -19,27 +19,27 @@ pub fn encode_operator_set(document: &OperatorSetDocument, options: &EncodeOptio
 
 impl Cx<'_> {
     fn operator_set(&self, writer: &mut Writer, document: &OperatorSetDocument, window: Window) -> Result {
-        let mask = document.mask;
+        let forms = document.forms;
         if window.has(operator_set::MAGIC) {
-            self.text(writer, operator_set::MAGIC, document.magic, mask);
+            self.text(writer, operator_set::MAGIC, document.magic, forms);
         }
         if window.has(operator_set::IR_VERSION) {
-            int(writer, operator_set::IR_VERSION, document.ir_version, mask);
+            int(writer, operator_set::IR_VERSION, document.ir_version, forms);
         }
         if window.has(operator_set::IR_VERSION_PRERELEASE) {
-            self.text(writer, operator_set::IR_VERSION_PRERELEASE, document.ir_version_prerelease, mask);
+            self.text(writer, operator_set::IR_VERSION_PRERELEASE, document.ir_version_prerelease, forms);
         }
         if window.has(operator_set::DOMAIN) {
-            self.text(writer, operator_set::DOMAIN, document.domain, mask);
+            self.text(writer, operator_set::DOMAIN, document.domain, forms);
         }
         if window.has(operator_set::OPSET_VERSION) {
-            int(writer, operator_set::OPSET_VERSION, document.opset_version, mask);
+            int(writer, operator_set::OPSET_VERSION, document.opset_version, forms);
         }
         if window.has(operator_set::DOC_STRING) {
-            self.text(writer, operator_set::DOC_STRING, document.doc, mask);
+            self.text(writer, operator_set::DOC_STRING, document.doc, forms);
         }
         if window.has(operator_set::IR_BUILD_METADATA) {
-            self.text(writer, operator_set::IR_BUILD_METADATA, document.ir_build_metadata, mask);
+            self.text(writer, operator_set::IR_BUILD_METADATA, document.ir_build_metadata, forms);
         }
         if window.has(operator_set::OPERATOR) {
             for entry in &document.operators {
@@ -61,16 +61,16 @@ impl Cx<'_> {
 
     fn operator(&self, writer: &mut Writer, entry: &OperatorEntry, window: Window) {
         if window.has(operator::OP_TYPE) {
-            self.text(writer, operator::OP_TYPE, entry.name, entry.mask);
+            self.text(writer, operator::OP_TYPE, entry.name, entry.forms);
         }
         if window.has(operator::SINCE_VERSION) {
-            int(writer, operator::SINCE_VERSION, entry.since_version, entry.mask);
+            int(writer, operator::SINCE_VERSION, entry.since_version, entry.forms);
         }
         if window.has(operator::STATUS) {
-            int(writer, operator::STATUS, entry.status, entry.mask);
+            int(writer, operator::STATUS, entry.status, entry.forms);
         }
         if window.has(operator::DOC_STRING) {
-            self.text(writer, operator::DOC_STRING, entry.doc, entry.mask);
+            self.text(writer, operator::DOC_STRING, entry.doc, entry.forms);
         }
     }
 }

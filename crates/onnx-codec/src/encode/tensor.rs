@@ -23,11 +23,12 @@ impl Cx<'_> {
         name: Option<&str>,
         window: Window,
     ) -> Result {
-        let mask = tensor.mask();
+        let forms = tensor.forms();
         if window.has(tensor::DIMS) {
             ints(writer, tensor::DIMS, tensor.dims(), tensor.layout().contains(TensorLayout::DIMS_PACKED));
         }
-        if window.has(tensor::DATA_TYPE) && (tensor.data_type() != 0 || mask.contains(tensor::DATA_TYPE)) {
+        if window.has(tensor::DATA_TYPE) && (tensor.data_type() != 0 || forms.is_explicit(tensor::DATA_TYPE))
+        {
             writer.int32(tensor::DATA_TYPE, tensor.data_type());
         }
         let extra = tensor.extra();
@@ -49,11 +50,13 @@ impl Cx<'_> {
         }
         self.payload(writer, tensor, window, tensor::FLOAT_DATA..=tensor::INT64_DATA)?;
         let name = name.unwrap_or_else(|| tensor.name());
-        if window.has(tensor::NAME) && (!name.is_empty() || mask.contains(tensor::NAME)) {
+        if window.has(tensor::NAME) && (!name.is_empty() || forms.is_explicit(tensor::NAME)) {
             writer.slice(tensor::NAME, &to_bytes(name));
         }
         self.payload(writer, tensor, window, tensor::RAW_DATA..=tensor::UINT64_DATA)?;
-        if window.has(tensor::DOC_STRING) && (!tensor.doc().is_empty() || mask.contains(tensor::DOC_STRING)) {
+        if window.has(tensor::DOC_STRING)
+            && (!tensor.doc().is_empty() || forms.is_explicit(tensor::DOC_STRING))
+        {
             writer.slice(tensor::DOC_STRING, &to_bytes(tensor.doc()));
         }
         let external = match tensor.payload() {
@@ -63,7 +66,8 @@ impl Cx<'_> {
         if window.has(tensor::EXTERNAL_DATA) {
             metadata(writer, tensor::EXTERNAL_DATA, external);
         }
-        if window.has(tensor::DATA_LOCATION) && (tensor.is_external() || mask.contains(tensor::DATA_LOCATION))
+        if window.has(tensor::DATA_LOCATION)
+            && (tensor.is_external() || forms.is_explicit(tensor::DATA_LOCATION))
         {
             writer.int32(tensor::DATA_LOCATION, i32::from(tensor.is_external()));
         }
@@ -139,7 +143,7 @@ impl Cx<'_> {
                 writer.message(sparse_tensor::INDICES, |writer| self.tensor(writer, indices, None))?;
             }
             if window.has(sparse_tensor::DIMS) {
-                ints(writer, sparse_tensor::DIMS, &sparse.dims, sparse.mask.contains(sparse_tensor::DIMS));
+                ints(writer, sparse_tensor::DIMS, &sparse.dims, sparse.forms.is_packed(sparse_tensor::DIMS));
             }
             Ok(())
         })

@@ -326,9 +326,9 @@ fn pointing_to(mut tensor: Tensor, file: &DataFile, spot: Spot, digest: Option<&
 fn forget_old_place(tensor: &mut Tensor) {
     /// The fields that locate the elements.
     const LOCATION_FIELDS: [u32; 3] = [tensor::RAW_DATA, tensor::EXTERNAL_DATA, tensor::DATA_LOCATION];
-    let mut mask = tensor.mask();
-    LOCATION_FIELDS.iter().for_each(|&number| mask.remove(number));
-    tensor.set_mask(mask);
+    let mut forms = tensor.forms();
+    LOCATION_FIELDS.iter().for_each(|&number| forms.set_explicit(number, false));
+    tensor.set_forms(forms);
     if tensor.extra().is_some_and(|extra| !extra.unused_external.is_empty()) {
         let extra = TensorExtra { unused_external: Vec::new(), ..tensor.extra_mut().clone() };
         tensor.set_extra(extra);

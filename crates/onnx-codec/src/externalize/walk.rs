@@ -216,7 +216,7 @@ fn with_tensors(old: &Attribute, parts: Vec<(Part, Tensor)>) -> Attribute {
     }
     let extra = AttrExtra { doc: old.doc(), unknown: old.unknown().to_vec() };
     let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
-    Attribute::from_parts(old.name(), value, old.declared_kind(), old.mask(), extra)
+    Attribute::from_parts(old.name(), value, old.declared_kind(), old.forms(), extra)
 }
 
 fn put(sparse: &mut SparseTensor, part: Part, tensor: Tensor) {

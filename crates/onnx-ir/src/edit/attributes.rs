@@ -1,6 +1,6 @@
 //! Changing what a node or value says: names, attributes, documentation, metadata.
 
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::{FieldForms, Symbol};
 
 use crate::attr::{AttrValue, Attribute};
 use crate::changes::{Aspects, Edit};
@@ -141,9 +141,9 @@ impl Model {
     /// # Panics
     ///
     /// When the node is not of this model or was erased.
-    pub fn set_node_mask(&mut self, node: NodeId, mask: FieldMask) {
-        let old = std::mem::replace(&mut self.nodes[node].mask, mask);
-        self.record(node, Aspects::NAME.when(old != mask));
+    pub fn set_node_forms(&mut self, node: NodeId, forms: FieldForms) {
+        let old = std::mem::replace(&mut self.nodes[node].forms, forms);
+        self.record(node, Aspects::NAME.when(old != forms));
     }
 
     /// Documentation, metadata and unknown fields of a value, for editing.

@@ -69,7 +69,7 @@ impl Model {
             outputs: new.outputs.iter().copied().collect(),
             attributes: new.attributes,
             extras: new.extras,
-            mask: new.mask,
+            forms: new.forms,
             graph,
             prev: None,
             next: None,

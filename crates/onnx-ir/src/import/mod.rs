@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_types::tensor::{DataSource, NoData};
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::{FieldForms, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::attr::{AttrExtra, AttrValue, Attribute};
@@ -418,7 +418,7 @@ impl<'a> Importer<'a> {
             inputs,
             outputs,
             attributes,
-            mask: if self.anonymous.is_some() { FieldMask::default() } else { record.mask() },
+            forms: if self.anonymous.is_some() { FieldForms::default() } else { record.forms() },
             extras: (record.extras().filter(|_| self.anonymous.is_none()))
                 .map(|extras| Box::new(self.extras(into, extras))),
         };
@@ -465,20 +465,20 @@ impl<'a> Importer<'a> {
         let doc = self.symbol(into, attribute.doc());
         let extra = (!doc.is_empty() || !attribute.unknown().is_empty())
             .then(|| Box::new(AttrExtra { doc, unknown: attribute.unknown().to_vec() }));
-        Ok(Some(Attribute::from_parts(name, value, attribute.declared_kind(), attribute.mask(), extra)))
+        Ok(Some(Attribute::from_parts(name, value, attribute.declared_kind(), attribute.forms(), extra)))
     }
 
     fn annotation(&mut self, into: &mut Model, annotation: &QuantAnnotation) -> QuantAnnotation {
         let parameter = |importer: &mut Self, into: &mut Model, entry: &QuantParameter| QuantParameter {
             key: importer.symbol(into, entry.key),
             value: importer.reference(into, entry.value),
-            mask: entry.mask,
+            forms: entry.forms,
             unknown: entry.unknown.clone(),
         };
         QuantAnnotation {
             tensor: self.reference(into, annotation.tensor),
             parameters: annotation.parameters.iter().map(|entry| parameter(self, into, entry)).collect(),
-            mask: annotation.mask,
+            forms: annotation.forms,
             unknown: annotation.unknown.clone(),
         }
     }

@@ -103,7 +103,7 @@ impl Importer<'_> {
             doc: self.symbol(into, extras.doc),
             metadata: self.metadata(into, &extras.metadata),
             unknown: extras.unknown.clone(),
-            mask: extras.mask,
+            forms: extras.forms,
             device_configurations: extras
                 .device_configurations
                 .iter()

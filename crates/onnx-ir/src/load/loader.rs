@@ -244,9 +244,9 @@ impl Loader {
         if same_type && record.extras() == info.extras.as_deref() && !(foreign && says_nothing) {
             return None;
         }
-        let Extras { doc, metadata, mask, unknown, .. } =
+        let Extras { doc, metadata, forms, unknown, .. } =
             info.extras.map(|extras| *extras).unwrap_or_default();
-        Some(Box::new(OwnInfo { ty: info.ty, doc, metadata, mask, unknown }))
+        Some(Box::new(OwnInfo { ty: info.ty, doc, metadata, forms, unknown }))
     }
 
     /// Whether a value belongs to another graph, or may turn out to: an enclosing graph may still define what a nested one

@@ -8,7 +8,7 @@ mod scope;
 
 use std::sync::Arc;
 
-use onnx_types::{FieldMask, Symbol, Type};
+use onnx_types::{FieldForms, Symbol, Type};
 use smallvec::SmallVec;
 
 use crate::attr::Attribute;
@@ -49,8 +49,8 @@ pub struct LoadedNode {
     pub attributes: Vec<Attribute>,
     /// Documentation, metadata and the like.
     pub extras: Option<Box<Extras>>,
-    /// Fields that were written although they hold their default.
-    pub mask: FieldMask,
+    /// The explicitly encoded defaults.
+    pub forms: FieldForms,
 }
 
 impl Model {
@@ -97,7 +97,7 @@ impl Model {
             outputs: SmallVec::new(),
             attributes: Vec::new(),
             extras: None,
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             graph,
             prev,
             next: None,
@@ -157,10 +157,10 @@ impl Model {
                 self.set_owner(nested, Owner::Node(node));
             }
         }
-        let LoadedNode { op, domain, overload, name, attributes, extras, mask } = loaded;
+        let LoadedNode { op, domain, overload, name, attributes, extras, forms } = loaded;
         let record = &mut self.nodes[node];
         (record.op, record.domain, record.overload, record.name) = (op, domain, overload, name);
-        record.mask = mask;
+        record.forms = forms;
         if !attributes.is_empty() {
             record.attributes = attributes;
         }

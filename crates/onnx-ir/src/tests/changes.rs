@@ -50,7 +50,7 @@ fn node_aspects(old: &Node, new: &Node) -> Aspects {
     aspects |= Aspects::OPERANDS.when(operands(old) != operands(new));
     aspects |= Aspects::OUTPUTS.when(old.outputs != new.outputs);
     aspects |= Aspects::POSITION.when(old.graph != new.graph);
-    let named = (old.name, old.mask, extras(old.extras())) != (new.name, new.mask, extras(new.extras()));
+    let named = (old.name, old.forms, extras(old.extras())) != (new.name, new.forms, extras(new.extras()));
     aspects | Aspects::NAME.when(named)
 }
 

@@ -141,7 +141,7 @@ fn training_graphs_see_the_main_graph() {
     let binding = Binding {
         key: ValueRef::Value(w),
         value: ValueRef::Value(step),
-        mask: onnx_types::FieldMask::NONE,
+        forms: onnx_types::FieldForms::CANONICAL,
         unknown: Vec::new(),
     };
     let training =

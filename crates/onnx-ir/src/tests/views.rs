@@ -264,7 +264,7 @@ fn unused_initializers_go_unless_referred_to() {
     let annotation = crate::QuantAnnotation {
         tensor: crate::ValueRef::Value(v),
         parameters: Vec::new(),
-        mask: onnx_types::FieldMask::NONE,
+        forms: onnx_types::FieldForms::CANONICAL,
         unknown: Vec::new(),
     };
     model.graph_mut(graph).quantization.push(annotation);
@@ -286,7 +286,7 @@ fn every_tensor_is_visited_and_can_be_replaced() {
         values: Some(scalar()),
         indices: Some(scalar()),
         dims: smallvec::smallvec![4],
-        mask: onnx_types::FieldMask::NONE,
+        forms: onnx_types::FieldForms::CANONICAL,
         unknown: Vec::new(),
     };
     let s = model.add_initializer(graph, Symbol::EMPTY, crate::Constant::Sparse(sparse));

@@ -144,7 +144,7 @@ fn a_quantized_value_is_not_replaced() {
     model.graph_mut(main).quantization.push(onnx_ir::QuantAnnotation {
         tensor: onnx_ir::ValueRef::Value(a),
         parameters: Vec::new(),
-        mask: onnx_types::FieldMask::NONE,
+        forms: onnx_types::FieldForms::CANONICAL,
         unknown: Vec::new(),
     });
     let mut cx = PassCx::new(&mut model, PassOptions::default());

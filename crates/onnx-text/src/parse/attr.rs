@@ -53,10 +53,10 @@ impl<'a> Parser<'a> {
             Some(declared) => declared,
             None => value.kind().or(kind).map(AttrKind::code),
         };
-        let Form { doc, mask, unknown, .. } = head.form;
+        let Form { doc, forms, unknown, .. } = head.form;
         let extra = AttrExtra { doc, unknown };
         let extra = (extra != AttrExtra::default()).then(|| Box::new(extra));
-        Ok(Attribute::from_parts(name, value, declared, mask, extra))
+        Ok(Attribute::from_parts(name, value, declared, forms, extra))
     }
 
     fn kind(&mut self) -> Result<AttrKind> {

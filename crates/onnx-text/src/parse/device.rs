@@ -4,29 +4,25 @@ use onnx_ir::{
     DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
     SimpleSharding, ValueRef,
 };
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::field::{
+    device_configuration, int_int_list_entry, node_device_configuration, sharded_dim, sharding_spec,
+    simple_sharded_dim,
+};
+use onnx_types::{FieldForms, Symbol};
 use smallvec::SmallVec;
 
 use super::{Parser, Result};
 
 impl Parser<'_> {
-    fn text_entry(&mut self, number: u32, text: &mut Symbol, mask: &mut FieldMask) -> Result {
+    fn text_entry(&mut self, number: u32, text: &mut Symbol, forms: &mut FieldForms) -> Result {
         *text = self.text("a string")?;
-        if text.is_empty() {
-            mask.insert(number);
-        } else {
-            mask.remove(number);
-        }
+        forms.set_explicit(number, text.is_empty());
         Ok(())
     }
 
-    fn int_entry(&mut self, number: u32, value: &mut i64, mask: &mut FieldMask) -> Result {
+    fn int_entry(&mut self, number: u32, value: &mut i64, forms: &mut FieldForms) -> Result {
         *value = self.int()?;
-        if *value == 0 {
-            mask.insert(number);
-        } else {
-            mask.remove(number);
-        }
+        forms.set_explicit(number, *value == 0);
         Ok(())
     }
 
@@ -45,12 +41,13 @@ impl Parser<'_> {
         let mut device = DeviceConfiguration::default();
         self.record(|parser, key| {
             match key {
-                b"name" => parser.text_entry(1, &mut device.name, &mut device.mask)?,
+                b"name" => {
+                    parser.text_entry(device_configuration::NAME, &mut device.name, &mut device.forms)?
+                }
                 b"num_devices" => {
                     device.num_devices = parser.small_int()?;
-                    if device.num_devices == 0 {
-                        device.mask.insert(2);
-                    }
+                    let is_default = device.num_devices == 0;
+                    device.forms.set_explicit(device_configuration::NUM_DEVICES, is_default);
                 }
                 b"device" => parser.list(|parser| {
                     device.devices.push(parser.text("a string")?);
@@ -70,13 +67,17 @@ impl Parser<'_> {
             configuration: Symbol::EMPTY,
             shardings: Vec::new(),
             pipeline_stage: None,
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             unknown: Vec::new(),
         };
         self.record(|parser, key| {
             match key {
                 b"configuration_id" => {
-                    parser.text_entry(1, &mut devices.configuration, &mut devices.mask)?;
+                    parser.text_entry(
+                        node_device_configuration::CONFIGURATION_ID,
+                        &mut devices.configuration,
+                        &mut devices.forms,
+                    )?;
                 }
                 b"sharding_spec" => parser.list(|parser| {
                     devices.shardings.push(parser.sharding()?);
@@ -97,14 +98,14 @@ impl Parser<'_> {
             devices: SmallVec::new(),
             groups: Vec::new(),
             dims: Vec::new(),
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             unknown: Vec::new(),
         };
         self.record(|parser, key| {
             match key {
                 b"tensor_name" => {
                     let mut name = Symbol::EMPTY;
-                    parser.text_entry(1, &mut name, &mut sharding.mask)?;
+                    parser.text_entry(sharding_spec::TENSOR_NAME, &mut name, &mut sharding.forms)?;
                     sharding.tensor = parser.loader.reference(name);
                 }
                 b"device" => parser.ints(|device| sharding.devices.push(device))?,
@@ -116,7 +117,7 @@ impl Parser<'_> {
                     sharding.dims.push(parser.sharded_dim()?);
                     Ok(())
                 })?,
-                b"present" => parser.present(&mut sharding.mask)?,
+                b"present" => parser.present(&mut sharding.forms)?,
                 b"unknown" => parser.unknown(&mut sharding.unknown)?,
                 _ => return Ok(false),
             }
@@ -126,13 +127,17 @@ impl Parser<'_> {
     }
 
     fn device_group(&mut self) -> Result<DeviceGroup> {
-        let mut group =
-            DeviceGroup { key: 0, members: SmallVec::new(), mask: FieldMask::NONE, unknown: Vec::new() };
+        let mut group = DeviceGroup {
+            key: 0,
+            members: SmallVec::new(),
+            forms: FieldForms::CANONICAL,
+            unknown: Vec::new(),
+        };
         self.record(|parser, key| {
             match key {
-                b"key" => parser.int_entry(1, &mut group.key, &mut group.mask)?,
+                b"key" => parser.int_entry(int_int_list_entry::KEY, &mut group.key, &mut group.forms)?,
                 b"value" => parser.ints(|member| group.members.push(member))?,
-                b"present" => parser.present(&mut group.mask)?,
+                b"present" => parser.present(&mut group.forms)?,
                 b"unknown" => parser.unknown(&mut group.unknown)?,
                 _ => return Ok(false),
             }
@@ -142,10 +147,11 @@ impl Parser<'_> {
     }
 
     fn sharded_dim(&mut self) -> Result<ShardedDim> {
-        let mut dim = ShardedDim { axis: 0, simple: Vec::new(), mask: FieldMask::NONE, unknown: Vec::new() };
+        let mut dim =
+            ShardedDim { axis: 0, simple: Vec::new(), forms: FieldForms::CANONICAL, unknown: Vec::new() };
         self.record(|parser, key| {
             match key {
-                b"axis" => parser.int_entry(1, &mut dim.axis, &mut dim.mask)?,
+                b"axis" => parser.int_entry(sharded_dim::AXIS, &mut dim.axis, &mut dim.forms)?,
                 b"simple_sharding" => parser.list(|parser| {
                     dim.simple.push(parser.simple_sharding()?);
                     Ok(())
@@ -162,7 +168,7 @@ impl Parser<'_> {
         let mut simple = SimpleSharding {
             dim: ShardSize::Absent,
             num_shards: 0,
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             unknown: Vec::new(),
         };
         self.record(|parser, key| {
@@ -171,7 +177,11 @@ impl Parser<'_> {
                     simple.dim = ShardSize::Var(parser.text("a string")?);
                 }
                 b"dim" => simple.dim = ShardSize::Known(parser.int()?),
-                b"num_shards" => parser.int_entry(3, &mut simple.num_shards, &mut simple.mask)?,
+                b"num_shards" => parser.int_entry(
+                    simple_sharded_dim::NUM_SHARDS,
+                    &mut simple.num_shards,
+                    &mut simple.forms,
+                )?,
                 b"unknown" => parser.unknown(&mut simple.unknown)?,
                 _ => return Ok(false),
             }

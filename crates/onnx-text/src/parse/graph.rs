@@ -1,7 +1,7 @@
 //! Graphs.
 
 use onnx_ir::{Constant, GraphId, OuterGraph, QuantAnnotation, QuantParameter};
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::{FieldForms, Symbol, field};
 
 use super::info::{Definition, Info, Initializer};
 use super::meta::Form;
@@ -22,7 +22,7 @@ struct Waiting {
 struct Annotation {
     tensor: Symbol,
     parameters: Vec<Parameter>,
-    mask: FieldMask,
+    forms: FieldForms,
     form: Form,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         let mut record = self.model.graph_mut(graph);
         record.doc = form.doc;
         record.metadata = form.metadata;
-        record.mask = form.mask;
+        record.forms = form.forms;
         record.unknown = form.unknown;
         Ok(())
     }
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         let mut annotation = Annotation {
             tensor: Symbol::EMPTY,
             parameters: Vec::new(),
-            mask: FieldMask::NONE,
+            forms: FieldForms::CANONICAL,
             form: Form::default(),
         };
         self.record(|parser, key| {
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
                 b"tensor_name" => {
                     annotation.tensor = parser.text("a string")?;
                     if annotation.tensor.is_empty() {
-                        annotation.mask.insert(1);
+                        annotation.forms.set_explicit(field::tensor_annotation::TENSOR_NAME, true);
                     }
                 }
                 b"quant_parameter_tensor_names" => parser.parameters(&mut annotation.parameters)?,
@@ -223,13 +223,13 @@ impl<'a> Parser<'a> {
             let parameter = |parameter: Parameter| QuantParameter {
                 key: parameter.key,
                 value: self.loader.reference(parameter.value),
-                mask: parameter.form.mask,
+                forms: parameter.form.forms,
                 unknown: parameter.form.unknown,
             };
             let parameters = annotation.parameters.into_iter().map(parameter).collect();
             let tensor = self.loader.reference(annotation.tensor);
-            let Annotation { mask, form, .. } = annotation;
-            let annotation = QuantAnnotation { tensor, parameters, mask, unknown: form.unknown };
+            let Annotation { forms, form, .. } = annotation;
+            let annotation = QuantAnnotation { tensor, parameters, forms, unknown: form.unknown };
             self.model.graph_mut(graph).quantization.push(annotation);
         }
     }

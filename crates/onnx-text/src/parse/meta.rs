@@ -4,7 +4,7 @@ use bytes::Bytes;
 use onnx_ir::{Extras, Metadata, MetadataEntry, OpsetImport};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
-use onnx_types::{FieldMask, Symbol, Text, UnknownField, UnknownFields};
+use onnx_types::{FieldForms, Symbol, Text, UnknownField, UnknownFields};
 
 use super::{Parser, Result};
 use crate::lexer::hex_digit;
@@ -15,15 +15,15 @@ use crate::rules;
 pub(super) struct Form {
     pub(super) doc: Symbol,
     pub(super) metadata: Metadata,
-    pub(super) mask: FieldMask,
+    pub(super) forms: FieldForms,
     pub(super) unknown: UnknownFields,
 }
 
 impl Form {
     /// The same, boxed only when there is anything.
     pub(super) fn into_extras(self) -> Option<Box<Extras>> {
-        let Self { doc, metadata, mask, unknown } = self;
-        let extras = Extras { doc, metadata, unknown, mask, device_configurations: Vec::new() };
+        let Self { doc, metadata, forms, unknown } = self;
+        let extras = Extras { doc, metadata, unknown, forms, device_configurations: Vec::new() };
         (!extras.is_empty()).then(|| Box::new(extras))
     }
 }
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
         match key {
             b"doc_string" => form.doc = self.text("a string")?,
             b"metadata_props" => self.metadata(&mut form.metadata)?,
-            b"present" => self.present(&mut form.mask)?,
+            b"present" => self.present(&mut form.forms)?,
             b"unknown" => self.unknown(&mut form.unknown)?,
             _ => return Ok(false),
         }
@@ -102,14 +102,14 @@ impl<'a> Parser<'a> {
         self.list(|parser| parser.int().map(&mut push))
     }
 
-    /// Takes the numbers of fields that stand in the file although they hold their default.
-    pub(super) fn present(&mut self, mask: &mut FieldMask) -> Result {
+    /// Parses the numbers of fields that are explicitly encoded defaults or packed lists.
+    pub(super) fn present(&mut self, forms: &mut FieldForms) -> Result {
         self.list(|parser| {
             parser.lex.peek();
             let mark = parser.lex.mark();
             let number = parser.int()?;
             match u32::try_from(number) {
-                Ok(number) if number < 32 => mask.insert(number),
+                Ok(number) if number < 32 => *forms = *forms | FieldForms::from_iter([number]),
                 _ => {
                     return Err(parser.out_of_range(
                         mark,

@@ -1,7 +1,8 @@
 //! Models and functions.
 
 use onnx_ir::{Binding, FunctionId, GraphId, Metadata, OpsetImport, Owner, TrainingInfo, ValueRef};
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::field::{function, model};
+use onnx_types::{FieldForms, Symbol};
 
 use super::graph::Parameter;
 use super::info::{Definition, Info};
@@ -17,13 +18,13 @@ struct Header {
     opset_imports: Vec<OpsetImport>,
     doc: Symbol,
     metadata: Metadata,
-    mask: FieldMask,
+    forms: FieldForms,
 }
 
 impl<'a> Parser<'a> {
     /// Takes a model: header, graph, training steps and functions.
     pub(super) fn model(&mut self) -> Result {
-        self.model.info_mut().mask = FieldMask::NONE;
+        self.model.info_mut().forms = FieldForms::CANONICAL;
         let has_graph = if self.lex.peek() == Some(b'<') { self.model_header()? } else { true };
         let main = self.model.main_graph();
         let start = self.lex.mark();
@@ -47,7 +48,7 @@ impl<'a> Parser<'a> {
     /// The main graph and the training steps, which see its names.
     fn main_graph(&mut self, main: GraphId, has_graph: bool) -> Result {
         if has_graph {
-            self.model.info_mut().mask.insert(7);
+            self.model.info_mut().forms.set_explicit(model::GRAPH, true);
             self.deeper()?;
             self.graph_inside(main)?;
             self.depth = self.depth.saturating_sub(1);
@@ -81,14 +82,14 @@ impl<'a> Parser<'a> {
         let mut has_graph = true;
         self.header(|parser, key| {
             let text_number = match key {
-                b"producer_name" => 2,
-                b"producer_version" => 3,
-                b"domain" => 4,
-                b"doc_string" => 6,
-                _ => 0,
+                b"producer_name" => Some(model::PRODUCER_NAME),
+                b"producer_version" => Some(model::PRODUCER_VERSION),
+                b"domain" => Some(model::DOMAIN),
+                b"doc_string" => Some(model::DOC_STRING),
+                _ => None,
             };
-            if text_number != 0 {
-                parser.model_text(text_number)?;
+            if let Some(number) = text_number {
+                parser.model_text(number)?;
                 return Ok(true);
             }
             match key {
@@ -96,13 +97,13 @@ impl<'a> Parser<'a> {
                     let version = parser.int()?;
                     let mut info = parser.model.info_mut();
                     info.ir_version = version;
-                    note(&mut info.mask, 1, version == 0);
+                    info.forms.set_explicit(model::IR_VERSION, version == 0);
                 }
                 b"model_version" => {
                     let version = parser.int()?;
                     let mut info = parser.model.info_mut();
                     info.model_version = version;
-                    note(&mut info.mask, 5, version == 0);
+                    info.forms.set_explicit(model::MODEL_VERSION, version == 0);
                 }
                 b"opset_import" => {
                     let mut imports = Vec::new();
@@ -141,12 +142,12 @@ impl<'a> Parser<'a> {
         let text = self.text("a string")?;
         let mut info = self.model.info_mut();
         match number {
-            2 => info.producer_name = text,
-            3 => info.producer_version = text,
-            4 => info.domain = text,
+            model::PRODUCER_NAME => info.producer_name = text,
+            model::PRODUCER_VERSION => info.producer_version = text,
+            model::DOMAIN => info.domain = text,
             _ => info.doc = text,
         }
-        note(&mut info.mask, number, text.is_empty());
+        info.forms.set_explicit(number, text.is_empty());
         Ok(())
     }
 
@@ -187,7 +188,7 @@ impl<'a> Parser<'a> {
         let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| Binding {
             key: self.loader.reference(parameter.key),
             value: value(self, parameter.value),
-            mask: parameter.form.mask,
+            forms: parameter.form.forms,
             unknown: parameter.form.unknown,
         };
         info.initialization_binding = initial
@@ -222,7 +223,7 @@ impl<'a> Parser<'a> {
         record.opset_imports = header.opset_imports;
         record.doc = header.doc;
         record.metadata = header.metadata;
-        record.mask = header.mask;
+        record.forms = header.forms;
         drop(record);
         let body = self.model.function(function).body();
         let outer = self.loader.enter(body, true);
@@ -240,15 +241,15 @@ impl<'a> Parser<'a> {
             match key {
                 b"domain" => {
                     header.domain = parser.text("a string")?;
-                    note(&mut header.mask, 10, header.domain.is_empty());
+                    header.forms.set_explicit(function::DOMAIN, header.domain.is_empty());
                 }
                 b"overload" => {
                     header.overload = parser.text("a string")?;
-                    note(&mut header.mask, 13, header.overload.is_empty());
+                    header.forms.set_explicit(function::OVERLOAD, header.overload.is_empty());
                 }
                 b"doc_string" => {
                     header.doc = parser.text("a string")?;
-                    note(&mut header.mask, 8, header.doc.is_empty());
+                    header.forms.set_explicit(function::DOC_STRING, header.doc.is_empty());
                 }
                 b"opset_import" => parser.opsets(&mut header.opset_imports)?,
                 b"metadata_props" => parser.metadata(&mut header.metadata)?,
@@ -279,7 +280,7 @@ impl<'a> Parser<'a> {
             let mut form = Form::default();
             self.annotation(|parser, key| parser.form_entry(key, &mut form))?;
             let mut record = self.model.function_mut(function);
-            record.mask = FieldMask(record.mask.0 | form.mask.0);
+            record.forms = record.forms | form.forms;
             record.unknown = form.unknown;
         }
         self.nodes(body)?;
@@ -338,14 +339,5 @@ impl<'a> Parser<'a> {
                 return self.expect(b'>');
             }
         }
-    }
-}
-
-/// Notes that a field was written; the mask keeps it only where the value is the default.
-fn note(mask: &mut FieldMask, number: u32, is_default: bool) {
-    if is_default {
-        mask.insert(number);
-    } else {
-        mask.remove(number);
     }
 }

@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
             })?;
             Ok(true)
         })?;
-        node.mask = std::mem::take(&mut form.mask);
+        node.forms = std::mem::take(&mut form.forms);
         let extras = form.into_extras();
         node.extras = if devices.is_empty() {
             extras

@@ -6,7 +6,7 @@ use onnx_types::tensor::{
     Elided, ExternalData, Payload, Splat, Tensor, TensorDims, TensorExtra, TensorLayout, TensorSegment,
     Varints,
 };
-use onnx_types::{Dim, ElemType, FieldMask, Storage, Text, Type, TypeKind};
+use onnx_types::{Dim, ElemType, FieldForms, Storage, Text, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
@@ -171,8 +171,8 @@ impl<'a> Parser<'a> {
             return;
         };
         tensor.set_payload(original.payload().clone());
-        if tensor.mask() == FieldMask::NONE && tensor.layout() == TensorLayout::CANONICAL {
-            tensor.set_mask(original.mask());
+        if tensor.forms() == FieldForms::CANONICAL && tensor.layout() == TensorLayout::CANONICAL {
+            tensor.set_forms(original.forms());
             tensor.set_layout(original.layout());
             if let Some(extra) = original.extra().filter(|extra| !extra.unused_external.is_empty()) {
                 tensor.extra_mut().unused_external.clone_from(&extra.unused_external);
@@ -356,14 +356,14 @@ impl<'a> Parser<'a> {
     fn tensor_annotation(&mut self, tensor: &mut Tensor) -> Result {
         let mut extra = TensorExtra::default();
         let mut layout = TensorLayout::CANONICAL;
-        let mut mask = FieldMask::NONE;
+        let mut forms = FieldForms::CANONICAL;
         self.annotation(|parser, key| {
             match key {
                 b"doc_string" => extra.doc = parser.owned_text()?,
                 b"metadata_props" => parser.tensor_metadata(&mut extra.metadata)?,
                 b"segment" => extra.segment = Some(parser.segment()?),
                 b"external_data" => parser.tensor_metadata(&mut extra.unused_external)?,
-                b"present" => parser.present(&mut mask)?,
+                b"present" => parser.present(&mut forms)?,
                 b"unknown" => parser.unknown(&mut extra.unknown)?,
                 b"packed_dims" => {
                     parser.int()?;
@@ -377,7 +377,7 @@ impl<'a> Parser<'a> {
             }
             Ok(true)
         })?;
-        tensor.set_mask(mask);
+        tensor.set_forms(forms);
         tensor.set_layout(layout);
         tensor.set_extra(extra);
         Ok(())
@@ -416,8 +416,13 @@ impl<'a> Parser<'a> {
 
     /// Takes the parts of a sparse tensor, after the equals sign.
     pub(super) fn sparse(&mut self, dims: SmallVec<[i64; 4]>) -> Result<SparseTensor> {
-        let mut sparse =
-            SparseTensor { values: None, indices: None, dims, mask: FieldMask::NONE, unknown: Vec::new() };
+        let mut sparse = SparseTensor {
+            values: None,
+            indices: None,
+            dims,
+            forms: FieldForms::CANONICAL,
+            unknown: Vec::new(),
+        };
         self.record(|parser, key| {
             match key {
                 b"values" => sparse.values = Some(parser.part(TensorPart::SparseValues)?),
@@ -428,7 +433,7 @@ impl<'a> Parser<'a> {
         })?;
         self.annotation(|parser, key| {
             match key {
-                b"present" => parser.present(&mut sparse.mask)?,
+                b"present" => parser.present(&mut sparse.forms)?,
                 b"unknown" => parser.unknown(&mut sparse.unknown)?,
                 _ => return Ok(false),
             }

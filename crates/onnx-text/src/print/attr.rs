@@ -69,7 +69,7 @@ impl Printer<'_> {
         } else {
             self.doc(&mut entries, attribute.doc());
         }
-        self.present(&mut entries, attribute.mask());
+        self.present(&mut entries, attribute.forms());
         self.unknown(&mut entries, attribute.unknown());
         self.end(&entries);
         self.out.push_str(" = ");

@@ -4,7 +4,11 @@ use onnx_ir::{
     DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,
     SimpleSharding, ValueRef,
 };
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::field::{
+    device_configuration, int_int_list_entry, node_device_configuration, sharded_dim, sharding_spec,
+    simple_sharded_dim,
+};
+use onnx_types::{FieldForms, Symbol};
 
 use super::Printer;
 use super::meta::Entries;
@@ -25,21 +29,28 @@ impl Printer<'_> {
         }
     }
 
-    /// Says that a list is packed, which it usually is not.
-    fn packed_entry(&mut self, record: &mut Entries, packed: bool) {
-        if packed {
-            let mut mask = FieldMask::NONE;
-            mask.insert(2);
-            self.present(record, mask);
-        }
+    /// Writes that the list in field `number` is packed, if it is.
+    fn packed_entry(&mut self, record: &mut Entries, number: u32, forms: FieldForms) {
+        let packed = Some(number).filter(|&number| forms.is_packed(number));
+        self.present(record, packed.into_iter().collect());
     }
 
     /// Writes a device configuration of the model.
     pub(super) fn device(&mut self, device: &DeviceConfiguration) {
         let mut record = Entries::record();
-        self.text_entry(&mut record, "name", device.name, device.mask.contains(1));
+        self.text_entry(
+            &mut record,
+            "name",
+            device.name,
+            device.forms.is_explicit(device_configuration::NAME),
+        );
         let count = i64::from(device.num_devices);
-        self.int_entry(&mut record, "num_devices", count, device.mask.contains(2));
+        self.int_entry(
+            &mut record,
+            "num_devices",
+            count,
+            device.forms.is_explicit(device_configuration::NUM_DEVICES),
+        );
         if !device.devices.is_empty() {
             self.key(&mut record, "device");
             self.list('[', ']', &device.devices, |printer, &name| printer.string(printer.str(name)));
@@ -57,7 +68,12 @@ impl Printer<'_> {
         self.list('[', ']', devices, |printer, devices| {
             let mut record = Entries::record();
             let name = devices.configuration;
-            printer.text_entry(&mut record, "configuration_id", name, devices.mask.contains(1));
+            printer.text_entry(
+                &mut record,
+                "configuration_id",
+                name,
+                devices.forms.is_explicit(node_device_configuration::CONFIGURATION_ID),
+            );
             let alive: Vec<&Sharding> =
                 devices.shardings.iter().filter(|sharding| !printer.is_gone(sharding.tensor)).collect();
             if !alive.is_empty() {
@@ -87,7 +103,7 @@ impl Printer<'_> {
     fn sharding(&mut self, sharding: &Sharding) {
         let mut record = Entries::record();
         let unnamed = self.plan.reference(sharding.tensor, self.model).is_none_or(str::is_empty);
-        if !unnamed || (sharding.mask.contains(1) && self.exact()) {
+        if !unnamed || (sharding.forms.is_explicit(sharding_spec::TENSOR_NAME) && self.exact()) {
             self.key(&mut record, "tensor_name");
             self.reference(sharding.tensor);
         }
@@ -95,7 +111,7 @@ impl Printer<'_> {
             self.key(&mut record, "device");
             self.ints(&sharding.devices);
         }
-        self.packed_entry(&mut record, sharding.mask.contains(2));
+        self.packed_entry(&mut record, sharding_spec::DEVICE, sharding.forms);
         if !sharding.groups.is_empty() {
             self.key(&mut record, "index_to_device_group_map");
             self.list('[', ']', &sharding.groups, Self::device_group);
@@ -110,19 +126,19 @@ impl Printer<'_> {
 
     fn device_group(&mut self, group: &DeviceGroup) {
         let mut record = Entries::record();
-        self.int_entry(&mut record, "key", group.key, group.mask.contains(1));
+        self.int_entry(&mut record, "key", group.key, group.forms.is_explicit(int_int_list_entry::KEY));
         if !group.members.is_empty() {
             self.key(&mut record, "value");
             self.ints(&group.members);
         }
-        self.packed_entry(&mut record, group.mask.contains(2));
+        self.packed_entry(&mut record, int_int_list_entry::VALUE, group.forms);
         self.unknown(&mut record, &group.unknown);
         self.end_record(&record);
     }
 
     fn sharded_dim(&mut self, dim: &ShardedDim) {
         let mut record = Entries::record();
-        self.int_entry(&mut record, "axis", dim.axis, dim.mask.contains(1));
+        self.int_entry(&mut record, "axis", dim.axis, dim.forms.is_explicit(sharded_dim::AXIS));
         if !dim.simple.is_empty() {
             self.key(&mut record, "simple_sharding");
             self.list('[', ']', &dim.simple, Self::simple_sharding);
@@ -144,7 +160,12 @@ impl Printer<'_> {
                 self.string(self.str(name));
             }
         }
-        self.int_entry(&mut record, "num_shards", simple.num_shards, simple.mask.contains(3));
+        self.int_entry(
+            &mut record,
+            "num_shards",
+            simple.num_shards,
+            simple.forms.is_explicit(simple_sharded_dim::NUM_SHARDS),
+        );
         self.unknown(&mut record, &simple.unknown);
         self.end_record(&record);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use onnx_ir::{Constant, Extras, GraphId, OwnInfo, Owner, QuantAnnotation, User, ValueId};
-use onnx_types::{FieldMask, Symbol, Type, UnknownField};
+use onnx_types::{FieldForms, Symbol, Type, UnknownField, field};
 
 use super::meta::Entries;
 use super::{Place, Printer, Result};
@@ -17,19 +17,21 @@ struct Info<'m> {
     ty: Option<&'m Type>,
     doc: Symbol,
     metadata: &'m [onnx_ir::MetadataEntry],
-    mask: FieldMask,
+    forms: FieldForms,
     unknown: &'m [UnknownField],
 }
 
 impl<'m> Info<'m> {
     fn of(ty: Option<&'m Type>, extras: Option<&'m Extras>) -> Self {
         match extras {
-            None => Self { ty, doc: Symbol::EMPTY, metadata: &[], mask: FieldMask::NONE, unknown: &[] },
+            None => {
+                Self { ty, doc: Symbol::EMPTY, metadata: &[], forms: FieldForms::CANONICAL, unknown: &[] }
+            }
             Some(extras) => Self {
                 ty,
                 doc: extras.doc,
                 metadata: &extras.metadata,
-                mask: extras.mask,
+                forms: extras.forms,
                 unknown: &extras.unknown,
             },
         }
@@ -40,7 +42,7 @@ impl<'m> Info<'m> {
             ty: own.ty.as_deref(),
             doc: own.doc,
             metadata: &own.metadata,
-            mask: own.mask,
+            forms: own.forms,
             unknown: &own.unknown,
         }
     }
@@ -237,7 +239,7 @@ impl<'m> Printer<'m> {
         let mut entries = Entries::annotation();
         self.doc(&mut entries, info.doc);
         self.metadata(&mut entries, info.metadata);
-        self.present(&mut entries, info.mask);
+        self.present(&mut entries, info.forms);
         self.unknown(&mut entries, info.unknown);
         self.end(&entries);
         Ok(())
@@ -266,7 +268,7 @@ impl<'m> Printer<'m> {
             self.key(&mut entries, "quantization_annotation");
             self.list('[', ']', &annotations, |printer, annotation| printer.annotation(annotation));
         }
-        self.present(&mut entries, graph.mask);
+        self.present(&mut entries, graph.forms);
         self.unknown(&mut entries, &graph.unknown);
         self.end(&entries);
     }
@@ -274,7 +276,7 @@ impl<'m> Printer<'m> {
     fn annotation(&mut self, annotation: &QuantAnnotation) {
         let mut record = Entries::record();
         let unnamed = self.plan.reference(annotation.tensor, self.model).is_none_or(str::is_empty);
-        if !unnamed || (annotation.mask.contains(1) && self.exact()) {
+        if !unnamed || (annotation.forms.is_explicit(field::tensor_annotation::TENSOR_NAME) && self.exact()) {
             self.key(&mut record, "tensor_name");
             self.reference(annotation.tensor);
         }
@@ -287,7 +289,7 @@ impl<'m> Printer<'m> {
                 printer.out.push_str(": ");
                 printer.reference(parameter.value);
                 let mut entries = Entries::annotation();
-                printer.present(&mut entries, parameter.mask);
+                printer.present(&mut entries, parameter.forms);
                 printer.unknown(&mut entries, &parameter.unknown);
                 printer.end(&entries);
             });

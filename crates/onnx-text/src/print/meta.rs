@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use onnx_ir::MetadataEntry;
 use onnx_types::tensor::TensorMetadata;
-use onnx_types::{FieldMask, Symbol, UnknownField};
+use onnx_types::{FieldForms, Symbol, UnknownField};
 
 use super::Printer;
 
@@ -101,14 +101,14 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes which fields stand in the file although they hold their default.
-    pub(super) fn present(&mut self, entries: &mut Entries, mask: FieldMask) {
-        if mask == FieldMask::NONE || !self.exact() {
+    /// Writes the numbers of the explicitly encoded defaults and of the packed lists.
+    pub(super) fn present(&mut self, entries: &mut Entries, forms: FieldForms) {
+        if forms == FieldForms::CANONICAL || !self.exact() {
             return;
         }
         self.key(entries, "present");
         let mut separator = '[';
-        for number in (0..32).filter(|&number| mask.contains(number)) {
+        for number in forms.numbers() {
             self.out.push(separator);
             // Writing to a string cannot fail.
             let _ = write!(self.out, "{number}");

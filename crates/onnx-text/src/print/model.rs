@@ -1,7 +1,8 @@
 //! Models and functions.
 
 use onnx_ir::{Binding, Function, FunctionId, GraphId, OpsetImport, TrainingInfo};
-use onnx_types::{FieldMask, Symbol};
+use onnx_types::Symbol;
+use onnx_types::field::{function, model};
 
 use super::meta::Entries;
 use super::{Place, Printer, Result};
@@ -40,7 +41,7 @@ impl Printer<'_> {
     fn has_graph(&self) -> bool {
         let main = self.model.main_graph();
         let graph = self.model.graph(main);
-        self.model.info().mask.contains(7)
+        self.model.info().forms.is_explicit(model::GRAPH)
             || graph.node_count() > 0
             || !graph.name().is_empty()
             || !graph.doc.is_empty()
@@ -84,21 +85,31 @@ impl Printer<'_> {
     fn model_header(&mut self) {
         let info = self.model.info();
         let mut header = Header { any: false };
-        self.header_int(&mut header, "ir_version", info.ir_version, info.mask.contains(1));
+        self.header_int(
+            &mut header,
+            "ir_version",
+            info.ir_version,
+            info.forms.is_explicit(model::IR_VERSION),
+        );
         if !info.opset_imports.is_empty() {
             self.header_key(&mut header, "opset_import");
             self.opsets(&info.opset_imports);
         }
         for (key, text, number) in [
-            ("producer_name", info.producer_name, 2),
-            ("producer_version", info.producer_version, 3),
-            ("domain", info.domain, 4),
+            ("producer_name", info.producer_name, model::PRODUCER_NAME),
+            ("producer_version", info.producer_version, model::PRODUCER_VERSION),
+            ("domain", info.domain, model::DOMAIN),
         ] {
-            self.header_text(&mut header, key, text, info.mask.contains(number));
+            self.header_text(&mut header, key, text, info.forms.is_explicit(number));
         }
-        self.header_int(&mut header, "model_version", info.model_version, info.mask.contains(5));
+        self.header_int(
+            &mut header,
+            "model_version",
+            info.model_version,
+            info.forms.is_explicit(model::MODEL_VERSION),
+        );
         if !self.options.no_metadata {
-            self.header_text(&mut header, "doc_string", info.doc, info.mask.contains(6));
+            self.header_text(&mut header, "doc_string", info.doc, info.forms.is_explicit(model::DOC_STRING));
         }
         if !info.metadata.is_empty() && !self.options.no_metadata {
             self.header_key(&mut header, "metadata_props");
@@ -191,7 +202,7 @@ impl Printer<'_> {
         self.out.push_str(": ");
         self.reference(binding.value);
         let mut entries = Entries::annotation();
-        self.present(&mut entries, binding.mask);
+        self.present(&mut entries, binding.forms);
         self.unknown(&mut entries, &binding.unknown);
         self.end(&entries);
     }
@@ -237,15 +248,25 @@ impl Printer<'_> {
 
     fn function_header(&mut self, function: &Function) {
         let mut header = Header { any: false };
-        let mask = function.mask;
-        self.header_text(&mut header, "domain", function.written_domain(), mask.contains(10));
-        self.header_text(&mut header, "overload", function.overload(), mask.contains(13));
+        let forms = function.forms;
+        self.header_text(
+            &mut header,
+            "domain",
+            function.written_domain(),
+            forms.is_explicit(function::DOMAIN),
+        );
+        self.header_text(&mut header, "overload", function.overload(), forms.is_explicit(function::OVERLOAD));
         if !function.opset_imports.is_empty() {
             self.header_key(&mut header, "opset_import");
             self.opsets(&function.opset_imports);
         }
         if !self.options.no_metadata {
-            self.header_text(&mut header, "doc_string", function.doc, mask.contains(8));
+            self.header_text(
+                &mut header,
+                "doc_string",
+                function.doc,
+                forms.is_explicit(function::DOC_STRING),
+            );
         }
         if !function.metadata.is_empty() && !self.options.no_metadata {
             if self.compat() {
@@ -275,11 +296,9 @@ impl Printer<'_> {
 
     fn function_meta(&mut self, function: &Function) {
         let mut entries = Entries::annotation();
-        let mut mask = FieldMask::NONE;
-        if function.mask.contains(1) {
-            mask.insert(1);
-        }
-        self.present(&mut entries, mask);
+        // The header has the other fields.
+        let name = Some(function::NAME).filter(|&number| function.forms.is_explicit(number));
+        self.present(&mut entries, name.into_iter().collect());
         self.unknown(&mut entries, &function.unknown);
         self.end(&entries);
     }

@@ -112,7 +112,7 @@ impl Printer<'_> {
             self.metadata(&mut entries, &extras.metadata);
             self.node_devices(&mut entries, &extras.device_configurations);
         }
-        self.present(&mut entries, node.mask());
+        self.present(&mut entries, node.forms());
         self.unknown(&mut entries, node.unknown());
         self.end(&entries);
     }

@@ -326,7 +326,7 @@ impl Printer<'_> {
                 self.tensor_metadata(&extra.unused_external);
             }
         }
-        self.present(&mut entries, tensor.mask());
+        self.present(&mut entries, tensor.forms());
         if self.exact() {
             if tensor.layout().contains(TensorLayout::DIMS_PACKED) {
                 self.key(&mut entries, "packed_dims");
@@ -377,7 +377,7 @@ impl Printer<'_> {
         }
         self.end_record(&record);
         let mut entries = Entries::annotation();
-        self.present(&mut entries, sparse.mask);
+        self.present(&mut entries, sparse.forms);
         self.unknown(&mut entries, &sparse.unknown);
         self.end(&entries);
         Ok(())

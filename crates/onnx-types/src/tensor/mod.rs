@@ -27,7 +27,7 @@
 //!
 //! So loading a model reads no weight, cloning a tensor copies none, and writing an unchanged tensor writes the bytes
 //! that were read. To write a file back exactly, a tensor also knows which defaults were spelled out
-//! ([`Tensor::mask`]), how repeated numbers were laid out ([`TensorLayout`]), and what else stood in the message
+//! ([`Tensor::forms`]), how repeated numbers were laid out ([`TensorLayout`]), and what else stood in the message
 //! ([`TensorExtra`]).
 //!
 //! # Reading

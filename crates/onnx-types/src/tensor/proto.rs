@@ -9,7 +9,7 @@ use super::external::TensorMetadata;
 use super::payload::Payload;
 use crate::elem::ElemType;
 use crate::text::Text;
-use crate::unknown::{FieldMask, UnknownFields};
+use crate::unknown::{FieldForms, UnknownFields};
 
 /// The sizes of a tensor's dimensions; stored in place up to four.
 pub type TensorDims = SmallVec<[i64; 4]>;
@@ -21,7 +21,7 @@ pub type TensorDims = SmallVec<[i64; 4]>;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tensor {
     data_type: i32,
-    mask: FieldMask,
+    forms: FieldForms,
     layout: TensorLayout,
     dims: TensorDims,
     payload: Payload,
@@ -94,7 +94,14 @@ impl Tensor {
     /// A tensor of parts that nobody has checked; for decoders.
     #[must_use]
     pub const fn from_parts(data_type: i32, dims: TensorDims, payload: Payload) -> Self {
-        Self { data_type, mask: FieldMask::NONE, layout: TensorLayout::CANONICAL, dims, payload, extra: None }
+        Self {
+            data_type,
+            forms: FieldForms::CANONICAL,
+            layout: TensorLayout::CANONICAL,
+            dims,
+            payload,
+            extra: None,
+        }
     }
 
     /// `data_type` as written, also if no element type has that number.
@@ -152,13 +159,13 @@ impl Tensor {
     /// `data_location` of `DEFAULT`, packed `dims` without an entry. Data fields need no mark: the payload tells an empty
     /// field from an absent one.
     #[must_use]
-    pub const fn mask(&self) -> FieldMask {
-        self.mask
+    pub const fn forms(&self) -> FieldForms {
+        self.forms
     }
 
     /// Sets the fields that an encoder writes although they hold their default.
-    pub const fn set_mask(&mut self, mask: FieldMask) {
-        self.mask = mask;
+    pub const fn set_forms(&mut self, forms: FieldForms) {
+        self.forms = forms;
     }
 
     /// How the file laid out repeated numbers.

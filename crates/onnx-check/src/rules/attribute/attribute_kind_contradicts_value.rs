@@ -47,7 +47,7 @@ fn is_empty_list(value: &AttrValue) -> bool {
 #[cfg(test)]
 mod tests {
     use onnx_ir::Attribute;
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use super::AttrValue;
     use crate::testing::{Builder, check_model};
@@ -60,7 +60,7 @@ mod tests {
             let name = m.model.intern("k");
             m.node_with(
                 "y = d.Frob (x)",
-                [Attribute::from_parts(name, value, Some(kind), FieldMask::NONE, None)],
+                [Attribute::from_parts(name, value, Some(kind), FieldForms::CANONICAL, None)],
             );
             m.outputs(["y"]);
         };

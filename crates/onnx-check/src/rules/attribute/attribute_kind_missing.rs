@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use onnx_ir::{AttrValue, Attribute};
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use crate::testing::{Builder, check_model};
 
@@ -37,7 +37,7 @@ mod tests {
         let model = |m: &mut Builder, kind| {
             m.inputs(["x"]);
             let name = m.model.intern("axis");
-            let axis = Attribute::from_parts(name, AttrValue::Int(0), kind, FieldMask::NONE, None);
+            let axis = Attribute::from_parts(name, AttrValue::Int(0), kind, FieldForms::CANONICAL, None);
             m.node_with("y = Softmax (x)", [axis]);
             m.outputs(["y"]);
         };

@@ -33,7 +33,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use onnx_ir::{AttrValue, Attribute};
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use crate::testing::{Builder, check_model};
 
@@ -43,7 +43,7 @@ mod tests {
             m.import("d", 1);
             m.inputs(["x"]);
             let name = m.model.intern("k");
-            let attribute = Attribute::from_parts(name, value, Some(kind), FieldMask::NONE, None);
+            let attribute = Attribute::from_parts(name, value, Some(kind), FieldForms::CANONICAL, None);
             m.node_with("y = d.Frob (x)", [attribute]);
             m.outputs(["y"]);
         };

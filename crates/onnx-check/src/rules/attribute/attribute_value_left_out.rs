@@ -49,7 +49,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use onnx_ir::{AttrKind, Attribute};
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use super::AttrValue;
     use crate::testing::{Builder, check_model};
@@ -60,7 +60,8 @@ mod tests {
             m.import("d", 1);
             m.inputs(["x"]);
             let name = m.model.intern("k");
-            let attribute = Attribute::from_parts(name, value, Some(kind.code()), FieldMask::NONE, None);
+            let attribute =
+                Attribute::from_parts(name, value, Some(kind.code()), FieldForms::CANONICAL, None);
             m.node_with("y = d.Frob (x)", [attribute]);
             m.outputs(["y"]);
         };

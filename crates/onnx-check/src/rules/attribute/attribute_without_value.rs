@@ -36,7 +36,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use onnx_ir::{AttrKind, AttrValue, Attribute};
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use crate::testing::{Builder, check_model, scalar};
 
@@ -45,7 +45,10 @@ mod tests {
         let model = |m: &mut Builder, value: AttrValue| {
             let name = m.model.intern("value");
             let kind = Some(AttrKind::Tensor.code());
-            m.node_with("y = Constant ()", [Attribute::from_parts(name, value, kind, FieldMask::NONE, None)]);
+            m.node_with(
+                "y = Constant ()",
+                [Attribute::from_parts(name, value, kind, FieldForms::CANONICAL, None)],
+            );
             m.outputs(["y"]);
         };
         let place = r#"graph "g" / node #0 Constant / attribute "value""#;

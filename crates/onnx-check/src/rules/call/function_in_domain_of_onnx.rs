@@ -46,7 +46,7 @@ mod tests {
             m.node("y = Relu (x)");
             m.outputs(["y"]);
         });
-        m.last_function().mask.insert(10);
+        m.last_function().forms.set_explicit(onnx_types::field::function::DOMAIN, true);
     }
 
     #[test]

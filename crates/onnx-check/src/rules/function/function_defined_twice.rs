@@ -46,7 +46,7 @@ mod tests {
     fn names_of_the_default_domain_are_one() {
         let model = |m: &mut crate::testing::Builder| {
             m.function("", "f", Some(""), |_| ());
-            m.last_function().mask.insert(10);
+            m.last_function().forms.set_explicit(onnx_types::field::function::DOMAIN, true);
             m.function("ai.onnx", "f", Some(""), |_| ());
         };
         check_model(model, &[("ONNX2603", r#"function "f""#)]);

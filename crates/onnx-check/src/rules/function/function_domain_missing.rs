@@ -1,6 +1,7 @@
 //! The rule `function-domain-missing`: a function has no domain.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_types::field;
 
 use crate::declared::FunctionCx;
 use crate::run::FIRST_IR_WITH_FUNCTIONS;
@@ -15,12 +16,9 @@ pub(crate) static RULE: Rule = Rule {
     explain: include_str!("function_domain_missing.md"),
 };
 
-/// The number of the field `domain`.
-const DOMAIN: u32 = 10;
-
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
-    // A file may say that the domain is the default one, by writing it as the empty string.
-    if cx.function.written_domain().is_empty() && !cx.function.mask.contains(DOMAIN) {
+    // A file may select the default domain with an explicitly encoded empty string.
+    if cx.function.written_domain().is_empty() && !cx.function.forms.is_explicit(field::function::DOMAIN) {
         let (id, is_old) = (cx.id, cx.cx.model.info().ir_version < FIRST_IR_WITH_FUNCTIONS);
         cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, places.function(id), "the function has no domain")
@@ -32,6 +30,8 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
 
 #[cfg(test)]
 mod tests {
+    use onnx_types::field;
+
     use crate::testing::{Builder, check_model};
 
     fn model(m: &mut Builder, domain: &str) {
@@ -49,7 +49,7 @@ mod tests {
         check_model(
             |m| {
                 model(m, "");
-                m.last_function().mask.insert(super::DOMAIN);
+                m.last_function().forms.set_explicit(field::function::DOMAIN, true);
             },
             &[],
         );

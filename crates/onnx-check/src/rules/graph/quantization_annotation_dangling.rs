@@ -64,7 +64,7 @@ fn report(cx: &mut GraphCx<'_, '_>, tensor: ValueRef, name: Symbol, what: &str) 
 #[cfg(test)]
 mod tests {
     use onnx_ir::{QuantAnnotation, QuantParameter};
-    use onnx_types::FieldMask;
+    use onnx_types::FieldForms;
 
     use super::*;
     use crate::testing::{Builder, check_model, scalar};
@@ -81,9 +81,9 @@ mod tests {
         };
         let (tensor, value) = (reference(tensor), reference(scale));
         let key = m.model.intern("SCALE_TENSOR");
-        let (mask, unknown) = (FieldMask::NONE, Vec::new());
-        let parameters = vec![QuantParameter { key, value, mask, unknown: unknown.clone() }];
-        m.model.graph_mut(graph).quantization.push(QuantAnnotation { tensor, parameters, mask, unknown });
+        let (forms, unknown) = (FieldForms::CANONICAL, Vec::new());
+        let parameters = vec![QuantParameter { key, value, forms, unknown: unknown.clone() }];
+        m.model.graph_mut(graph).quantization.push(QuantAnnotation { tensor, parameters, forms, unknown });
     }
 
     #[test]

@@ -46,8 +46,8 @@ mod tests {
             for (into, given) in bindings.iter_mut().zip([initialization, update]) {
                 for (key, value) in given {
                     let [key, value] = [key, value].map(|name| ValueRef::Value(m.value(name)));
-                    let (mask, unknown) = Default::default();
-                    into.push(Binding { key, value, mask, unknown });
+                    let (forms, unknown) = Default::default();
+                    into.push(Binding { key, value, forms, unknown });
                 }
             }
         });
