@@ -9,10 +9,10 @@ use onnx_types::ElemType;
 use onnx_types::tensor::NoData;
 
 use crate::args::ConvertArgs;
+use crate::elided;
 use crate::exit::{Failure, Outcome};
 use crate::format::{self, Format};
 use crate::input::{Loaded, display_name, is_stream, load_to_copy};
-use crate::originals;
 use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
@@ -49,7 +49,7 @@ fn load_with_original(args: &ConvertArgs, original: &Path) -> Result<Loaded, Fai
         .help("if the input is ONNX text, add `--from onnxtxt`"));
     }
     let execution = args.input.bounds.execution();
-    originals::load_with(&args.input_file, Some(original), Part::Model, execution)
+    elided::load_with(&args.input_file, Some(original), Part::Model, execution)
 }
 
 /// Moves weights as the user wishes, and returns the files to write beside the model.

@@ -10,7 +10,7 @@ use crate::input::{display_name, is_stream};
 use crate::output::Out;
 use crate::part::Piece;
 use crate::progress::Progress;
-use crate::{originals, store};
+use crate::{elided, store};
 
 pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     store::refuse_terminal(&args.output_file, Format::Onnx)?;
@@ -18,8 +18,7 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let execution = args.bounds.execution();
     let encoding = EncodeOptions::within(&execution.limits);
-    let mut loaded =
-        originals::load_with(&args.input_file, args.weights_from.as_deref(), args.part, execution)?;
+    let mut loaded = elided::load_with(&args.input_file, args.weights_from.as_deref(), args.part, execution)?;
     drop(progress);
     let options = store::options(args.output, loaded.files()?);
     if is_stream(&args.output_file) {

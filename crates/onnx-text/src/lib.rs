@@ -64,20 +64,20 @@
 
 mod decimal;
 mod elements;
+mod elided;
 mod error;
 mod format;
 mod lexer;
 mod limits;
-mod originals;
 mod parse;
 mod print;
 pub mod rules;
 mod tokens;
 
+pub use elided::ElidedTensorSource;
 pub use error::{FormatError, ParseError, PrintError, WriteError};
 pub use format::{Formatted, format_model};
 pub use onnx_types::Limits;
-pub use originals::Originals;
 pub use parse::{ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 pub use print::{
     Digest, PrintOptions, Printed, print_function, print_graph, print_model, print_model_to, print_node,

@@ -295,7 +295,7 @@ impl Interner {
     ///
     /// As [`intern`](Self::intern).
     #[inline]
-    pub fn intern_plain(&mut self, name: &str, hash: NameHash) -> Symbol {
+    pub fn intern_verbatim(&mut self, name: &str, hash: NameHash) -> Symbol {
         debug_assert!(!holds_raw_bytes(name));
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => self.lineage.tagged(symbol),

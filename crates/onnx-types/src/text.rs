@@ -30,7 +30,7 @@ impl Text {
 
     /// The text that `bytes` hold, if they are UTF-8 and the text is held as it is: see [`raw_text`](crate::raw_text).
     #[must_use]
-    pub fn from_plain(bytes: Bytes) -> Option<Self> {
+    pub fn from_verbatim(bytes: Bytes) -> Option<Self> {
         // Nearly all texts are ASCII, which is quickly seen and says both.
         let is_plain =
             is_ascii(&bytes) || std::str::from_utf8(&bytes).is_ok_and(|text| !holds_raw_bytes(text));

@@ -144,7 +144,7 @@ mod tests {
             "match field.number { 1 => {} _ => {} }",
             "match number { A => { f(x) } 1..=2 => {} }",
             "match number { A | 2 => {} }",
-            "if let Some((1, key)) = fields.next_plain() {}",
+            "if let Some((1, key)) = fields.next_short_len() {}",
             "if let (7, Some(graph)) = x {}",
             "for (number, symbol) in [(2, a)] {}",
             "writer.int64(1, value);",

@@ -3,9 +3,9 @@
 //! Graphs are visited as the reference does: the inputs and initializers of a graph first, then its nodes in order, each
 //! with the graphs nested in it before its outputs. Whatever a rule could need about a node is looked up once.
 
-mod alone;
-mod beside;
 mod node;
+mod non_dataflow;
+mod parts;
 
 use std::cell::OnceCell;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
     let mut run = Run::new(model, part, options);
     match part {
         Part::Model => run.model(),
-        _ => run.alone(part),
+        _ => run.part(part),
     }
     run.finish()
 }
@@ -176,7 +176,7 @@ impl<'a> Run<'a, '_> {
         let info = model.info();
         self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
-        self.beside_graphs();
+        self.non_dataflow();
         self.settle(Unit::Model);
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         self.graph(model.main_graph(), &imports);

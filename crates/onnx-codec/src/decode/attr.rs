@@ -9,7 +9,7 @@ use onnx_types::{FieldForms, Symbol, Type, UnknownField};
 use smallvec::SmallVec;
 
 use super::tensor::{SparseParts, TensorParts};
-use super::{Cx, NumberSet, Pieces, Result, Step, WireForm, len, small, varint};
+use super::{Cx, NumberSet, Pieces, Result, Step, WireForm, len, small_messages, varint};
 use crate::rules;
 
 /// An attribute that is being read.
@@ -67,15 +67,17 @@ macro_rules! list {
 impl<'a> Cx<'a> {
     pub(super) fn attribute(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Attribute> {
         let whole = reader.message(payload)?;
-        if let Some(attribute) = self.usual_attribute(whole.clone())? {
+        if let Some(attribute) = self.simple_attribute(whole.clone())? {
             return Ok(attribute);
         }
-        self.any_attribute(&whole)
+        self.general_attribute(&whole)
     }
 
-    /// An attribute as nearly all are written: name, one value of a common kind, kind, and nothing else.
-    fn usual_attribute(&mut self, mut fields: Reader<'a>) -> Result<Option<Attribute>> {
-        let Some((attribute::NAME, text)) = fields.next_plain().filter(|(_, text)| !text.is_empty()) else {
+    /// The fast path: an attribute that consists of the name, one value of a common kind, and the kind, in this order. Returns
+    /// `None` for others.
+    fn simple_attribute(&mut self, mut fields: Reader<'a>) -> Result<Option<Attribute>> {
+        let Some((attribute::NAME, text)) = fields.next_short_len().filter(|(_, text)| !text.is_empty())
+        else {
             return Ok(None);
         };
         let mut value = AttrValue::None;
@@ -88,10 +90,10 @@ impl<'a> Cx<'a> {
                     value = AttrValue::Int(number.cast_signed())
                 }
                 (attribute::S, Value::Len(text), AttrValue::None) => {
-                    value = AttrValue::String(small::bytes(&fields, text))
+                    value = AttrValue::String(small_messages::bytes(&fields, text))
                 }
                 (attribute::T, Value::Len(tensor), AttrValue::None) => {
-                    match self.usual_tensor(&fields, tensor)? {
+                    match self.simple_tensor(&fields, tensor)? {
                         Some((tensor, None)) => value = AttrValue::Tensor(Arc::new(tensor)),
                         _ => break,
                     }
@@ -127,8 +129,8 @@ impl<'a> Cx<'a> {
         Ok(None)
     }
 
-    /// An attribute in any form.
-    fn any_attribute(&mut self, whole: &Reader<'a>) -> Result<Attribute> {
+    /// The general path: an attribute with any fields.
+    fn general_attribute(&mut self, whole: &Reader<'a>) -> Result<Attribute> {
         let mut fields = whole.clone();
         let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
@@ -165,7 +167,7 @@ impl<'a> Cx<'a> {
     ) -> Result<bool> {
         match (field.number, len(field.value), varint(field.value)) {
             (attribute::NAME, Some(text), _) => {
-                parts.name = self.usual_name(reader, text)?;
+                parts.name = self.cached_name(reader, text)?;
                 parts.form.note(attribute::NAME, text.is_empty());
             }
             (attribute::DOC_STRING, Some(text), _) => {
@@ -200,7 +202,7 @@ impl<'a> Cx<'a> {
             }
             (attribute::I, Value::Varint(value)) => parts.value = Some(AttrValue::Int(value.cast_signed())),
             (attribute::S, Value::Len(text)) => {
-                parts.value = Some(AttrValue::String(small::bytes(reader, text)))
+                parts.value = Some(AttrValue::String(small_messages::bytes(reader, text)))
             }
             (attribute::T, Value::Len(tensor)) => {
                 self.tensor_into(reader, tensor, parts.tensor.get_or_insert_default())?
@@ -208,7 +210,9 @@ impl<'a> Cx<'a> {
             (attribute::G, Value::Len(graph)) => parts.graph.push(reader.message(graph)?),
             (attribute::FLOATS, _) => return self.floats(reader, field.value, parts),
             (attribute::INTS, _) => return Self::ints(reader, field.value, parts),
-            (attribute::STRINGS, Value::Len(text)) => list!(parts, Strings).push(small::bytes(reader, text)),
+            (attribute::STRINGS, Value::Len(text)) => {
+                list!(parts, Strings).push(small_messages::bytes(reader, text))
+            }
             (attribute::TENSORS, Value::Len(tensor)) => {
                 let mut tensor_parts = TensorParts::default();
                 self.tensor_into(reader, tensor, &mut tensor_parts)?;
@@ -250,8 +254,8 @@ impl<'a> Cx<'a> {
 
     fn ints(reader: &Reader<'a>, value: Value<'a>, parts: &mut Parts<'a>) -> Result<bool> {
         let list = list!(parts, Ints);
-        let packed = small::push_ints(reader, value, |value| list.push(value))?;
-        if packed == Some(small::Packed::Yes) {
+        let packed = small_messages::push_ints(reader, value, |value| list.push(value))?;
+        if packed == Some(small_messages::Packed::Yes) {
             parts.form.forms.set_packed(attribute::INTS, true);
         }
         Ok(packed.is_some())

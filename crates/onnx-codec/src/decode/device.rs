@@ -12,7 +12,7 @@ use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
-use super::small::{Packed, push_ints};
+use super::small_messages::{Packed, push_ints};
 use super::{Cx, Result, WireForm, len, varint};
 
 impl<'a> Cx<'a> {

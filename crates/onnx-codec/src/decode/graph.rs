@@ -51,7 +51,7 @@ pub(super) fn head(input: &Input) -> Option<Head> {
 }
 
 /// What the first walk over a graph leaves for the others.
-struct Found<'a> {
+struct Definitions<'a> {
     /// How many nodes there are.
     nodes: usize,
     /// The fields from the first one on that refers to a value; nearly always, all nodes stand before it.
@@ -70,7 +70,7 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        let Found { nodes, references } = self.definitions(pieces, graph)?;
+        let Definitions { nodes, references } = self.definitions(pieces, graph)?;
         self.nodes(pieces.iter(), graph::NODE, nodes, graph)?;
         self.references(&references, graph)?;
         inside(self)?;
@@ -87,7 +87,7 @@ impl<'a> Cx<'a> {
             reason = "a message in memory has no more fields than bytes"
         )
     )]
-    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Found<'a>> {
+    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Definitions<'a>> {
         let mut form = WireForm::default();
         let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Pieces::new());
         for piece in pieces {
@@ -147,7 +147,7 @@ impl<'a> Cx<'a> {
         let mut record = self.model.graph_mut(graph);
         record.forms = form.forms;
         record.unknown = form.unknown;
-        Ok(Found { nodes, references })
+        Ok(Definitions { nodes, references })
     }
 
     /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of

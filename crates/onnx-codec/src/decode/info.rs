@@ -13,7 +13,7 @@ impl<'a> Cx<'a> {
         let mut fields = reader.message(payload)?;
         let mut usual = fields.clone();
         if let (Some((value_info::NAME, name)), Some((value_info::TYPE, ty)), 0) =
-            (usual.next_plain(), usual.next_plain(), usual.remaining())
+            (usual.next_short_len(), usual.next_short_len(), usual.remaining())
             && !name.is_empty()
         {
             let name = self.name(&usual, name)?;

@@ -4,19 +4,19 @@
 //! used before the field that defines them: inputs and initializers first, then nodes, then what refers to values by
 //! name. Skipping a node takes two varints, so the walks cost little.
 
-mod ahead;
-mod alone;
 mod attr;
 mod device;
 mod graph;
 mod info;
 mod model;
+mod name_cache;
 mod node;
 mod operator_set;
-mod small;
+mod parts;
+mod prescan;
+mod small_messages;
 mod tensor;
 mod ty;
-mod usual;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ use smallvec::SmallVec;
 use crate::error::DecodeError;
 use crate::rules;
 
-use ahead::{Ahead, Group};
 use graph::Head;
-use usual::Usual;
+use name_cache::NameCache;
+use prescan::{ScanBuffer, ScannedNodes};
 
-pub use alone::{
+pub use operator_set::{DecodedOperatorSet, decode_operator_set};
+pub use parts::{
     decode_attribute, decode_function, decode_graph, decode_node, decode_sparse_tensor, decode_tensor,
     decode_value_info,
 };
-pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 
 /// How to read a model.
 #[derive(Clone, Debug, Default)]
@@ -119,12 +119,12 @@ struct Cx<'a> {
     loader: Loader,
     /// What was found out about the main graph beforehand.
     head: Option<Head>,
-    /// Room for nodes that are looked at before they are read, one for each graph that is open.
-    ahead: Vec<(Ahead<'a>, Group<'a>)>,
+    /// Reusable memory of the pre-scan, one for each open graph.
+    scan_memory: Vec<(ScannedNodes<'a>, ScanBuffer<'a>)>,
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
-    usual: Box<Usual<'a>>,
+    name_cache: Box<NameCache<'a>>,
     /// How many tensors were read.
     tensors: usize,
     watch: Watch,
@@ -151,10 +151,10 @@ impl<'a> Cx<'a> {
             model: Model::with_names(onnx_schema::interner_with_capacity(names, bytes)),
             head,
             findings: Sink::with(Policy::new(), caps),
-            ahead: Vec::new(),
+            scan_memory: Vec::new(),
             steps: Vec::new(),
             types: HashMap::default(),
-            usual: Box::default(),
+            name_cache: Box::default(),
             tensors: 0,
             watch: Watch::new(&options.execution, "decode", input.bytes().len() as u64, WATCHED_BYTES),
         }
@@ -167,16 +167,16 @@ impl<'a> Cx<'a> {
         self.hashed_name(reader, payload, hash)
     }
 
-    /// The symbol of a string field whose content is likely to be met again: the name of an attribute, or a key.
+    /// The symbol of a string field whose content usually recurs: the name of an attribute, or a key.
     #[inline]
-    fn usual_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
-        if let Some(symbol) = self.usual.get(&payload) {
+    fn cached_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
+        if let Some(symbol) = self.name_cache.get(&payload) {
             return Ok(symbol);
         }
         let symbol = self.name(reader, payload)?;
-        // What is no text is reported wherever it stands.
+        // A name that is not UTF-8 is reported at each occurrence.
         if payload.is_ascii() {
-            self.usual.put(payload.as_slice(), symbol);
+            self.name_cache.put(payload.as_slice(), symbol);
         }
         Ok(symbol)
     }
@@ -209,7 +209,7 @@ impl<'a> Cx<'a> {
     #[inline(never)]
     fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
         match reader.string(payload) {
-            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_plain(text, hash)),
+            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_verbatim(text, hash)),
             Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
             Err(error) => {
                 let text = self.raw_text(payload, error)?;

@@ -1,4 +1,4 @@
-//! `NodeProto`, the message that there are most of.
+//! `NodeProto`, the most frequent message.
 
 use onnx_ir::{Attribute, Extras, GraphId, LoadedNode, NodeId, Origin};
 use onnx_proto::field::node;
@@ -6,7 +6,7 @@ use onnx_proto::wire::{Field, Payload, Reader, Value, WireError};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
-use super::ahead::{Ahead, Fields, Found, Search, is_name};
+use super::prescan::{Fields, NodeScanner, ScannedNode, ScannedNodes, is_name};
 use super::{Cx, Pieces, Result, Step};
 
 /// A node that is being read, and its graph.
@@ -16,12 +16,12 @@ struct Place {
     node: NodeId,
 }
 
-/// The nodes of a graph that are being read.
+/// State of decoding the nodes of a graph.
 pub(super) struct Run<'a> {
     /// A reader of the graph, for readers of its nodes.
     reader: Reader<'a>,
     graph: GraphId,
-    /// The position of the next node.
+    /// The index of the next node.
     index: usize,
 }
 
@@ -33,7 +33,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What few nodes have.
+    /// The fields that few nodes have.
     fn rare(&mut self) -> &mut Extras {
         self.node.extras.get_or_insert_default()
     }
@@ -53,25 +53,25 @@ impl<'a> Cx<'a> {
     {
         let pieces: Pieces<'a> = pieces.cloned().collect();
         let Some(reader) = pieces.first().cloned() else { return Ok(()) };
-        let mut search = Search::new(pieces, number, count, &self.options.execution.limits);
+        let mut scanner = NodeScanner::new(pieces, number, count, &self.options.execution.limits);
         let mut run = Run { reader, graph, index: 0 };
-        self.searched_nodes(&mut search, &mut run)?;
+        self.scan_nodes(&mut scanner, &mut run)?;
         self.check("values", self.model.value_count(), self.options.execution.limits.values, 0)
     }
 
-    /// Reads nodes, looking for the next group when one has been read.
-    fn searched_nodes(&mut self, search: &mut Search<'a>, run: &mut Run<'a>) -> Result<()> {
-        let (mut ahead, group) = self.ahead.pop().unwrap_or_default();
-        search.use_memory_of(group);
-        while search.next(&mut ahead, self.model.names_mut(), &mut self.usual) {
-            self.found_nodes(&mut ahead, run)?;
-            ahead.clear();
+    /// Scans and builds nodes in batches.
+    fn scan_nodes(&mut self, scanner: &mut NodeScanner<'a>, run: &mut Run<'a>) -> Result<()> {
+        let (mut scanned, buffer) = self.scan_memory.pop().unwrap_or_default();
+        scanner.use_memory_of(buffer);
+        while scanner.next(&mut scanned, self.model.names_mut(), &mut self.name_cache) {
+            self.build_nodes(&mut scanned, run)?;
+            scanned.clear();
         }
-        self.ahead.push((ahead, search.take_memory()));
+        self.scan_memory.push((scanned, scanner.take_memory()));
         Ok(())
     }
 
-    /// Reads the nodes that were found.
+    /// Builds the nodes of a batch.
     #[cfg_attr(
         not(test),
         expect(
@@ -79,42 +79,42 @@ impl<'a> Cx<'a> {
             reason = "a message in memory has no more fields than bytes"
         )
     )]
-    pub(super) fn found_nodes(&mut self, ahead: &mut Ahead<'a>, run: &mut Run<'a>) -> Result<()> {
+    pub(super) fn build_nodes(&mut self, scanned: &mut ScannedNodes<'a>, run: &mut Run<'a>) -> Result<()> {
         let Run { reader, graph, index } = run;
-        for (found, fields) in ahead.nodes() {
-            self.work(found.message.len(), found.message.offset())?;
+        for (node, fields) in scanned.nodes() {
+            self.work(node.message.len(), node.message.offset())?;
             let read = match fields {
-                Some(fields) => self.plain_node(reader, found, &fields, *graph, *index),
-                None => reader.message(found.message).and_then(|fields| {
-                    self.node_fields(fields, found.message.offset(), *graph, *index).map(drop)
+                Some(fields) => self.simple_node(reader, node, &fields, *graph, *index),
+                None => reader.message(node.message).and_then(|fields| {
+                    self.node_fields(fields, node.message.offset(), *graph, *index).map(drop)
                 }),
             };
             read.map_err(|error: WireError| error.in_item("node", *index))?;
             *index += 1;
         }
-        // What is wrong behind the nodes that were found comes after what is wrong in them.
-        ahead.take_fault().map_or(Ok(()), Err)
+        // An error that ended the scan follows the errors within the nodes.
+        scanned.take_error().map_or(Ok(()), Err)
     }
 
-    /// Reads a node whose fields were found.
-    fn plain_node(
+    /// The fast path: builds a node whose fields are all located.
+    fn simple_node(
         &mut self,
         reader: &Reader<'a>,
-        found: &Found<'a>,
+        scanned: &ScannedNode<'a>,
         fields: &Fields<'_, 'a>,
         graph: GraphId,
         index: usize,
     ) -> Result<()> {
-        let message = found.message;
+        let message = scanned.message;
         let reader = reader.message(message)?;
         let place = Place { graph, node: self.loader.begin_node(&mut self.model, graph) };
         let mut parts = Parts::default();
-        if found.attributes > 0 {
-            // A list that grows takes room for four at once.
-            parts.node.attributes.reserve_exact(found.attributes as usize);
+        if scanned.attributes > 0 {
+            // A growing list allocates four elements at once.
+            parts.node.attributes.reserve_exact(scanned.attributes as usize);
         }
-        if found.metadata > 0 {
-            parts.rare().metadata.reserve_exact(found.metadata as usize);
+        if scanned.metadata > 0 {
+            parts.rare().metadata.reserve_exact(scanned.metadata as usize);
         }
         for (number, name) in fields.names() {
             self.node_name(number, name, &mut parts, place);
@@ -126,7 +126,7 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// Reads a node whose message begins at `offset`.
+    /// The general path: decodes a node whose message begins at `offset` field by field.
     pub(super) fn node_fields(
         &mut self,
         mut fields: Reader<'a>,
@@ -153,7 +153,7 @@ impl<'a> Cx<'a> {
         Ok(place.node)
     }
 
-    /// A field of a node that is a name, or another text.
+    /// Stores a string field of a node.
     #[inline(always)]
     fn node_name(&mut self, number: u32, name: Symbol, parts: &mut Parts, Place { graph, node }: Place) {
         match number {
@@ -170,7 +170,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A field of a node that holds a message.
+    /// Decodes a message field of a node.
     #[inline(never)]
     fn node_message(
         &mut self,

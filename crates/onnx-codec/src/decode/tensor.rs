@@ -11,7 +11,7 @@ use onnx_types::tensor::{
 use onnx_types::{Symbol, Text};
 use smallvec::SmallVec;
 
-use super::small::{Packed, push_ints};
+use super::small_messages::{Packed, push_ints};
 use super::{Cx, NumberSet, Pieces, Result, WireForm, len, varint};
 use crate::rules;
 
@@ -117,7 +117,7 @@ impl<'a> Cx<'a> {
         reader: &Reader<'a>,
         payload: Payload<'a>,
     ) -> Result<(Tensor, Symbol)> {
-        if let Some((tensor, name)) = self.usual_tensor(reader, payload)? {
+        if let Some((tensor, name)) = self.simple_tensor(reader, payload)? {
             let name = name.map_or(Ok(Symbol::EMPTY), |name| self.name(reader, name))?;
             return Ok((tensor, name));
         }
@@ -140,9 +140,9 @@ impl<'a> Cx<'a> {
         Ok((self.finish_sparse(parts)?, name))
     }
 
-    /// A tensor as nearly all are written, dimensions, type, a name if it has one, raw data, and nothing else; and its
-    /// name, which is not in the tensor.
-    pub(super) fn usual_tensor(
+    /// The fast path: a tensor that consists of dimensions, type, an optional name, and raw data. Returns `None` for others. The
+    /// name is returned separately, because the tensor does not contain it.
+    pub(super) fn simple_tensor(
         &mut self,
         reader: &Reader<'a>,
         payload: Payload<'a>,

@@ -198,9 +198,9 @@ impl Cx<'_> {
             let bytes = match written.entry(std::ptr::from_ref(ty)) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
-                    let mut alone = Writer::new();
-                    self.ty(&mut alone, value_info::TYPE, ty)?;
-                    new.insert(alone.finish().to_vec().into())
+                    let mut encoded = Writer::new();
+                    self.ty(&mut encoded, value_info::TYPE, ty)?;
+                    new.insert(encoded.finish().to_vec().into())
                 }
             };
             let mark = writer.begin(number);

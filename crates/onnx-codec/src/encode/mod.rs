@@ -4,12 +4,12 @@
 //! out, packed a list that is usually not packed, or carried fields nobody knows, the same is written again. The same
 //! model always gives the same bytes.
 
-mod alone;
 mod device;
 mod graph;
 mod model;
 mod node;
 mod operator_set;
+mod parts;
 mod tensor;
 mod ty;
 
@@ -23,9 +23,9 @@ use onnx_types::{FieldForms, Limits, Symbol, Text, UnknownField};
 
 use crate::error::EncodeError;
 
-pub(crate) use alone::functions;
-pub use alone::{encode_function, encode_graph, encode_node};
 pub use operator_set::encode_operator_set;
+pub(crate) use parts::functions;
+pub use parts::{encode_function, encode_graph, encode_node};
 
 /// How to write a model.
 #[derive(Clone, Copy, Debug)]

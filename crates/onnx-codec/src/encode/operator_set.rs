@@ -4,7 +4,7 @@ use onnx_ir::{OperatorEntry, OperatorSetDocument};
 use onnx_proto::field::{operator, operator_set};
 use onnx_proto::wire::{Segments, Writer};
 
-use super::{Cx, EncodeOptions, Result, Window, alone, int, merged};
+use super::{Cx, EncodeOptions, Result, Window, int, merged, parts};
 
 /// Writes an operator set document as `OperatorSetProto`.
 ///
@@ -12,7 +12,7 @@ use super::{Cx, EncodeOptions, Result, Window, alone, int, merged};
 ///
 /// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 pub fn encode_operator_set(document: &OperatorSetDocument, options: &EncodeOptions) -> Result<Segments> {
-    alone::alone(&document.functions, options, |cx, writer| {
+    parts::part(&document.functions, options, |cx, writer| {
         merged(writer, &document.unknown, |writer, window| cx.operator_set(writer, document, window))
     })
 }

@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
         let start = self.offset();
         // Each way makes the field anew, so that it can stay in registers.
-        if let Some((number, payload)) = self.next_plain() {
+        if let Some((number, payload)) = self.next_short_len() {
             return Ok(Some(Field { number, start, end: self.offset(), value: Value::Len(payload) }));
         }
         if let [tag @ 8..0x80, value @ 0..0x80, ref rest @ ..] = *self.rest
@@ -226,9 +226,9 @@ impl<'a> Reader<'a> {
         Ok(Some(Field { number: tag >> 3, start, end: self.offset(), value }))
     }
 
-    /// Reads one field if it is of the plain kind that ONNX messages are mostly made of: length-delimited, with a tag of
-    /// one byte and a length of one or two. Otherwise, at the end too, it gives `None` and stays where it is; then
-    /// [`next_field`](Self::next_field) tells more.
+    /// Reads one field if it is length-delimited, with a tag of one byte and a length of one or two, as most fields of ONNX
+    /// messages are. Returns `None` for other fields and at the end of the message, without consuming anything;
+    /// [`next_field`](Self::next_field) distinguishes the two.
     #[inline(always)]
     #[cfg_attr(
         not(test),
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
             reason = "what is left of a message is no longer than the message, and that ends at `end`"
         )
     )]
-    pub fn next_plain(&mut self) -> Option<(u32, Payload<'a>)> {
+    pub fn next_short_len(&mut self) -> Option<(u32, Payload<'a>)> {
         let (tag, length, rest) = match *self.rest {
             [tag @ 8..0x80, length @ 0..0x80, ref rest @ ..] => (tag, usize::from(length), rest),
             // A second byte of 0 would be a longer form than needed, which is for the other method to note.

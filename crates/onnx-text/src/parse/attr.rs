@@ -8,8 +8,8 @@ use onnx_types::Symbol;
 
 use super::meta::Form;
 use super::{Parser, Result, Step};
+use crate::elided::Place;
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
-use crate::originals::Place;
 use crate::rules;
 
 /// What an annotation says of an attribute.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use onnx_types::tensor::{Payload, Varints};
 use onnx_types::{ElemType, Storage};
 
-use super::plain::{self, Stop};
+use super::fast_number::{self, Stop};
 use super::{Parser, Result};
 use crate::elements::int32_range;
 use crate::lexer::{Literal, Mark};
@@ -24,12 +24,16 @@ impl Parser<'_> {
         match storage {
             Storage::Float => {
                 let mut list = Vec::with_capacity(room.saturating_mul(4));
-                self.numbers(plain::f32, Self::f32, |value| list.extend_from_slice(&value.to_le_bytes()))?;
+                self.numbers(fast_number::f32, Self::f32, |value| {
+                    list.extend_from_slice(&value.to_le_bytes())
+                })?;
                 Ok(some(list, |list| Payload::Floats(list.into())))
             }
             Storage::Double => {
                 let mut list = Vec::with_capacity(room.saturating_mul(8));
-                self.numbers(plain::f64, Self::f64, |value| list.extend_from_slice(&value.to_le_bytes()))?;
+                self.numbers(fast_number::f64, Self::f64, |value| {
+                    list.extend_from_slice(&value.to_le_bytes())
+                })?;
                 Ok(some(list, |list| Payload::Doubles(list.into())))
             }
             Storage::Int32 => {
@@ -39,7 +43,7 @@ impl Parser<'_> {
             }
             Storage::Int64 => {
                 let mut list = Vec::with_capacity(room);
-                self.numbers(plain::int, Self::int, |value| list.push(value))?;
+                self.numbers(fast_number::int, Self::int, |value| list.push(value))?;
                 Ok(some(list, |list| Payload::Int64s(Varints::from_i64s(list))))
             }
             Storage::Uint64 => {
@@ -88,7 +92,9 @@ impl Parser<'_> {
                 self.int32s(elem, &int32_range(elem), |value| bytes.extend_from_slice(&value.to_le_bytes()))?;
             }
             Storage::Int64 => {
-                self.numbers(plain::int, Self::int, |value| bytes.extend_from_slice(&value.to_le_bytes()))?;
+                self.numbers(fast_number::int, Self::int, |value| {
+                    bytes.extend_from_slice(&value.to_le_bytes())
+                })?;
             }
             Storage::Uint64 => {
                 // The upper bytes of narrow elements are zero.
@@ -107,7 +113,7 @@ impl Parser<'_> {
 
     fn int32s(&mut self, elem: ElemType, range: &RangeInclusive<i64>, push: impl FnMut(i32)) -> Result {
         let plain = |text: &[u8]| {
-            let (value, length) = plain::int(text).filter(|(value, _)| range.contains(value))?;
+            let (value, length) = fast_number::int(text).filter(|(value, _)| range.contains(value))?;
             Some((i32::try_from(value).ok()?, length))
         };
         self.numbers(plain, |parser| parser.int32(elem, range), push)
@@ -115,7 +121,7 @@ impl Parser<'_> {
 
     fn uint64s(&mut self, is_narrow: bool, push: impl FnMut(u64)) -> Result {
         let max = if is_narrow { u64::from(u32::MAX) } else { u64::MAX };
-        let plain = |text: &[u8]| plain::uint(text).filter(|&(value, _)| value <= max);
+        let plain = |text: &[u8]| fast_number::uint(text).filter(|&(value, _)| value <= max);
         self.numbers(plain, |parser| parser.uint64(max), push)
     }
 
@@ -145,7 +151,7 @@ impl Parser<'_> {
             return Ok(());
         }
         loop {
-            let (taken, stop) = plain::run(self.lex.rest(), &plain, &mut push);
+            let (taken, stop) = fast_number::run(self.lex.rest(), &plain, &mut push);
             self.lex.skip(taken);
             if stop == Stop::Closed {
                 return Ok(());

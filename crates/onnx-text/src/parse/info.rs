@@ -7,8 +7,8 @@ use onnx_types::{Symbol, Type};
 
 use super::meta::Form;
 use super::{Parser, Reported, Result};
+use crate::elided::Place;
 use crate::lexer::Mark;
-use crate::originals::Place;
 use crate::rules;
 
 /// An entry that describes a value.

@@ -4,17 +4,17 @@
 //! graph first, then its nodes, then what refers to values by name; a text puts outputs and value info before the nodes,
 //! so these wait. The result is the model that decoding the equivalent file gives.
 
-mod ahead;
 mod attr;
 mod device;
 mod entries;
+mod fast_number;
 mod graph;
 mod info;
 mod meta;
 mod model;
 mod node;
-mod plain;
 mod position;
+mod prescan;
 mod recover;
 mod tensor;
 mod ty;
@@ -29,12 +29,12 @@ use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{Execution, Limits, NameHash, Stopped, Symbol, Type, Watch};
 
+use crate::elided::{ElidedTensorSource, Place};
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
-use crate::originals::{Originals, Place};
 use crate::rules;
-use ahead::Ahead;
 use position::{Positions, count};
+use prescan::ScannedNodes;
 
 /// How to parse.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub struct ParseOptions<'a> {
     /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_positions: bool,
     /// Where the data of elided tensors are. Tensors whose elements were not edited are stored as they are stored there.
-    pub originals: Option<&'a Originals<'a>>,
+    pub originals: Option<&'a ElidedTensorSource<'a>>,
     /// Without `originals`: accept elided tensors, whose elements are then unknown ([`Payload::Elided`]). By default they
     /// are errors.
     ///
@@ -117,7 +117,7 @@ fn parse<'a, T>(
     model.reserve(lines, lines);
     let mut parser = Parser {
         lex: Lexer::new(text),
-        plain: std::str::from_utf8(text).ok().filter(|text| !holds_raw_bytes(text)),
+        verbatim_text: std::str::from_utf8(text).ok().filter(|text| !holds_raw_bytes(text)),
         model,
         types: HashMap::default(),
         loader,
@@ -132,7 +132,7 @@ fn parse<'a, T>(
         holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         exhausted: false,
-        ahead: Ahead::default(),
+        scanned: ScannedNodes::default(),
         depth: 0,
     };
     let length = text.len() as u64;
@@ -184,7 +184,7 @@ enum Step {
 struct Parser<'a> {
     lex: Lexer<'a>,
     /// The whole text, if all of it is text and needs no other form in the model.
-    plain: Option<&'a str>,
+    verbatim_text: Option<&'a str>,
     model: Model,
     loader: Loader,
     /// Types by their spelling.
@@ -197,14 +197,14 @@ struct Parser<'a> {
     /// Why the work is to end.
     stopped: Option<Stopped>,
     no_positions: bool,
-    originals: Option<&'a Originals<'a>>,
+    originals: Option<&'a ElidedTensorSource<'a>>,
     keep_elided: bool,
     /// What the next tensor belongs to.
     holder: Place<Symbol>,
     positions: Positions,
     /// Whether a search for a place to go on at has come to the end of the text.
     exhausted: bool,
-    ahead: Ahead,
+    scanned: ScannedNodes,
     /// How many graphs and types are open.
     depth: u32,
 }
@@ -343,24 +343,24 @@ impl<'a> Parser<'a> {
     /// The symbol of a name whose hash is known.
     #[inline]
     fn intern_hashed(&mut self, name: &[u8], hash: NameHash) -> Symbol {
-        match self.plain_text(name) {
-            Some(text) => self.model.names_mut().intern_plain(text, hash),
+        match self.verbatim(name) {
+            Some(text) => self.model.names_mut().intern_verbatim(text, hash),
             None => self.model.intern(&from_bytes(name)),
         }
     }
 
     /// Bytes of the text as text, without looking at them again; `None` where that cannot be, or they stand elsewhere.
     #[inline]
-    fn plain_text(&self, bytes: &[u8]) -> Option<&'a str> {
+    fn verbatim(&self, bytes: &[u8]) -> Option<&'a str> {
         let from = bytes.as_ptr().addr().checked_sub(self.lex.text().as_ptr().addr())?;
         // Bytes that stand elsewhere begin before the text or at its end at the earliest, so they do not fit.
-        self.plain?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
+        self.verbatim_text?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
     }
 
-    /// Takes a name that was found ahead, if one comes next.
+    /// Consumes the next token if it is a pre-scanned name.
     #[inline]
     fn seen_name(&mut self) -> Option<(&'a [u8], Symbol)> {
-        let seen = self.ahead.name_at(self.lex.mark().at)?;
+        let seen = self.scanned.name_at(self.lex.mark().at)?;
         self.lex.rewind(seen.end());
         let content = self.lex.text().get(seen.content())?;
         Some((content, self.intern_hashed(content, seen.hash())))

@@ -21,8 +21,8 @@ impl<'a> Parser<'a> {
                 None => return Err(self.expected("a node or `}`")),
                 Some(_) => {}
             }
-            self.look_ahead();
-            if self.plain_node(graph) {
+            self.prescan();
+            if self.simple_node(graph) {
                 continue;
             }
             let start = self.lex.mark();

@@ -10,11 +10,11 @@ use onnx_types::{Dim, ElemType, FieldForms, Storage, Text, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::ty::TypeText;
-use super::{Parser, Result, plain};
+use super::{Parser, Result, fast_number};
 use crate::decimal::code_of_decimal;
 use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack};
+use crate::elided::Place;
 use crate::lexer::{Literal, Mark};
-use crate::originals::Place;
 use crate::rules;
 
 /// How far the brace is looked for that ends an elision, in bytes; a digest is shorter.
@@ -253,8 +253,8 @@ impl<'a> Parser<'a> {
         let bits = elem.bits().unwrap_or(8);
         let (bytes, found) = if elem.storage() == Storage::Int32 && bits < 32 {
             let mut codes: Vec<u16> = Vec::with_capacity(self.room(head));
-            let plain = |text: &[u8]| plain_element(elem, text);
-            self.numbers(plain, |parser| parser.element(elem), |code| codes.push(code))?;
+            let fast = |text: &[u8]| fast_element(elem, text);
+            self.numbers(fast, |parser| parser.element(elem), |code| codes.push(code))?;
             let found = codes.len();
             let bytes = match bits {
                 16 => codes.iter().flat_map(|code| code.to_le_bytes()).collect(),
@@ -470,15 +470,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// An element of a type of at most 16 bits that is a plain number, with its length.
-fn plain_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
+/// An element of a type of at most 16 bits that is a simple literal, with its length.
+fn fast_element(elem: ElemType, text: &[u8]) -> Option<(u16, usize)> {
     let (low, high) = element_bits(elem);
-    if let Some((value, length)) = plain::int(text)
+    if let Some((value, length)) = fast_number::int(text)
         && !matches!(text.get(length), Some(b'.' | b'e' | b'E'))
     {
         return (low..=high).contains(&value).then_some(((value & 0xffff) as u16 & mask(elem), length));
     }
-    let (value, length) = plain::f32(text)?;
+    let (value, length) = fast_number::f32(text)?;
     Some((code_of_decimal(elem, value, text.get(..length)?).ok()?, length))
 }
 

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 mod compat;
+mod elided;
 mod errors;
 mod format;
 mod hostile;
-mod originals;
 mod roundtrip;
 mod stream;

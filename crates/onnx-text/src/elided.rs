@@ -1,4 +1,4 @@
-//! Where the data of elided tensors come from.
+//! The source of the data of elided tensors.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,14 +9,14 @@ use onnx_types::tensor::{NoData, Payload, Tensor};
 
 use crate::print::Digest;
 
-/// The tensors of the model that a text was printed from, for parsing the text although tensors are elided in it.
+/// The tensors of the model that a text was printed from. The parser takes the data of elided tensors from it.
 ///
 /// An initializer is found by its name, and the tensor in an attribute by the first output of the node and the name of the
 /// attribute, in a list by its position, too; the two tensors of a sparse one are told apart. Element type and dimensions must be the same, and the digest, where the text has one. Of several tensors to
 /// which all of that applies none is taken, unless they are the same.
 ///
 /// ```
-/// use onnx_text::{Originals, ParseOptions, PrintOptions, parse_model, print_model};
+/// use onnx_text::{ElidedTensorSource, ParseOptions, PrintOptions, parse_model, print_model};
 ///
 /// let text = "<ir_version: 10>\ng () => () <float[3] w = {1, 2, 3}> { }";
 /// let original = parse_model(text, &ParseOptions::default())?;
@@ -24,12 +24,12 @@ use crate::print::Digest;
 /// let elided = print_model(&original, &options)?.text.replace("g ()", "renamed ()");
 /// assert!(elided.contains("{…3 elements}"));
 ///
-/// let originals = Originals::new(&original, None);
+/// let originals = ElidedTensorSource::new(&original, None);
 /// let edited = parse_model(&elided, &ParseOptions { originals: Some(&originals), ..ParseOptions::default() })?;
 /// assert!(print_model(&edited, &PrintOptions::default())?.text.contains("{1, 2, 3}"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Originals<'a> {
+pub struct ElidedTensorSource<'a> {
     tensors: HashMap<Place<&'a str>, Vec<&'a Tensor>, RandomState>,
     digest: Option<&'a Digest<'a>>,
 }
@@ -54,7 +54,7 @@ impl<Name> Place<Name> {
     }
 }
 
-impl<'a> Originals<'a> {
+impl<'a> ElidedTensorSource<'a> {
     /// The tensors of a model. `digest` makes the digests that the text may have; without it, a text that has some cannot
     /// be parsed.
     #[must_use]
@@ -114,7 +114,7 @@ impl<'a> Originals<'a> {
     }
 }
 
-impl<'a> Originals<'a> {
+impl<'a> ElidedTensorSource<'a> {
     /// The tensor at a place that has the same type, dimensions and elements, bit for bit, whatever field holds them.
     pub(crate) fn same(&self, place: &Place<&str>, tensor: &Tensor) -> Option<&'a Tensor> {
         let listed = self.tensors.get(place)?;
@@ -147,8 +147,8 @@ fn equal_elements(a: &Tensor, b: &Tensor) -> bool {
     }
 }
 
-impl fmt::Debug for Originals<'_> {
+impl fmt::Debug for ElidedTensorSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Originals({} places)", self.tensors.len())
+        write!(f, "ElidedTensorSource({} places)", self.tensors.len())
     }
 }

@@ -1,5 +1,5 @@
-//! Parts of a model that stand alone, as the reference looks at them: what is around them is not there, so nothing is
-//! said of names that they use and of functions that they call.
+//! Checks parts in isolation, as the reference does: enclosing scopes are unavailable, so unresolved names and unknown
+//! functions are not reported.
 
 use onnx_ir::NodeId;
 
@@ -10,19 +10,19 @@ use crate::imports::Imports;
 use crate::options::Part;
 use crate::rules::graph;
 
-/// The number of the imports around a part; that of the model itself stands for imports whose absence the model answers for.
+/// The identifier of the imports of a part, distinct from that of the model, whose missing imports have a rule.
 const AROUND: u32 = 1;
 
 impl Run<'_, '_> {
-    /// Everything about a part.
-    pub(super) fn alone(&mut self, part: Part) {
+    /// Checks a part.
+    pub(super) fn part(&mut self, part: Part) {
         let model = self.cx.model;
         let imports = Imports::new(&model.info().opset_imports, AROUND);
         match part {
             Part::Model => {}
             Part::Graph => self.graph(model.main_graph(), &imports),
             Part::Function(function) => self.function(function, AROUND),
-            Part::Node(node) => self.node_alone(node, &imports),
+            Part::Node(node) => self.standalone_node(node, &imports),
             Part::Attributes(node) => {
                 let mark = self.names.enter();
                 self.attributes(node, model.node(node), None);
@@ -34,11 +34,11 @@ impl Run<'_, '_> {
                     self.contents_of(TensorHolder::Attribute(node, attribute.name()), attribute);
                 }
             }
-            Part::Inputs => self.inputs_alone(),
+            Part::Inputs => self.standalone_inputs(),
         }
     }
 
-    fn node_alone(&mut self, id: NodeId, imports: &Imports) {
+    fn standalone_node(&mut self, id: NodeId, imports: &Imports) {
         let mark = self.names.enter();
         let was_unchecked = self.cx.is_unchecked;
         self.node(id, imports);
@@ -57,7 +57,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn inputs_alone(&mut self) {
+    fn standalone_inputs(&mut self) {
         let model = self.cx.model;
         let id = model.main_graph();
         let record = model.graph(id);
@@ -78,7 +78,7 @@ mod tests {
 
     /// Checks a part of the model that `build` makes, and compares code, place and whether it is beyond the reference.
     #[track_caller]
-    fn check_alone(build: impl FnOnce(&mut Builder) -> Part, expected: &[(&str, &str, bool)]) {
+    fn check_standalone(build: impl FnOnce(&mut Builder) -> Part, expected: &[(&str, &str, bool)]) {
         let mut m = Builder::new();
         let part = build(&mut m);
         m.model.mark_names_clean();
@@ -92,10 +92,16 @@ mod tests {
 
     #[test]
     fn a_node_alone_may_use_any_name() {
-        check_alone(|m| Part::Node(m.node("y = Relu (x)")), &[]);
-        check_alone(|m| Part::Node(m.node("y = Rellu (x)")), &[("unknown-operator", "node #0 Rellu", false)]);
+        check_standalone(|m| Part::Node(m.node("y = Relu (x)")), &[]);
+        check_standalone(
+            |m| Part::Node(m.node("y = Rellu (x)")),
+            &[("unknown-operator", "node #0 Rellu", false)],
+        );
         let own: fn(&mut Builder) -> NodeId = |m| m.node("y = Relu (y)");
-        check_alone(|m| Part::Node(own(m)), &[("node-not-sorted", r#"node #0 Relu / input 0 "y""#, true)]);
+        check_standalone(
+            |m| Part::Node(own(m)),
+            &[("node-not-sorted", r#"node #0 Relu / input 0 "y""#, true)],
+        );
     }
 
     #[test]
@@ -104,12 +110,12 @@ mod tests {
             m.no_imports();
             Part::Node(m.node("y = Relu (x)"))
         };
-        check_alone(model, &[("domain-not-imported", "node #0 Relu", false)]);
+        check_standalone(model, &[("domain-not-imported", "node #0 Relu", false)]);
     }
 
     #[test]
     fn attributes_alone_need_no_operator() {
-        check_alone(|m| Part::Attributes(m.node("y = Frob <alpha = 1.0> (x)")), &[]);
+        check_standalone(|m| Part::Attributes(m.node("y = Frob <alpha = 1.0> (x)")), &[]);
     }
 
     #[test]
@@ -119,6 +125,6 @@ mod tests {
             m.typed("x", None);
             Part::Inputs
         };
-        check_alone(model, &[("type-incomplete", r#"input 0 "x" / type"#, false)]);
+        check_standalone(model, &[("type-incomplete", r#"input 0 "x" / type"#, false)]);
     }
 }

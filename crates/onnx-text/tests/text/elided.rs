@@ -1,7 +1,7 @@
 //! Elided tensors come back from the model that a text was printed from.
 
 use onnx_ir::Model;
-use onnx_text::{Originals, ParseError, ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_text::{ElidedTensorSource, ParseError, ParseOptions, PrintOptions, parse_model, print_model};
 
 const TEXT: &str = r#"<
    ir_version: 10,
@@ -27,7 +27,7 @@ fn print(model: &Model, elide_above: u64) -> String {
     print_model(model, &PrintOptions { elide_above, ..PrintOptions::default() }).unwrap().text
 }
 
-fn parse(text: &str, originals: Option<&Originals<'_>>) -> Result<Model, ParseError> {
+fn parse(text: &str, originals: Option<&ElidedTensorSource<'_>>) -> Result<Model, ParseError> {
     parse_model(text, &ParseOptions { originals, ..ParseOptions::default() })
 }
 
@@ -36,7 +36,7 @@ fn every_tensor_comes_back() {
     let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
     let (whole, elided) = (print(&original, 100), print(&original, 2));
     assert_eq!(elided.matches("{\u{2026}3 elements}").count(), 11, "{elided}");
-    let originals = Originals::new(&original, None);
+    let originals = ElidedTensorSource::new(&original, None);
     let parsed = parse(&elided, Some(&originals)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(print(&parsed, 100), whole);
 }
@@ -44,7 +44,7 @@ fn every_tensor_comes_back() {
 #[test]
 fn no_tensor_takes_the_place_of_another() {
     let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
-    let originals = Originals::new(&original, None);
+    let originals = ElidedTensorSource::new(&original, None);
     let elided = print(&original, 2);
     for (old, new) in [
         ("float[3] w =", "float[3] other ="),

@@ -1,4 +1,4 @@
-//! Messages that stand alone: a `GraphProto`, a `NodeProto`, a `TensorProto` and so on without a model around it.
+//! Decodes parts: a `GraphProto`, `NodeProto`, `TensorProto` or other message without a model.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::error::DecodeError;
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
-    let (decoded, ()) = alone(bytes, options, |cx| {
+    let (decoded, ()) = part(bytes, options, |cx| {
         let main = cx.model.main_graph();
         let mut pieces = Pieces::new();
         pieces.push(cx.input.reader());
@@ -32,13 +32,13 @@ pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, De
 ///
 /// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
 pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, FunctionId), DecodeError> {
-    alone(bytes, options, |cx| {
+    part(bytes, options, |cx| {
         let whole = cx.input.reader();
         cx.function_message(&whole)
     })
 }
 
-/// Reads a `NodeProto`; it stands alone in the main graph of a model that holds nothing else. The names it uses are
+/// Reads a `NodeProto`; it becomes the only node in the main graph of an otherwise empty model. The names it uses are
 /// unresolved.
 ///
 /// ```
@@ -116,7 +116,7 @@ pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decode
     Ok(decoded)
 }
 
-/// Reads what becomes an attribute of a node that stands alone.
+/// Decodes a part that becomes an attribute of a node without operator, in an otherwise empty model.
 fn in_node(
     bytes: Bytes,
     options: &DecodeOptions,
@@ -132,13 +132,13 @@ fn in_node(
     })
 }
 
-/// Reads what stands in the main graph of a model that holds nothing else.
+/// Decodes a part into the main graph of an otherwise empty model.
 fn in_main_graph<T>(
     bytes: Bytes,
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>, GraphId) -> Result<T>,
 ) -> Result<(Decoded, T), DecodeError> {
-    alone(bytes, options, |cx| {
+    part(bytes, options, |cx| {
         let main = cx.model.main_graph();
         let outer = cx.loader.enter(main, true);
         let part = read(cx, main)?;
@@ -147,7 +147,8 @@ fn in_main_graph<T>(
     })
 }
 
-fn alone<T>(
+/// Decodes a part into an empty model.
+fn part<T>(
     bytes: Bytes,
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>) -> Result<T>,

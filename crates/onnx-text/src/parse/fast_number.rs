@@ -1,18 +1,18 @@
-//! Plain numbers, read straight from the bytes: digits, perhaps a sign, a point and an exponent, and a comma or brace behind.
+//! The fast path for simple literals: digits with an optional sign, point and exponent, followed by a comma or a brace.
 //!
-//! Weights are most of the text of many models, and nearly all of their numbers are plain, so lists of them are read in a
-//! tight loop. Whatever is not plain is left to the general way, which knows all literals and says what is wrong.
+//! Weights are most of the text of many models, and nearly all of their numbers are simple literals, so lists of them are
+//! parsed in a tight loop. The general path parses all other literals and reports errors.
 
-/// How a run of plain numbers ended.
+/// Why a run of simple literals ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stop {
-    /// At the brace that closes the list, which was taken.
+    /// The closing brace of the list, which is consumed.
     Closed,
-    /// Before an element that is not plain.
+    /// An element that is not a simple literal, which is not consumed.
     Other,
 }
 
-/// Takes plain numbers, each followed by a comma or the brace at the end of the list; says how many bytes that were.
+/// Parses simple literals, each followed by a comma or the closing brace of the list. Returns the number of bytes consumed.
 #[inline]
 #[cfg_attr(not(test), expect(clippy::arithmetic_side_effects, reason = "places in a text that is in memory"))]
 pub(super) fn run<T>(

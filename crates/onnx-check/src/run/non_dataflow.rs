@@ -1,4 +1,4 @@
-//! What stands beside the flow of data.
+//! Parts of a model outside the data flow: training information, devices, opset imports and metadata.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::rules::{device, feature, metadata, opset, sharding as sharding_rules,
 
 impl<'a> Run<'a, '_> {
     /// Training information and devices, at which the reference does not look.
-    pub(super) fn beside_graphs(&mut self) {
+    pub(super) fn non_dataflow(&mut self) {
         let info = self.cx.model.info();
         let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
         for (index, info) in info.training.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Messages that stand alone: a `GraphProto`, a `FunctionProto` or a `NodeProto` without a model around it.
+//! Encodes parts: a `GraphProto`, `FunctionProto` or `NodeProto` without a model.
 
 use bytes::Bytes;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};
@@ -16,7 +16,7 @@ use super::{Cx, EncodeOptions, Result};
 ///
 /// When the graph is not of this model.
 pub fn encode_graph(model: &Model, graph: GraphId, options: &EncodeOptions) -> Result<Segments> {
-    alone(model, options, |cx, writer| cx.graph(writer, graph, 0))
+    part(model, options, |cx, writer| cx.graph(writer, graph, 0))
 }
 
 /// Writes a function of a model as `FunctionProto`.
@@ -29,7 +29,7 @@ pub fn encode_graph(model: &Model, graph: GraphId, options: &EncodeOptions) -> R
 ///
 /// When the function is not of this model.
 pub fn encode_function(model: &Model, function: FunctionId, options: &EncodeOptions) -> Result<Segments> {
-    alone(model, options, |cx, writer| cx.function(writer, function))
+    part(model, options, |cx, writer| cx.function(writer, function))
 }
 
 /// Writes a node of a model as `NodeProto`.
@@ -42,10 +42,10 @@ pub fn encode_function(model: &Model, function: FunctionId, options: &EncodeOpti
 ///
 /// When the node is not of this model.
 pub fn encode_node(model: &Model, node: NodeId, options: &EncodeOptions) -> Result<Segments> {
-    alone(model, options, |cx, writer| cx.node(writer, node, 0, &mut Vec::new()))
+    part(model, options, |cx, writer| cx.node(writer, node, 0, &mut Vec::new()))
 }
 
-/// Writes all functions of a model, each as a `FunctionProto` of its own. One plan of the names serves all of them.
+/// Encodes each function of a model as a separate `FunctionProto`. They share one name plan.
 pub(crate) fn functions(model: &Model, options: &EncodeOptions) -> Result<Vec<(FunctionId, Bytes)>> {
     let plan = model.name_plan();
     let cx = Cx { model, plan: &plan, options, raw_bytes: model.names().holds_raw_bytes() };
@@ -57,7 +57,7 @@ pub(crate) fn functions(model: &Model, options: &EncodeOptions) -> Result<Vec<(F
     model.functions().iter().map(write).collect()
 }
 
-pub(super) fn alone(
+pub(super) fn part(
     model: &Model,
     options: &EncodeOptions,
     write: impl FnOnce(&Cx<'_>, &mut Writer) -> Result,

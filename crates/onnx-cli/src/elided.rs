@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use onnx_codec::{EncodeOptions, ReadMode, Segments};
-use onnx_text::{Originals, ParseOptions, PrintOptions};
+use onnx_text::{ElidedTensorSource, ParseOptions, PrintOptions};
 use onnx_types::Execution;
 
 use crate::exit::Failure;
@@ -26,7 +26,7 @@ pub(crate) fn load_with(
     };
     let format = Format::of(original).unwrap_or(Format::Onnx);
     let original = load_part(original, format, ReadMode::Map, part, &options)?;
-    let originals = Originals::new(&original.model, Some(&digest));
+    let originals = ElidedTensorSource::new(&original.model, Some(&digest));
     let options = ParseOptions { originals: Some(&originals), ..options };
     let loaded = load_text(path, part, &options)?;
     if is_unedited(&loaded, &original, part, &options) {

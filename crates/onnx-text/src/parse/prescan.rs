@@ -1,18 +1,16 @@
-//! Looking ahead: names that come soon are found, hashed, and looked for all at once.
+//! The pre-scan of nodes: locates and hashes the names of some nodes before the nodes are parsed.
 //!
-//! The table of the names of a large model is larger than the nearest caches, and a new name is looked for once, at a
-//! place that nothing has touched. One name after the other, that is waiting for memory one time after the other. So the
-//! names of some nodes are found before the nodes are parsed, and the parser takes them from here where it comes upon them.
-//! What is a name at a byte does not depend on the way there, so what was found ahead is right whenever it is asked for.
+//! The interner of a large model exceeds the nearest caches, and a new name is looked up once, so each lookup is a cache miss.
+//! For names that are known in advance, the hash slots are prefetched together and the misses overlap. Whether a name begins
+//! at a byte does not depend on the tokens before it, so the parser can use the pre-scanned names wherever it resumes.
 //!
-//! Most nodes are plain: names in their places, and nothing else. Who has found the names of such a node has parsed it, so
-//! it is built from them.
+//! Most nodes are simple: they consist of names. The pre-scan has then parsed the node, which is built without the parser.
 
 #![cfg_attr(
     not(test),
     expect(
         clippy::arithmetic_side_effects,
-        reason = "all numbers are places in a text that is in memory, or fewer"
+        reason = "all numbers are offsets in a text that is in memory, or smaller"
     )
 )]
 
@@ -23,32 +21,32 @@ use smallvec::SmallVec;
 use super::Parser;
 use crate::lexer::{Lexer, Mark};
 
-/// How many nodes to look at in one step.
+/// Number of nodes in a batch.
 const NODES: usize = 16;
 
-/// The places of how many names are touched at once.
-const TOUCHED: usize = 64;
+/// Number of names whose hash slots are prefetched together.
+const PREFETCHED: usize = 64;
 
 /// A name in the text, without escapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SeenName {
-    /// Where it begins, at its opening quote if it has one.
+pub(super) struct ScannedName {
+    /// The offset of its first byte, or of its opening quote.
     at: usize,
-    /// How many bytes it has without quotes.
+    /// Its length in bytes, without quotes.
     length: u32,
     hash: NameHash,
     is_quoted: bool,
 }
 
-impl SeenName {
-    /// Where the name is without its quotes.
+impl ScannedName {
+    /// The range of the name without its quotes.
     #[inline]
     pub(super) fn content(self) -> std::ops::Range<usize> {
         let start = self.at + usize::from(self.is_quoted);
         start..start + self.length as usize
     }
 
-    /// The place behind it, and its closing quote.
+    /// The source position after the name and its closing quote.
     #[inline]
     pub(super) fn end(self) -> Mark {
         Mark { at: self.content().end + usize::from(self.is_quoted) }
@@ -59,42 +57,42 @@ impl SeenName {
     }
 }
 
-/// A node that was found. It is plain if it has nothing but a label perhaps, outputs, an operator, with its domain
-/// perhaps, and inputs, all with names that the text spells without escapes.
+/// A pre-scanned node. It is simple if it consists of an optional label, outputs, an operator with an optional domain, and
+/// inputs, and all names are written without escapes.
 #[derive(Clone, Copy, Debug)]
-struct SeenNode {
-    /// Where it begins.
+struct ScannedNode {
+    /// The offset of its first byte.
     at: usize,
-    /// Where the token behind it begins.
+    /// The offset of the token after it.
     end: usize,
-    /// The position of its first name among those that were found.
+    /// The index of its first name in [`ScannedNodes`].
     names: usize,
     /// The number of its outputs and of its inputs.
     outputs: u32,
     inputs: u32,
     has_label: bool,
     has_domain: bool,
-    is_plain: bool,
+    is_simple: bool,
 }
 
-/// Names that were found, and not met so far.
+/// The output of the pre-scan: a batch of nodes and their names.
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
-    names: Vec<SeenName>,
-    /// The number of names that were passed, and of those whose places in the table were touched.
+pub(super) struct ScannedNodes {
+    names: Vec<ScannedName>,
+    /// Number of names that the parser has passed, and of those whose hash slots are prefetched.
     passed: usize,
-    touched: usize,
-    /// The plain nodes, and the number of those that were passed.
-    nodes: Vec<SeenNode>,
+    prefetched: usize,
+    /// The simple nodes, and the number of those that the parser has passed.
+    nodes: Vec<ScannedNode>,
     nodes_passed: usize,
-    /// Up to where the text was looked at.
+    /// The end of the scanned text.
     end: usize,
 }
 
-impl Ahead {
-    /// The name that begins at a byte, if it was found; names before it are passed.
+impl ScannedNodes {
+    /// The pre-scanned name at a byte offset. Passes the names before it.
     #[inline]
-    pub(super) fn name_at(&mut self, at: usize) -> Option<SeenName> {
+    pub(super) fn name_at(&mut self, at: usize) -> Option<ScannedName> {
         loop {
             let name = *self.names.get(self.passed)?;
             if name.at >= at {
@@ -106,12 +104,12 @@ impl Ahead {
         }
     }
 
-    /// The plain node that begins at a byte, if one was found, and its names, which are passed.
+    /// The simple node at a byte offset, and its names, which are passed.
     #[inline]
-    fn node_at(&mut self, at: usize) -> Option<(SeenNode, &[SeenName])> {
-        let ahead = self.nodes.get(self.nodes_passed..)?;
-        let skipped = ahead.iter().position(|node| node.at >= at)?;
-        let node = *ahead.get(skipped).filter(|node| node.at == at)?;
+    fn node_at(&mut self, at: usize) -> Option<(ScannedNode, &[ScannedName])> {
+        let scanned = self.nodes.get(self.nodes_passed..)?;
+        let skipped = scanned.iter().position(|node| node.at >= at)?;
+        let node = *scanned.get(skipped).filter(|node| node.at == at)?;
         self.nodes_passed += skipped + 1;
         let count = usize::from(node.has_label)
             + node.outputs as usize
@@ -123,79 +121,79 @@ impl Ahead {
     }
 }
 
-/// Finds nodes and their names.
-struct Search<'a> {
+/// Scans nodes and their names.
+struct NodeScanner<'a> {
     lexer: Lexer<'a>,
     hasher: NameHasher,
 }
 
-impl Search<'_> {
-    /// Finds the next nodes, at most [`NODES`].
-    fn find(&mut self, ahead: &mut Ahead) {
-        let Ahead { names, nodes, passed, touched, nodes_passed, end } = ahead;
+impl NodeScanner<'_> {
+    /// Scans the next batch, at most [`NODES`] nodes.
+    fn find(&mut self, scanned: &mut ScannedNodes) {
+        let ScannedNodes { names, nodes, passed, prefetched, nodes_passed, end } = scanned;
         names.clear();
         nodes.clear();
-        (*passed, *touched, *nodes_passed) = (0, 0, 0);
+        (*passed, *prefetched, *nodes_passed) = (0, 0, 0);
         let mut names = Names { found: names, hasher: &self.hasher };
         for _ in 0..NODES {
             let Some(node) = names_of_node(&mut self.lexer, &mut names) else { break };
-            nodes.extend(Some(node).filter(|node| node.is_plain));
+            nodes.extend(Some(node).filter(|node| node.is_simple));
         }
         *end = self.lexer.mark().at;
     }
 }
 
 impl Parser<'_> {
-    /// Finds the names in the next nodes, unless that has been done.
+    /// Scans the next batch and prefetches the next names, if the parser has passed the previous ones.
     #[inline]
-    pub(super) fn look_ahead(&mut self) {
-        if self.lex.mark().at >= self.ahead.end {
-            self.look_at_nodes();
+    pub(super) fn prescan(&mut self) {
+        if self.lex.mark().at >= self.scanned.end {
+            self.scan_nodes();
         }
-        if self.ahead.passed >= self.ahead.touched {
-            self.touch();
+        if self.scanned.passed >= self.scanned.prefetched {
+            self.prefetch();
         }
     }
 
     #[inline(never)]
-    fn look_at_nodes(&mut self) {
+    fn scan_nodes(&mut self) {
         let here = self.lex.mark().at;
-        let mut search = Search { lexer: self.lex, hasher: self.model.names().hasher() };
-        search.find(&mut self.ahead);
-        // At least this node was looked at, with or without success.
-        self.ahead.end = self.ahead.end.max(here + 1);
+        let mut scanner = NodeScanner { lexer: self.lex, hasher: self.model.names().hasher() };
+        scanner.find(&mut self.scanned);
+        // Guarantees progress if nothing was found at this node.
+        self.scanned.end = self.scanned.end.max(here + 1);
     }
 
-    /// Touches the places of the next names.
+    /// Prefetches the hash slots of the next names.
     #[inline(never)]
-    fn touch(&mut self) {
-        let Ahead { names, passed, touched, .. } = &mut self.ahead;
+    fn prefetch(&mut self) {
+        let ScannedNodes { names, passed, prefetched, .. } = &mut self.scanned;
         let next = names.get(*passed..).unwrap_or_default();
-        let next = next.get(..TOUCHED).unwrap_or(next);
+        let next = next.get(..PREFETCHED).unwrap_or(next);
         self.model.names().touch(next.iter().map(|name| name.hash));
-        // One more where there are none, so that nobody comes here for each of the nodes that follow.
-        *touched = *passed + next.len().max(1);
+        // At least one, so that a batch without names does not cause a call for each of its nodes.
+        *prefetched = *passed + next.len().max(1);
     }
 
-    /// Takes the node that comes next if it is a plain one that was found ahead; says whether it was.
+    /// The fast path: builds the next node if it is a pre-scanned simple one. Returns `false` otherwise.
     #[inline]
-    pub(super) fn plain_node(&mut self, graph: GraphId) -> bool {
+    pub(super) fn simple_node(&mut self, graph: GraphId) -> bool {
         let mark = self.lex.mark();
         let (nodes, values) = (self.model.node_count() as u64, self.model.value_count() as u64);
-        // Whoever comes to a limit is stopped by the other way.
+        // The general path reports exceeded limits.
         if nodes > self.limits.nodes
             || values > self.limits.values
             || self.watch.reach(mark.at as u64).is_err()
         {
             return false;
         }
-        let Self { ahead, model, loader, plain: Some(text), .. } = self else { return false };
-        let Some((node, names)) = ahead.node_at(mark.at) else { return false };
+        let Self { scanned, model, loader, verbatim_text: Some(text), .. } = self else { return false };
+        let Some((node, names)) = scanned.node_at(mark.at) else { return false };
         let mut symbols: SmallVec<[Symbol; 8]> = SmallVec::new();
         for name in names {
-            // What has escapes or is empty was not found.
+            // Names that are empty or have escapes are not simple.
             let Some(content) = text.get(name.content()) else { return false };
-            symbols.push(model.names_mut().intern_plain(content, name.hash));
+            symbols.push(model.names_mut().intern_verbatim(content, name.hash));
         }
         let mut rest = symbols.as_slice();
         let mut next = |count: usize| rest.split_off(..count).unwrap_or_default();
@@ -219,39 +217,38 @@ impl Parser<'_> {
     }
 }
 
-/// Finds the names of a node, and its operator; stops early where something comes that most nodes do not have. What is
-/// found is a plain node if nothing else belongs to it.
-fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<SeenNode> {
+/// Scans the names and the operator of a node. Stops at a token that most nodes do not have; the node is then not simple.
+fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<ScannedNode> {
     lexer.peek()?;
     let (at, first) = (lexer.mark().at, names.found.len());
     let has_label = lexer.eat(b'[');
-    let mut is_plain = true;
+    let mut is_simple = true;
     if has_label {
-        is_plain &= names.next(lexer)?;
+        is_simple &= names.next(lexer)?;
         lexer.eat(b']').then_some(())?;
     }
-    let (outputs, are_plain) = names.list(lexer)?;
-    is_plain &= are_plain;
+    let (outputs, are_simple) = names.list(lexer)?;
+    is_simple &= are_simple;
     lexer.eat(b'=').then_some(())?;
-    is_plain &= names.next(lexer)? && names.found.last().is_some_and(|op| !op.is_quoted);
-    let has_domain = is_plain && lexer.here() == Some(b'.');
+    is_simple &= names.next(lexer)? && names.found.last().is_some_and(|op| !op.is_quoted);
+    let has_domain = is_simple && lexer.here() == Some(b'.');
     if has_domain {
         names.behind_domain(lexer)?;
     }
     if lexer.peek()? == b'<' {
         skip_attributes(lexer)?;
-        is_plain = false;
+        is_simple = false;
     }
     lexer.eat(b'(').then_some(())?;
     let mut inputs = 0;
     if lexer.peek()? != b')' {
-        let are_plain;
-        (inputs, are_plain) = names.list(lexer)?;
-        is_plain &= are_plain;
+        let are_simple;
+        (inputs, are_simple) = names.list(lexer)?;
+        is_simple &= are_simple;
     }
     lexer.eat(b')').then_some(())?;
-    is_plain &= !matches!(lexer.peek(), Some(b'<' | b'@'));
-    Some(SeenNode {
+    is_simple &= !matches!(lexer.peek(), Some(b'<' | b'@'));
+    Some(ScannedNode {
         at,
         end: lexer.mark().at,
         names: first,
@@ -259,25 +256,25 @@ fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<SeenNod
         inputs,
         has_label,
         has_domain,
-        is_plain,
+        is_simple,
     })
 }
 
 /// Where names go that are found.
 struct Names<'n> {
-    found: &'n mut Vec<SeenName>,
+    found: &'n mut Vec<ScannedName>,
     hasher: &'n NameHasher,
 }
 
 impl Names<'_> {
     /// Finds names with commas between them; says how many there are, and whether none is empty.
     fn list(&mut self, lexer: &mut Lexer<'_>) -> Option<(u32, bool)> {
-        let (mut count, mut are_plain) = (0, true);
+        let (mut count, mut are_simple) = (0, true);
         loop {
-            are_plain &= self.next(lexer)?;
+            are_simple &= self.next(lexer)?;
             count += 1;
             if !lexer.eat(b',') {
-                return Some((count, are_plain));
+                return Some((count, are_simple));
             }
         }
     }
@@ -315,7 +312,7 @@ impl Names<'_> {
     #[inline]
     fn push(&mut self, at: usize, is_quoted: bool, content: &[u8]) -> Option<()> {
         let length = u32::try_from(content.len()).ok()?;
-        self.found.push(SeenName { at, length, hash: self.hasher.hash(content), is_quoted });
+        self.found.push(ScannedName { at, length, hash: self.hasher.hash(content), is_quoted });
         Some(())
     }
 }

@@ -1,4 +1,5 @@
-//! Small messages that are kept as they stand where their form is not the usual one.
+//! Small messages: string pairs, opset imports, quantization annotations and bindings. Those whose encoding is not canonical
+//! keep their bytes.
 
 use bytes::Bytes;
 use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
@@ -14,7 +15,7 @@ use super::{Cx, Result, WireForm, len, varint};
 struct Pair<'a> {
     key: Option<Payload<'a>>,
     value: Option<Payload<'a>>,
-    /// Whether both fields stand there once, in order, with nothing else and in the shortest form.
+    /// Whether the encoding is canonical: both fields once, in order, minimal, and nothing else.
     canonical: bool,
 }
 
@@ -22,11 +23,11 @@ impl<'a> Cx<'a> {
     fn pair(&self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Pair<'a>> {
         let minimal = self.input.non_minimal();
         let mut fields = reader.message(payload)?;
-        // Nearly all are written in this way.
-        let mut plain = fields.clone();
+        // The canonical encoding, which nearly all pairs have.
+        let mut canonical = fields.clone();
         if let (Some((string_string_entry::KEY, key)), Some((string_string_entry::VALUE, value))) =
-            (plain.next_plain(), plain.next_plain())
-            && plain.remaining() == 0
+            (canonical.next_short_len(), canonical.next_short_len())
+            && canonical.remaining() == 0
         {
             return Ok(Pair { key: Some(key), value: Some(value), canonical: true });
         }
@@ -55,7 +56,7 @@ impl<'a> Cx<'a> {
     /// An entry of a metadata list.
     pub(super) fn metadata(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<MetadataEntry> {
         let pair = self.pair(reader, payload)?;
-        let key = pair.key.map_or(Ok(Symbol::EMPTY), |key| self.usual_name(reader, key))?;
+        let key = pair.key.map_or(Ok(Symbol::EMPTY), |key| self.cached_name(reader, key))?;
         let value = self.optional_text(reader, pair.value)?;
         let source = (!pair.canonical).then(|| Box::new(reader.share(payload)));
         Ok(MetadataEntry::with_source(key, value, source))
@@ -81,7 +82,7 @@ impl<'a> Cx<'a> {
     /// A string field as text of its own.
     pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
         if payload.len() as u64 <= self.options.execution.limits.string_bytes
-            && let Some(text) = Text::from_plain(reader.share(payload))
+            && let Some(text) = Text::from_verbatim(reader.share(payload))
         {
             return Ok(text);
         }
