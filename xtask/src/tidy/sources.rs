@@ -26,8 +26,11 @@ const KNOWS_PROST: &[&str] = &["crates/onnx-proto/", "crates/onnx-formats/", "cr
 
 const MAX_LINES: usize = 600;
 
-/// Names that say nothing about what is in the file.
-const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "common", "misc"];
+/// Names that do not state what the file contains.
+const EMPTY_NAMES: &[&str] = &[
+    "util", "utils", "helper", "helpers", "common", "misc", "ahead", "alone", "as_read", "beside", "lent",
+    "plain", "usual",
+];
 
 /// Words of the places where the text was written, which mean nothing to a reader. Split so that this file has none.
 const LEAKS: &[&str] = &[
