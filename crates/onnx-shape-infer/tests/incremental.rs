@@ -422,3 +422,40 @@ fn a_fact_that_two_nodes_prove_outlives_one_of_them() {
         &[&["N % 1 == 0"]],
     );
 }
+
+/// Nodes that need each other's results in a cycle could grow their shapes without end.
+#[test]
+fn an_update_of_a_cycle_ends() {
+    for nodes in ["v = Concat <axis = 0> (x, v)", "v = Pad (v, p)  p = Constant <value_ints = [1, 0]> ()"] {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (v) {{ {nodes} }}");
+        let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let revision = model.revision();
+        let inference = infer(&model, &Options::default());
+        let v = model.graph(model.main_graph()).outputs()[0].value();
+        model.set_type(v, Some(Type::tensor(ElemType::Float, Some(Shape::known(&[3])))));
+        let changes = model.changes_since(&revision);
+        let updated = inference.update(&model, &Options::default(), &changes);
+        assert_eq!(updated.ty(v), infer(&model, &Options::default()).ty(v));
+    }
+}
+
+/// A node that is edited need not enter its graphs any more.
+#[test]
+fn graphs_that_are_not_entered_again_are_unknown() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[2] x, int64 n, bool c) => (y) {
+            y = Loop (n, c, x) <body = b (int64 i, bool cc, v) => (cc2, v2) { cc2 = Identity (cc)  v2 = Neg (v) }>
+        }"#;
+    let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+    let revision = model.revision();
+    let inference = infer(&model, &Options::default());
+    let node = model.graph(model.main_graph()).first().unwrap();
+    let body = model.node(node).nested_graphs().next().unwrap();
+    let v = model.graph(body).inputs()[2];
+    assert_eq!(inference.shape(v), Some(&[Dim::Known(2)][..]));
+    let (domain, op) = (model.intern("my"), model.intern("Q"));
+    model.set_op(node, domain, op, Symbol::EMPTY);
+    let changes = model.changes_since(&revision);
+    let updated = inference.update(&model, &Options::default(), &changes);
+    assert_eq!(updated.ty(v), Ty::Unknown);
+}

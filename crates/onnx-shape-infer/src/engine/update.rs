@@ -59,12 +59,15 @@ impl Engine<'_> {
         let mut gone: Vec<NodeId> = queue.outdated.keys().copied().collect();
         gone.sort_unstable();
         gone.into_iter().for_each(|node| self.state.forget_root(node));
+        let mut visits = self.state.model.node_count().saturating_mul(2);
         while let Some(Reverse((_, node))) = queue.heap.pop() {
             queue.queued.remove(&node);
             queue.outdated.insert(node, ());
-            if self.is_stopped() {
+            // Nodes that need each other's results in a cycle can change without end, and a new run visits each node once.
+            if self.is_stopped() || visits == 0 {
                 return false;
             }
+            visits = visits.saturating_sub(1);
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();
@@ -202,8 +205,12 @@ impl Engine<'_> {
         }
         self.state.forget_root(node);
         let model = self.state.model;
-        for graph in model.node(node).nested_graphs().flat_map(|graph| model.graphs_in(graph)) {
-            self.state.conditional.remove(graph);
+        for graph in model.node(node).nested_graphs() {
+            // The node need not enter them again.
+            self.state.forget_graph(graph);
+            for graph in model.graphs_in(graph) {
+                self.state.conditional.remove(graph);
+            }
         }
         if let Some(frame) = self.frames.last_mut() {
             frame.stand_at(node);
