@@ -286,7 +286,18 @@ impl Search<'_> {
             return self.differs(format!("{} is another output of `{op}`", self.label(found)));
         }
         if let Some(name) = self.other_attribute(node, other) {
-            return self.differs(format!("the attribute `{name}` of `{op}` has another value"));
+            let call = Call::of(self.model, other).ok();
+            let version = call.map(|call| call.schema());
+            let is_declared = |schema: &onnx_schema::Schema| {
+                self.model.names().get(&name).is_some_and(|name| schema.attribute(name).is_some())
+            };
+            return self.differs(match version {
+                Some(schema) if !is_declared(schema) => {
+                    let version = schema.since_version();
+                    format!("`{op}` of version {version} does not declare the attribute `{name}`")
+                }
+                _ => format!("the attribute `{name}` of `{op}` has another value"),
+            });
         }
         let mut pairs = Vec::new();
         for (wanted, found) in pattern.inputs().zip(record.inputs().chain(std::iter::repeat(None))) {

@@ -166,6 +166,10 @@ fn attributes_of_a_pattern_must_be_equal() {
         find(&pattern("<alpha = 0.25>"), given),
         Err("the attribute `alpha` of `LeakyRelu` has another value".to_owned())
     );
+    assert_eq!(
+        find(&pattern("<beta = 1>"), given),
+        Err("`LeakyRelu` of version 16 does not declare the attribute `beta`".to_owned())
+    );
 }
 
 #[test]
