@@ -46,6 +46,12 @@ impl Patch<'_, '_> {
         } else {
             Proof { verdict: Verdict::Untested("no proof was requested".to_owned()), is_cached: false }
         };
+        if let Verdict::Untested(reason) = &proof.verdict
+            && self.cx.options.require_tested
+        {
+            let reason = format!("the results could not be compared: {reason}");
+            return Err(refuse(&self.draft, Level::Values, reason, Some(proof.verdict)));
+        }
         if let Err(stopped) = self.cx.options.execution.interrupt.check() {
             let reason = format!("the pass was stopped: {stopped}");
             return Err(refuse(&self.draft, Level::Values, reason, None));
@@ -89,12 +95,6 @@ impl Patch<'_, '_> {
         }
         if let Verdict::Refuted(counterexample) = &proof.verdict {
             let reason = format!("the results differ\n{counterexample}");
-            return Err((Level::Values, reason, Some(proof.verdict)));
-        }
-        if let Verdict::Untested(reason) = &proof.verdict
-            && self.cx.options.require_tested
-        {
-            let reason = format!("the results could not be compared: {reason}");
             return Err((Level::Values, reason, Some(proof.verdict)));
         }
         Ok(proof)

@@ -1,6 +1,8 @@
 //! Equivalences as texts.
 
-use onnx_pass::{Equivalence, Exactness, PassCx, PassOptions, prove};
+use onnx_ir::Position;
+use onnx_ops::ops;
+use onnx_pass::{Equivalence, Exactness, Level, PassCx, PassOptions, Verdict, prove};
 
 use crate::{parse, value};
 
@@ -193,4 +195,25 @@ fn texts_of_other_forms_are_errors() {
     assert_eq!(error(&text), "not an assumption: `nonsense`");
     let text = claim("fuzzy", &[], "float[N] x", "y = Exp (x)", "y = Exp (x)");
     assert_eq!(error(&text), "not an equivalence: the metadata does not name an exactness class");
+}
+
+#[test]
+fn no_untested_edit_is_committed_where_tests_are_required() {
+    // The type of the operand is not known, so that there is no claim.
+    let text = r#"<ir_version: 8, opset_import: ["": 17]> g (x) => (y) { y = Neg (x) }"#;
+    for is_proof_requested in [true, false] {
+        let mut model = parse(text);
+        let [x, y] = ["x", "y"].map(|name| value(&model, name));
+        let mut options = PassOptions::default().with_tests_required(true);
+        options.prove = is_proof_requested;
+        let mut cx = PassCx::new(&mut model, options);
+        let mut patch = cx.patch("absolute", Exactness::Rounding);
+        let at = Position::Before(patch.model().value(y).producer().unwrap());
+        let new = patch.build(at, |build| ops::abs(build, x).output()).unwrap();
+        patch.replace(y, new);
+        let refusal = patch.commit().unwrap_err();
+        assert_eq!(refusal.level, Level::Values);
+        assert!(matches!(refusal.verdict, Some(Verdict::Untested(_))), "{refusal}");
+        assert!(cx.journal().is_empty());
+    }
 }
