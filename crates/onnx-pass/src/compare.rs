@@ -14,18 +14,28 @@ pub(crate) struct Difference {
     pub(crate) after: String,
 }
 
-/// Elements whose difference rounding can explain, by output.
-pub(crate) type Tolerances = [f64];
+/// Which results are equal.
+pub(crate) enum Equality {
+    /// Those with the same bits; NaNs are equal to each other.
+    Bits,
+    /// Those whose difference rounding can explain.
+    Rounding {
+        /// The largest difference by output that counts as equal.
+        tolerances: Vec<f64>,
+        /// Whether any result is equal to a NaN of the old side.
+        allow_nan: bool,
+    },
+}
 
-/// The first difference; `tolerances` holds the largest difference by output that counts as equal. Without it, results must
-/// have the same bits, except that NaNs are equal to each other.
-pub(crate) fn difference(
-    before: &[Value],
-    after: &[Value],
-    tolerances: Option<&Tolerances>,
-) -> Option<Difference> {
+/// The first difference.
+pub(crate) fn difference(before: &[Value], after: &[Value], equality: &Equality) -> Option<Difference> {
     for (output, (old, new)) in before.iter().zip(after).enumerate() {
-        let tolerance = tolerances.and_then(|all| all.get(output)).copied();
+        let tolerance = match equality {
+            Equality::Bits => None,
+            Equality::Rounding { tolerances, allow_nan } => {
+                tolerances.get(output).map(|&tolerance| (tolerance, *allow_nan))
+            }
+        };
         let (Some(first), Some(second)) = (old.tensor(), new.tensor()) else {
             if old != new {
                 let (before, after) = (old.describe(), new.describe());
@@ -46,7 +56,7 @@ pub(crate) fn difference(
 }
 
 /// The first element that differs, with both values.
-fn tensors(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> Option<(usize, String, String)> {
+fn tensors(a: &Tensor, b: &Tensor, tolerance: Option<(f64, bool)>) -> Option<(usize, String, String)> {
     if a.elem().class() == ElemClass::Float {
         let (first, second) = (a.iter_f64(&NoData).ok()?, b.iter_f64(&NoData).ok()?);
         let mut pairs = first.zip(second).enumerate();
@@ -62,13 +72,31 @@ fn tensors(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> Option<(usize, Str
     Some((index, first.get(index)?.clone(), second.get(index)?.clone()))
 }
 
-fn same_float(a: f64, b: f64, tolerance: Option<f64>) -> bool {
+fn same_float(a: f64, b: f64, tolerance: Option<(f64, bool)>) -> bool {
     match tolerance {
         None => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+        Some((_, allow_nan)) if a.is_nan() => allow_nan || b.is_nan(),
         // Overflow is no statement about real arithmetic.
-        Some(_) if !a.is_finite() => true,
-        Some(tolerance) => (a - b).abs() <= tolerance,
+        Some(_) if a.is_infinite() => true,
+        Some((tolerance, _)) => (a - b).abs() <= tolerance,
     }
+}
+
+/// Returns `true` if a result has elements.
+pub(crate) fn has_elements(value: &Value) -> bool {
+    value.tensor().is_none_or(|tensor| tensor.element_count() != Some(0))
+}
+
+/// Returns `true` if a result says something about real numbers: it has a finite element, no elements, or other elements
+/// than floats.
+pub(crate) fn has_finite(value: &Value) -> bool {
+    let Some(tensor) = value.tensor().filter(|tensor| tensor.elem().class() == ElemClass::Float) else {
+        return true;
+    };
+    if !has_elements(value) {
+        return true;
+    }
+    tensor.iter_f64(&NoData).is_ok_and(|mut elements| elements.any(f64::is_finite))
 }
 
 /// The elements as text, at most `max` of them; empty if they cannot be read.

@@ -93,6 +93,7 @@ mod levels;
 pub mod passes;
 mod patch;
 mod pattern;
+mod points;
 mod prove;
 mod query;
 mod sample;

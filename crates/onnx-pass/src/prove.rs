@@ -3,13 +3,14 @@
 use std::fmt;
 
 use onnx_eval::{Failure, FailureKind, Options, Value, run_node};
+use onnx_ir::ValueId;
 use onnx_schema::Registry;
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, ElemClass, ElemType, Execution, Limits};
 
-use crate::assumption::Exactness;
-use crate::compare::{self, Difference};
+use crate::assumption::{Assumption, Condition, Exactness};
+use crate::compare::{self, Difference, Equality};
 use crate::cx::PassOptions;
 use crate::disturb::{self, disturb};
 use crate::equivalence::{Equivalence, Side};
@@ -139,7 +140,12 @@ pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
 
 /// The result of one attempt.
 enum Attempt {
-    Equal,
+    Equal {
+        /// Whether an output has elements.
+        has_elements: bool,
+    },
+    /// The old side of a claim about real numbers has a float output without one: no evidence.
+    NotFinite,
     /// The old side did not complete, for this reason.
     Skipped(String),
     Different(Difference),
@@ -168,6 +174,8 @@ impl Runner<'_> {
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {
         let mut rng = Rng::new(self.execution.seed);
         let (mut runs, mut attempts) = (0_usize, 0_usize);
+        // Runs with elements, and runs in which no result is a number.
+        let (mut is_shown, mut is_hidden) = (false, false);
         let mut reason = "no sizes satisfy the assumptions".to_owned();
         while runs < self.execution.limits.proof_runs && attempts < self.execution.limits.proof_attempts {
             let case = sampler.case(attempts, &mut rng);
@@ -178,7 +186,11 @@ impl Runner<'_> {
                 Err(NoCase::Unsupported(reason)) => return Verdict::Untested(reason),
             };
             match self.attempt(&case, &mut rng) {
-                Attempt::Equal => runs = runs.saturating_add(1),
+                Attempt::Equal { has_elements } => {
+                    runs = runs.saturating_add(1);
+                    is_shown |= has_elements;
+                }
+                Attempt::NotFinite => is_hidden = true,
                 Attempt::Skipped(why) => reason = format!("the old side completes in no run: {why}"),
                 Attempt::Impossible(reason) => return Verdict::Untested(reason),
                 Attempt::Different(difference) => {
@@ -186,7 +198,13 @@ impl Runner<'_> {
                 }
             }
         }
-        if runs == 0 { Verdict::Untested(reason) } else { Verdict::Tested { runs, attempts } }
+        match () {
+            () if is_hidden && !is_shown => {
+                Verdict::Untested("the results of the old side are finite in no run".to_owned())
+            }
+            () if runs == 0 => Verdict::Untested(reason),
+            () => Verdict::Tested { runs, attempts },
+        }
     }
 
     fn attempt(&self, case: &Case, rng: &mut Rng) -> Attempt {
@@ -205,18 +223,33 @@ impl Runner<'_> {
                 return Attempt::Different(Difference { output: 0, element: None, before, after: reason });
             }
         };
-        let found = match self.eq.class() {
-            Exactness::Exact => compare::difference(&before, &after, None),
-            Exactness::Rounding => {
-                // Results that are equal without tolerance need no further runs.
-                if compare::difference(&before, &after, None).is_none() {
-                    return Attempt::Equal;
-                }
-                let tolerances = self.tolerances(&before, case, rng);
-                compare::difference(&before, &after, Some(&tolerances))
-            }
+        let has_elements = before.iter().any(compare::has_elements);
+        let is_rounding = self.eq.class() == Exactness::Rounding;
+        // Results that are equal without tolerance need no further runs.
+        let mut found = compare::difference(&before, &after, &Equality::Bits);
+        if is_rounding && found.is_some() {
+            let tolerances = self.tolerances(&before, case, rng);
+            let allow_nan = self.allows_nan(case);
+            found = compare::difference(&before, &after, &Equality::Rounding { tolerances, allow_nan });
+        }
+        match found {
+            Some(difference) => Attempt::Different(difference),
+            None if is_rounding && !before.iter().all(compare::has_finite) => Attempt::NotFinite,
+            None => Attempt::Equal { has_elements },
+        }
+    }
+
+    /// Whether a NaN of the old side says nothing: the caller excludes it, or large operands overflow on the way to it.
+    fn allows_nan(&self, case: &Case) -> bool {
+        const MODERATE: f64 = 16.0;
+        let excludes = |assumption: &Assumption| {
+            matches!(assumption, Assumption::Granted(Condition::NoNan | Condition::Finite))
         };
-        found.map_or(Attempt::Equal, Attempt::Different)
+        let is_free = |input: &ValueId| self.eq.constant(*input).is_none();
+        let inputs = self.eq.inputs();
+        let mut free = inputs.iter().zip(&case.inputs).filter(|(input, _)| is_free(input));
+        self.eq.assumptions().iter().any(excludes)
+            || free.any(|(_, value)| compare::magnitude(value, None).is_some_and(|most| most > MODERATE))
     }
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {

@@ -10,12 +10,19 @@ use onnx_types::{Dim, ElemClass, ElemType, Symbol, TypeKind};
 
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::equivalence::Equivalence;
+use crate::points::Points;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
 pub(crate) const SMALL: i64 = 8;
 
 /// Number of rounds in which sizes are corrected until they satisfy the relations.
 const ROUNDS: usize = 8;
+
+/// Few numbers, so that elements are equal.
+const REPEATED: [f64; 3] = [2.0, 0.5, -1.0];
+
+/// Exact numbers that operators treat differently, as exponents and factors.
+const SMALL_FLOATS: [f64; 8] = [2.0, 0.5, -1.0, 1.0, 3.0, 4.0, -2.0, 0.0];
 
 /// SplitMix64: the numbers of a proof depend on the equivalence only.
 pub(crate) struct Rng(u64);
@@ -65,6 +72,7 @@ pub(crate) struct Sampler<'a> {
     /// Smaller sizes in the place of known ones.
     scaled: BTreeMap<i64, i64>,
     conditions: Vec<Condition>,
+    points: Points,
     max_elements: u64,
 }
 
@@ -77,6 +85,7 @@ impl<'a> Sampler<'a> {
         });
         let mut sampler = Self {
             conditions: conditions.collect(),
+            points: Points::of(eq),
             eq,
             symbols: Vec::new(),
             inputs,
@@ -334,7 +343,7 @@ impl Elements<'_, '_> {
         for index in 0..count {
             let known = known(self, index);
             if is_float {
-                floats.push(known.unwrap_or_else(|| self.float()));
+                floats.push(known.unwrap_or_else(|| self.float(index)));
             } else {
                 // Contents are sizes, which `f64` has exactly.
                 integers.push(known.map_or_else(|| self.integer(index), |number| number as i64));
@@ -355,11 +364,11 @@ impl Elements<'_, '_> {
         }
     }
 
-    fn float(&mut self) -> f64 {
+    fn float(&mut self, index: usize) -> f64 {
         for _ in 0..ROUNDS {
             let number = match self.sampler.eq.class() {
                 // The first counterexample is easiest to read without special values.
-                Exactness::Exact if self.attempt > 0 => self.any_float(),
+                Exactness::Exact if self.attempt > 0 => self.any_float(index),
                 _ => self.dyadic(),
             };
             if self.sampler.conditions.iter().all(|condition| condition.allows(number)) {
@@ -369,17 +378,37 @@ impl Elements<'_, '_> {
         1.0
     }
 
-    /// Numbers with which short sums and products are exact: all, positive ones, and ones that are nearly equal.
+    /// Numbers with which short sums and products are exact: all, positive ones, ones that are nearly equal, small ones that
+    /// repeat, other magnitudes, and those that occur in the claim.
     fn dyadic(&mut self) -> f64 {
-        match self.attempt % 3 {
+        match self.attempt % 6 {
             0 => self.rng.below(65) as f64 / 8.0 - 4.0,
             1 => self.rng.below(32) as f64 / 8.0 + 0.125,
-            _ => 1.0 + self.rng.below(9) as f64 / 256.0,
+            2 => 1.0 + self.rng.below(9) as f64 / 256.0,
+            3 => self.rng.pick(&REPEATED).unwrap_or(1.0),
+            4 => self.magnitude(),
+            _ => self.point().unwrap_or_else(|| self.rng.pick(&SMALL_FLOATS).unwrap_or(1.0)),
         }
     }
 
-    fn any_float(&mut self) -> f64 {
-        const SPECIAL: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-5];
+    /// A number of the claim, in two of three cases if it has any.
+    fn point(&mut self) -> Option<f64> {
+        let sampler = self.sampler;
+        if sampler.points.floats.is_empty() || self.rng.below(3) == 0 {
+            return None;
+        }
+        self.rng.pick(&sampler.points.floats)
+    }
+
+    fn magnitude(&mut self) -> f64 {
+        const MAGNITUDES: [f64; 8] = [6.0, 7.5, 100.0, 1e4, 0.125, 1e-3, 1e-6, 20.0];
+        let number = self.rng.pick(&MAGNITUDES).unwrap_or(6.0);
+        if self.rng.below(2) == 0 { number } else { -number }
+    }
+
+    /// A number for an exact claim. The first element of some tensors is each special number in turn.
+    fn any_float(&mut self, index: usize) -> f64 {
+        const SPECIAL: [f64; 8] = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 1e-5];
         let (tiny, large, step) = match self.elem {
             ElemType::Double => (5e-324, f64::MAX, f64::EPSILON),
             ElemType::Float16 => (6e-8, 65504.0, 9.765_625e-4),
@@ -387,10 +416,30 @@ impl Elements<'_, '_> {
             _ => (1.5e-45, f64::from(f32::MAX), f64::from(f32::EPSILON)),
         };
         let own = [tiny, -tiny, large, -large, 1.0 + step];
+        if self.attempt >= 4
+            && self.attempt % 3 == 1
+            && index == 0
+            && let Some(&number) = SPECIAL.get((self.attempt / 3 - 1) % SPECIAL.len())
+        {
+            return number;
+        }
+        if self.attempt % 3 == 2 && self.attempt > 2 && self.attempt % 4 != 3 {
+            // Of two numbers, so that most sets of elements have a tie.
+            return if self.rng.below(2) == 0 { 2.0 } else { -1.0 };
+        }
         let share = if self.attempt % 4 == 3 { 2 } else { 6 };
         match self.rng.below(share) {
-            0 => self.rng.pick(&SPECIAL).unwrap_or(0.0),
-            1 if share > 2 && self.rng.below(4) == 0 => self.rng.pick(&own).unwrap_or(0.0),
+            0 => return self.rng.pick(&SPECIAL).unwrap_or(0.0),
+            1 if share > 2 && self.rng.below(4) == 0 => return self.rng.pick(&own).unwrap_or(0.0),
+            _ => {}
+        }
+        if self.attempt % 2 == 1
+            && let Some(point) = self.point()
+        {
+            return point;
+        }
+        match self.rng.below(8) {
+            0 if self.attempt > 2 => self.magnitude(),
             _ => self.rng.below(1 << 20) as f64 / 131_072.0 - 4.0,
         }
     }
@@ -404,11 +453,21 @@ impl Elements<'_, '_> {
             };
         }
         const SMALL_NUMBERS: [i64; 8] = [0, 1, 1, 2, 2, 3, -1, 4];
+        // No float has the first, and 32 bits do not have the others.
+        const LARGE: [i64; 5] = [(1 << 53) + 1, (1 << 31) + 1, (1 << 31) - 1, 1 - (1 << 31), -1 - (1 << 31)];
         let bits = self.elem.bits().unwrap_or(64).clamp(2, 64);
         let highest = (u64::MAX >> 1 >> (64 - bits)).cast_signed();
         let extremes = [highest, !highest, highest / 2 + 1, highest - 1];
+        let sampler = self.sampler;
+        if self.attempt % 2 == 1
+            && self.rng.below(3) == 0
+            && let Some(point) = self.rng.pick(&sampler.points.integers)
+        {
+            return point;
+        }
         match self.rng.below(8) {
             0 => self.rng.pick(self.sizes).map_or(index as i64, |(_, size)| size),
+            1 | 2 if self.attempt % 4 == 3 && bits == 64 => self.rng.pick(&LARGE).unwrap_or(0),
             1..=4 if self.attempt % 4 == 3 => self.rng.pick(&extremes).unwrap_or(0),
             _ => self.rng.pick(&SMALL_NUMBERS).unwrap_or(0),
         }

@@ -94,6 +94,75 @@ const ROWS: &[Row] = &[
         "y = ArgMax <axis = -1, select_last_index = 0> (x)",
         &["y = ArgMax <axis = 1, select_last_index = 1> (x)", "y = ArgMin <axis = 1> (x)"],
     ),
+    (
+        "exact",
+        "float[M] x",
+        "y = ArgMax (x)",
+        "y = ArgMax <axis = -1> (x)",
+        &["y = ArgMax <select_last_index = 1> (x)"],
+    ),
+    // Thresholds, which inputs seldom pass by chance.
+    (
+        "exact",
+        "float[N] x",
+        "l = Constant <value_float = 0.0> () h = Constant <value_float = 6.0> () y = Clip (x, l, h)",
+        "l = Constant <value_float = 0.0> () h = Constant <value_float = 6.0> () m = Min (x, h) y = Clip (m, l)",
+        &["y = Relu (x)"],
+    ),
+    (
+        "rounding",
+        "float[N] x",
+        "l = Constant <value_float = 0.0> () h = Constant <value_float = 6.0> () y = Clip (x, l, h)",
+        "l = Constant <value_float = 0.0> () h = Constant <value_float = 6.0> () m = Min (x, h) y = Clip (m, l)",
+        &["y = Relu (x)"],
+    ),
+    (
+        "exact",
+        "float[N] x",
+        "t = Constant <value_float = 2000.0> () y = Less (x, t)",
+        "t = Constant <value_float = 2000.0> () y = Greater (t, x)",
+        &[
+            "t = Constant <value_float = 1000.0> () y = Less (x, t)",
+            "t = Constant <value_float = 2000.0> () y = LessOrEqual (x, t)",
+        ],
+    ),
+    (
+        "exact",
+        "int64[N] x",
+        "t = Constant <value_int = 2000> () y = Less (x, t)",
+        "t = Constant <value_int = 2000> () y = Greater (t, x)",
+        &[
+            "t = Constant <value_int = 1000> () y = Less (x, t)",
+            "t = Constant <value_int = 2000> () y = LessOrEqual (x, t)",
+        ],
+    ),
+    // Integers that no float has.
+    (
+        "exact",
+        "int64[N] x",
+        "i = Identity (x) y = Neg (i)",
+        "y = Neg (x)",
+        &[
+            "c = Cast <to = 11> (x) d = Cast <to = 7> (c) y = Neg (d)",
+            "c = Cast <to = 6> (x) d = Cast <to = 7> (c) y = Neg (d)",
+        ],
+    ),
+    // What is not a number before is not one after.
+    (
+        "rounding",
+        "float[N] x",
+        "l = Log (x) y = Exp (l)",
+        "l = Log (x) i = Identity (l) y = Exp (i)",
+        &["y = Identity (x)", "y = Abs (x)"],
+    ),
+    // A stable form does not overflow.
+    (
+        "rounding",
+        "float[N,3] x",
+        "e = Exp (x) a = Constant <value_ints = [1]> () s = ReduceSum (e, a) y = Div (e, s)",
+        "y = Softmax (x)",
+        &["y = Softmax <axis = 0> (x)"],
+    ),
     // A comparison is not its negation for NaN.
     (
         "exact",

@@ -30,7 +30,7 @@ fn the_sum_with_zero_differs_for_negative_zero() {
         Level::Values,
         &[
             "the results differ",
-            "x = float[2] {-0.0, 0.7710189819335938}",
+            "x = float[2] {-0.0, 2.3450164794921875}",
             "a[0] is 0.0 before and -0.0 after",
         ],
     );

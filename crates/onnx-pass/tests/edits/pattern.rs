@@ -3,7 +3,7 @@
 use onnx_ir::{Cursor, Position, ValueId};
 use onnx_ops::{Operator, ops};
 use onnx_pass::passes::Report;
-use onnx_pass::{Condition, Exactness, Match, PassCx, PassOptions, Patch, Pattern, Reason};
+use onnx_pass::{Condition, Exactness, Level, Match, PassCx, PassOptions, Patch, Pattern, Reason};
 use onnx_schema::{domain, op};
 
 use crate::{nodes, parse, value};
@@ -214,4 +214,49 @@ fn a_condition_of_several_edits_is_recorded_once() {
     let lines: Vec<String> = model.info().metadata.iter().map(|entry| entry.value().to_string()).collect();
     assert_eq!(lines, ["drop-zero: no-negative-zero"]);
     assert!(model.node_count() <= 2 && value(&model, "y") != value(&model, "x"));
+}
+
+#[test]
+fn a_normalization_whose_exponent_was_not_read_is_refuted() {
+    let pattern = Pattern::parse(
+        "(x, two, eps, scale, bias) => (y) { m = ReduceMean (x) d = Sub (x, m) p = Pow (d, two) v = ReduceMean (p) \
+         e = Add (v, eps) s = Sqrt (e) n = Div (d, s) a = Mul (n, scale) y = Add (a, bias) }",
+    )
+    .unwrap();
+    let text = r#"<ir_version: 7, opset_import: ["": 13]>
+        g (float[N,H,S,4] x, float[4] w, float[4] b) => (float[N,H,S,4] y) <float two = {4}, float eps = {1e-5}> {
+            m = ReduceMean <axes = [-1]> (x)
+            d = Sub (x, m)
+            p = Pow (d, two)
+            v = ReduceMean <axes = [-1]> (p)
+            e = Add (v, eps)
+            s = Sqrt (e)
+            n = Div (d, s)
+            a = Mul (w, n)
+            y = Add (b, a)
+        }"#;
+    for (exponent, is_read, is_committed) in [("4", false, false), ("4", true, false), ("2", true, true)] {
+        let mut model = parse(&text.replace("{4}", &format!("{{{exponent}}}")));
+        let mut cx = PassCx::new(&mut model, PassOptions::default().with_tests_required(true));
+        let report = cx.rewrite("normalize", Exactness::Rounding, op::ADD, |patch, node| {
+            let found = patch.find(&pattern, node)?;
+            let [x, two, eps, scale, bias, y] = found.values(["x", "two", "eps", "scale", "bias", "y"])?;
+            patch.scalar(eps);
+            if is_read {
+                patch.scalar(two);
+            }
+            patch.raise_opset(domain::ONNX, 17)?;
+            let new = patch.build(Position::Before(node), |build| {
+                ops::layer_normalization(build, x, scale).b(bias).epsilon(1e-5).output()
+            })?;
+            patch.replace(y, new);
+            Ok(())
+        });
+        assert_eq!(
+            (report.edits, cx.journal().len()),
+            (usize::from(is_committed), usize::from(is_committed))
+        );
+        let is_refuted = report.refusals.iter().any(|refusal| refusal.level == Level::Values);
+        assert_eq!(is_refuted, !is_committed, "{:?}", report.refusals);
+    }
 }

@@ -175,7 +175,7 @@ fn every_element_of_a_large_constant_counts() {
 #[test]
 fn a_reproducer_is_a_model_that_returns_both_results() {
     let eq = Equivalence::parse(&claim("exact", &[], "float[N] x", "y = Exp (x)", "y = Sin (x)")).unwrap();
-    let onnx_pass::Verdict::Refuted(counterexample) = prove(&eq, &PassOptions::default()) else {
+    let Verdict::Refuted(counterexample) = prove(&eq, &PassOptions::default()) else {
         panic!("the sides differ")
     };
     let model = parse(&counterexample.reproducer);
@@ -216,4 +216,27 @@ fn no_untested_edit_is_committed_where_tests_are_required() {
         assert!(matches!(refusal.verdict, Some(Verdict::Untested(_))), "{refusal}");
         assert!(cx.journal().is_empty());
     }
+}
+
+#[test]
+fn runs_without_a_finite_result_are_no_evidence() {
+    let root = "a = Abs (x) o = Constant <value_float = -1.0> () n = Sub (o, a) r = Sqrt (n)";
+    check(
+        &claim("rounding", &[], "float[N] x", &format!("{root} y = Neg (r)"), &format!("{root} y = Exp (r)")),
+        "untested: the results of the old side are finite in no run",
+    );
+    // NaNs are equal to each other in an exact claim, and nothing else is equal to them.
+    check(
+        &claim("exact", &[], "float[N] x", &format!("{root} y = Neg (r)"), &format!("{root} y = Abs (r)")),
+        "tested in 24 runs (24 attempts)",
+    );
+    let old = "l = Log (x) y = Exp (l)";
+    check(
+        &claim("rounding", &[], "float[N] x", old, "y = Identity (x)"),
+        "refuted: | x = double[2] {0.375, -4.0} | output 0[1] is NaN before and -4.0 after",
+    );
+    check(
+        &claim("rounding", &["granted: no-nan"], "float[N] x", old, "y = Identity (x)"),
+        "tested in 24 runs (26 attempts)",
+    );
 }
