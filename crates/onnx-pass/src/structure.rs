@@ -48,6 +48,7 @@ pub(crate) fn check(model: &Model, draft: &Draft, registry: &Registry) -> Result
             return Err("it drops a node that is not known to be deterministic".to_owned());
         }
     }
+    versions(model, draft)?;
     let restated = restated(model, draft, &dying)?;
     scopes(model, draft)?;
     Ok(Plan { dying, restated })
@@ -206,6 +207,21 @@ fn is_within(model: &Model, node: NodeId, nodes: &SecondaryMap<NodeId, ()>) -> b
     false
 }
 
+/// The versions of operator sets that the patch sets exist, as far as the operator set is a standard one.
+fn versions(model: &Model, draft: &Draft) -> Result<(), String> {
+    for &(domain, version) in &draft.versions {
+        let is_known = match onnx_schema::opset_versions(domain) {
+            Some(versions) => versions.contains(&version),
+            None => version >= 1,
+        };
+        if !is_known {
+            let name = if domain.is_empty() { "ai.onnx" } else { model.str(domain) };
+            return Err(format!("the operator set {} does not have version {version}", Quoted(name)));
+        }
+    }
+    Ok(())
+}
+
 /// The nodes that stay and call another schema after a change of operator set versions. Operators with graphs must differ in
 /// their types at most; their nodes are compared one by one.
 fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId>, String> {
@@ -239,10 +255,17 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
                 }
                 let schema = |version: i64| onnx_schema::lookup(domain, record.op(), version);
                 let (old, new) = (from.and_then(schema), schema(to));
+                let name = op_name(model, record.op());
+                if old.is_none() && new.is_none() {
+                    // The body of a function is its meaning in every version.
+                    if from == Some(to) || model.function_called(record).is_some() {
+                        continue;
+                    }
+                    return Err(format!("the meaning of {name} in version {to} is not known"));
+                }
                 if old.map(Schema::id) == new.map(Schema::id) {
                     continue;
                 }
-                let name = op_name(model, record.op());
                 let new = new.filter(|new| !new.is_deprecated());
                 let (Some(old), Some(new)) = (old, new) else {
                     return Err(format!("version {to} does not have {name}"));

@@ -5,7 +5,7 @@ use onnx_pass::passes::squeeze_to_13;
 use onnx_pass::{Exactness, Level};
 use onnx_schema::{domain, op};
 
-use crate::{check, commits, refuses, run, value};
+use crate::{check, commits, maker, refuses, run, value};
 
 pub(crate) const MODEL: &str = r#"<ir_version: 7, opset_import: ["": 12]>
     g (float[1,N,1] x) => (float[N,1] y) {
@@ -47,7 +47,7 @@ fn dropping_the_axes_is_refuted() {
             let (x, y) = (value(patch.model(), "x"), value(patch.model(), "y"));
             patch.tap(x);
             patch.set_version(domain::ONNX, 13);
-            let at = Position::Before(crate::maker(patch.model(), "y"));
+            let at = Position::Before(maker(patch.model(), "y"));
             let new = patch.build(at, |build| build.op(op::SQUEEZE, [x]).output()).unwrap();
             patch.replace(y, new);
         },
@@ -68,7 +68,7 @@ fn dropping_the_axes_is_refuted() {
         |patch| {
             let (x, y) = (value(patch.model(), "x"), value(patch.model(), "y"));
             patch.tap(x);
-            let at = Position::Before(crate::maker(patch.model(), "y"));
+            let at = Position::Before(maker(patch.model(), "y"));
             let new = patch.build(at, |build| build.op(op::SQUEEZE, [x]).output()).unwrap();
             patch.replace(y, new);
         },
@@ -94,7 +94,7 @@ fn swish(patch: &mut onnx_pass::Patch<'_, '_>) {
     patch.tap(m);
     assert_eq!(patch.raise_opset(domain::ONNX, 24).unwrap(), 24);
     assert_eq!(patch.raise_opset(domain::ONNX, 20).unwrap(), 24);
-    let at = Position::Before(crate::maker(patch.model(), "p"));
+    let at = Position::Before(maker(patch.model(), "p"));
     let new = patch.build(at, |build| onnx_ops::ops::swish(build, m).alpha(1.0).output()).unwrap();
     patch.replace(p, new);
 }
@@ -135,4 +135,35 @@ fn a_version_that_does_not_exist_is_not_imported() {
         patch.raise_opset(domain::ONNX, 99).unwrap_err().to_string(),
         "the operator set `ai.onnx` does not have version 99"
     );
+}
+
+#[test]
+fn versions_that_do_not_exist_and_operators_without_a_known_meaning_are_refused() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (y, float[N] z) {
+            y = my.Q (x)
+            z = Neg (x)
+        }"#;
+    let rows = [
+        ("ai.onnx", 99, "the operator set `ai.onnx` does not have version 99"),
+        ("ai.onnx", 0, "the operator set `ai.onnx` does not have version 0"),
+        ("my", 2, "the meaning of `Q` in version 2 is not known"),
+    ];
+    for (set, version, reason) in rows {
+        refuses(
+            text,
+            Exactness::Exact,
+            |patch| {
+                let [x, z] = ["x", "z"].map(|name| value(patch.model(), name));
+                let node = maker(patch.model(), "z");
+                let my = patch.model().node(maker(patch.model(), "y")).domain();
+                patch.tap(x);
+                patch.set_version(if set == "my" { my } else { domain::ONNX }, version);
+                let new = patch.like(node, Position::Before(node), &[Some(x)]).unwrap();
+                patch.replace(z, new[0].unwrap());
+            },
+            Level::Structure,
+            &[reason],
+        );
+    }
 }
