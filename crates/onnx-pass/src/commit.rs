@@ -3,6 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{ir_version_for, op};
+use onnx_shape_infer::Justification;
 
 use crate::assumption::Exactness;
 use crate::cx::Entry;
@@ -147,23 +148,28 @@ impl Patch<'_, '_> {
         (verdict, false)
     }
 
+    /// The pairs whose new value is known to be what is inferred about the old one: where both are in one graph, and without
+    /// a guard, which the table of the new value would not name.
+    fn adopted(&self) -> Vec<(ValueId, ValueId)> {
+        let model = self.model();
+        let is_adopted = |&(old, new): &(ValueId, ValueId)| {
+            let is_proved =
+                matches!(self.cx.justification(old), Justification::Proved | Justification::ProvedIn(_));
+            is_proved && model.graph_of(old) == model.graph_of(new)
+        };
+        self.draft.pairs.iter().copied().filter(is_adopted).collect()
+    }
+
     fn apply(&mut self, plan: &Plan, proof: &Proof) {
         self.cx.journal.push(Entry::new(self.cx.model, &self.draft, proof));
-        let assumed: Vec<String> = self
-            .draft
-            .recorded
-            .iter()
-            .filter_map(|recorded| match recorded {
-                Recorded::Guard(guard) => Some(guard.clone()),
-                Recorded::Granted(condition) => Some(condition.name().to_owned()),
-                _ => None,
-            })
-            .collect();
+        let adopted = self.adopted();
         let model = &mut *self.cx.model;
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
         let function = scope.and_then(|graph| structure::function_around(model, graph));
         for &(old, new) in &self.draft.pairs {
-            if model.value(new).ty().is_none()
+            // What is declared in a nested graph or a function holds only where that is executed.
+            if model.graph_of(old) == model.graph_of(new)
+                && model.value(new).ty().is_none()
                 && let Some(ty) = model.value(old).shared_ty().cloned()
             {
                 // Both have the same value in every run, so the declaration holds for the new one as well.
@@ -194,25 +200,34 @@ impl Patch<'_, '_> {
             }
             info.ir_version = info.ir_version.max(ir_version_for(domain, version).unwrap_or(0));
         }
-        for text in assumed {
-            let is_line = |entry: &MetadataEntry| {
-                model.str(entry.key()).starts_with(ASSUMED_KEY)
-                    && entry.value().to_string() == format!("{}: {text}", self.draft.pass)
-            };
-            // Edits of one pass that depend on the same condition are one line.
-            if model.info().metadata.iter().any(is_line) {
-                continue;
-            }
-            let count = model.info().metadata.len();
-            let key = model.intern(&format!("{ASSUMED_KEY}{count}"));
-            let text = format!("{}: {text}", self.draft.pass);
-            model.info_mut().metadata.push(MetadataEntry::new(key, text));
-        }
+        write_assumed(model, &self.draft);
         self.cx.refresh();
-        for &(old, new) in &self.draft.pairs {
-            // What is known about the old value remains true; its entry outlives it.
+        for (old, new) in adopted {
+            // What is proved about the old value remains true; its entry outlives it.
             self.cx.inference.adopt(new, old);
         }
+    }
+}
+
+/// Writes the guards and conditions that a patch depends on into the metadata of the model.
+fn write_assumed(model: &mut Model, draft: &Draft) {
+    for recorded in &draft.recorded {
+        let text = match recorded {
+            Recorded::Guard(guard) => guard.as_str(),
+            Recorded::Granted(condition) => condition.name(),
+            _ => continue,
+        };
+        let text = format!("{}: {text}", draft.pass);
+        let is_line = |entry: &MetadataEntry| {
+            model.str(entry.key()).starts_with(ASSUMED_KEY) && entry.value().to_string() == text
+        };
+        // Edits of one pass that depend on the same condition are one line.
+        if model.info().metadata.iter().any(is_line) {
+            continue;
+        }
+        let count = model.info().metadata.len();
+        let key = model.intern(&format!("{ASSUMED_KEY}{count}"));
+        model.info_mut().metadata.push(MetadataEntry::new(key, text));
     }
 }
 

@@ -76,7 +76,7 @@ fn constants_that_differ_are_not_merged() {
 fn a_node_in_a_branch_uses_the_equal_node_around_it() {
     check(
         r#"<ir_version: 10, opset_import: ["": 20]>
-        g (bool c, float[N] x) => (float[N] y) {
+        g (bool c, float[N] x) => (float[N] y) <float[N] a> {
             a = Exp (x)
             b = If (c) <
                 then_branch = t () => (float[N] p) { p1 = Exp (x) p = Neg (p1) },

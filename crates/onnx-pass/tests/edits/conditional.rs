@@ -2,9 +2,9 @@
 
 use onnx_ir::{CopyMap, Position};
 use onnx_pass::passes::splice_conditionals;
-use onnx_pass::{Exactness, Level, Patch};
+use onnx_pass::{Exactness, Level, PassCx, PassOptions, Patch};
 
-use crate::{check, maker, refuses, value};
+use crate::{check, maker, parse, refuses, value};
 
 #[test]
 fn the_branch_of_a_known_condition_is_spliced() {
@@ -80,4 +80,29 @@ fn splicing_the_other_branch_is_refuted() {
         Level::Values,
         &["the results differ", "x = float[2] {0.375, -4.0}", "y[0] is 0.75 before and 0.375 after"],
     );
+}
+
+#[test]
+fn what_is_declared_in_a_branch_does_not_leave_it() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x, bool c) => (float[M] y) {
+            r = Relu (x)
+            y = If (c) <then_branch = t () => (v) <float[3] u> {
+                u = Identity (r)
+                v = Neg (u)
+            }, else_branch = e () => (w) {
+                w = Neg (r)
+            }>
+        }"#;
+    let mut model = parse(text);
+    let [u, r] = ["u", "r"].map(|name| value(&model, name));
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let size = cx.inference().shape(r).unwrap().to_vec();
+    let mut patch = cx.patch("forward", Exactness::Exact);
+    patch.source(maker(patch.model(), "u"));
+    patch.tap(r);
+    patch.replace(u, r);
+    patch.commit().unwrap();
+    assert_eq!(cx.model().ty(r), None);
+    assert_eq!(cx.inference().shape(r).unwrap(), size);
 }

@@ -199,7 +199,7 @@ fn texts_of_other_forms_are_errors() {
 
 #[test]
 fn no_untested_edit_is_committed_where_tests_are_required() {
-    // The type of the operand is not known, so that there is no claim.
+    // The type of the operand is not known, so that the claim cannot be expressed.
     let text = r#"<ir_version: 8, opset_import: ["": 17]> g (x) => (y) { y = Neg (x) }"#;
     for is_proof_requested in [true, false] {
         let mut model = parse(text);
