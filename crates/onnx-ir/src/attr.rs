@@ -174,6 +174,14 @@ impl Attribute {
         }
     }
 
+    /// What takes the place of this reference where a call passes `actual`: a value without a kind, such as a reference to an
+    /// attribute of the function around the call, has the kind that this one declares.
+    pub(crate) fn resolved(&self, name: Symbol, actual: AttrValue) -> Self {
+        let mut resolved = Self::new(name, actual);
+        resolved.declared = resolved.declared.or(self.declared);
+        resolved
+    }
+
     /// An attribute as a file wrote it, for decoders: `declared` is the number in the field `type`.
     #[must_use]
     pub const fn from_parts(

@@ -40,6 +40,7 @@ impl CopyMap {
 
     /// Gives the attributes of a call: references to a function's attribute are replaced by the attribute of that name, and
     /// left out where the list holds none. Put the function's defaults at the end of the list; the first of a name counts.
+    /// Do not inline a call that passes a reference for an attribute with a default where the reference can stand for nothing.
     pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
         self.attributes = Some(attributes);
     }
@@ -317,7 +318,7 @@ impl Model {
         if let (AttrValue::Ref(target), Some(actual)) = (attribute.value(), &map.attributes) {
             let Some(actual) = actual.iter().find(|actual| actual.name() == *target) else { return Ok(None) };
             let value = actual.value().clone();
-            return Ok(Some(Attribute::new(attribute.name(), self.with_copied_graphs(value)?)));
+            return Ok(Some(attribute.resolved(attribute.name(), self.with_copied_graphs(value)?)));
         }
         for graph in graphs_mut(attribute.value_mut()) {
             *graph = copies.get(*graph).copied().ok_or(EditError::Gone)?;

@@ -1,7 +1,9 @@
 //! Calls of functions: inlining, and its inverse.
 
 use onnx_diag::Quoted;
-use onnx_ir::{Attribute, CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, User, ValueId};
+use onnx_ir::{
+    AttrValue, Attribute, CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, User, ValueId,
+};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -9,6 +11,7 @@ use crate::determinism::has_references;
 use crate::extract::Recorded;
 use crate::patch::Patch;
 use crate::query::{Reason, label};
+use crate::structure::function_around;
 
 impl Patch<'_, '_> {
     /// Replaces a call of a function of the model by the nodes of its body: references to attributes of the function become the
@@ -20,7 +23,8 @@ impl Patch<'_, '_> {
     /// # Errors
     ///
     /// Returns the reason if the node does not call a function, has more inputs or outputs than it, or if an operator of the
-    /// body has another meaning in the versions at the call.
+    /// body has another meaning in the versions at the call. So does an attribute with a default for which the call refers to an
+    /// attribute of the function around it that has none: which value counts is known only where that function is called.
     pub fn inline_call(&mut self, node: NodeId) -> Result<(), Reason> {
         let registry = self.cx.options.registry;
         let model = self.model();
@@ -34,6 +38,7 @@ impl Patch<'_, '_> {
         if inputs.len() > formals.len() || outputs.len() > results.len() {
             return Err("the call has more inputs or outputs than the function".into());
         }
+        refuse_hidden_default(model, node, function)?;
         let mut arguments: Vec<Attribute> = record.attributes().to_vec();
         arguments.extend(model.function(function).defaults.iter().cloned());
         let missing = missing_imports(self, function, record.graph())?;
@@ -257,6 +262,30 @@ fn is_used_outside(
         let user = user.and_then(|user| model.ancestor_in(user, graph));
         !user.is_some_and(|user| members.contains_key(user))
     })
+}
+
+/// The reason if a call refers to an attribute that can be omitted, of the function around it, for one that has a default in
+/// the called function: a reference in the body cannot stand for both.
+fn refuse_hidden_default(model: &Model, call: NodeId, function: FunctionId) -> Result<(), Reason> {
+    let record = model.node(call);
+    let has_default = |function: FunctionId, name: Symbol| {
+        model.function(function).defaults.iter().any(|default| default.name() == name)
+    };
+    let around = function_around(model, record.graph());
+    for attribute in record.attributes() {
+        let AttrValue::Ref(target) = *attribute.value() else { continue };
+        if has_default(function, attribute.name())
+            && !around.is_some_and(|around| has_default(around, target))
+        {
+            let [attribute, target] =
+                [attribute.name(), target].map(|name| Quoted(model.str(name)).to_string());
+            let text = "the function has a default, which counts where";
+            return Err(Reason::new(format!(
+                "for its attribute {attribute} {text} the function around the call is called without {target}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The operator sets that a function imports and the place of a call does not; the reason if an operator of the function has

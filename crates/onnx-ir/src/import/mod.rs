@@ -127,7 +127,8 @@ impl<'a> Importer<'a> {
 
     /// Gives the attributes of a call, with names of the receiving model: references to a function's attribute are replaced
     /// by the attribute of that name, and removed if the list has none. Put the defaults of the function at the end of the
-    /// list; the first of a name counts.
+    /// list; the first of a name counts. Do not inline a call that passes a reference for an attribute with a default where the
+    /// reference can stand for nothing.
     pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
         self.attributes = Some(attributes);
     }
@@ -453,7 +454,7 @@ impl<'a> Importer<'a> {
                     return Ok(None);
                 };
                 let value = actual.value().clone();
-                return Ok(Some(Attribute::new(name, into.with_copied_graphs(value)?)));
+                return Ok(Some(attribute.resolved(name, into.with_copied_graphs(value)?)));
             }
             AttrValue::Type(ty) => AttrValue::Type(Arc::new(self.ty(into, ty))),
             AttrValue::Types(types) => AttrValue::Types(types.iter().map(|ty| self.ty(into, ty)).collect()),

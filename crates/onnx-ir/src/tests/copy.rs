@@ -123,6 +123,39 @@ fn a_function_can_be_inlined() {
 }
 
 #[test]
+fn a_reference_that_becomes_another_one_keeps_its_kind() {
+    let (mut model, x, _, y) = small();
+    let name = model.intern("f");
+    let function = model.add_function(Symbol::EMPTY, name, Symbol::EMPTY);
+    let body = model.function(function).body();
+    let formal = model.add_graph_input(body, "x", None);
+    let new = NewNode::new(op::SOFTMAX).inputs([formal]).attribute(Attribute::reference(
+        attr::AXIS,
+        attr::AXES,
+        AttrKind::Int,
+    ));
+    let result = model.new_value(Symbol::EMPTY);
+    model.add_node(Position::End(body), new.outputs([result])).unwrap();
+    model.push_graph_output(body, result);
+    let passed = vec![Attribute::reference(attr::AXES, attr::K, AttrKind::Int)];
+    let expected = Attribute::reference(attr::AXIS, attr::K, AttrKind::Int);
+
+    let call = model.value(y).producer().unwrap();
+    let mut map = CopyMap::new();
+    map.map(formal, x);
+    map.set_attributes(passed.clone());
+    let nodes = model.copy_nodes(body, Position::Before(call), &mut map).unwrap();
+    assert_eq!(model.node(nodes[0]).attributes(), std::slice::from_ref(&expected));
+
+    let mut into = Model::new();
+    let mut importer = crate::Importer::new(&model);
+    importer.set_attributes(passed);
+    let copy = importer.graph(&mut into, body).unwrap();
+    let node = into.nodes(copy).next().unwrap();
+    assert_eq!(into.node(node).attributes(), [expected]);
+}
+
+#[test]
 fn a_branch_can_be_spliced_in() {
     let (mut model, x, w, y) = small();
     let graph = model.main_graph();

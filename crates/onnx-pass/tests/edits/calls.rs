@@ -130,6 +130,40 @@ fn an_operator_with_another_meaning_stays_in_its_function() {
     );
 }
 
+#[test]
+fn an_attribute_that_can_be_omitted_does_not_hide_a_default() {
+    let inner = |around: &str, default: &str| {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+            g (float[N] x) => (float[N] y, float[N] z) {{ y = my.G (x) z = my.G <k = 5.0> (x) }}
+            <domain: "my", opset_import: ["": 20, "my": 1]> G <{around}> (p) => (q) {{ q = my.F <by: float = @k> (p) }}
+            <domain: "my", opset_import: ["": 20]> F <{default}> (p) => (q) {{ q = Elu <alpha: float = @by> (p) }}"#
+        );
+        let mut model = parse(&text);
+        let is_inner = |model: &Model, node: NodeId| model.str(model.node(node).op()) == "F";
+        let mut cx = PassCx::new(&mut model, PassOptions::default().with_tests_required(true));
+        let report =
+            cx.rewrite_nodes("inline", Exactness::Exact, is_inner, |patch, node| patch.inline_call(node));
+        drop(cx);
+        let findings = onnx_check::check(&model, &onnx_check::CheckOptions::default());
+        let errors =
+            findings.diagnostics().iter().filter(|found| found.severity == onnx_diag::Severity::Error);
+        assert_eq!(errors.count(), 0);
+        let missed: Vec<String> = report.missed.iter().map(ToString::to_string).collect();
+        let elu = model
+            .all_graphs()
+            .flat_map(|graph| model.nodes(graph))
+            .find(|&node| model.str(model.node(node).op()) == "Elu");
+        let kind = elu.map(|node| model.node(node).attributes()[0].kind());
+        (report.edits, report.refusals.len(), missed, kind)
+    };
+    let kind = Some(onnx_schema::AttrKind::Float);
+    let reason = "`q`: for its attribute `by` the function has a default, which counts where the function around the call is called without `k`";
+    assert_eq!(inner("k", "by: float = 3.0"), (0, 0, vec![reason.to_owned()], kind));
+    assert_eq!(inner("k", "by"), (1, 0, vec![], kind));
+    assert_eq!(inner("k: float = 2.0", "by: float = 3.0"), (1, 0, vec![], kind));
+}
+
 const CHAIN: &str = r#"<ir_version: 10, opset_import: ["": 20]>
     g (float[N] x, float[N] z) => (float[N] y, float[N] w) <float[1] two = {2}> {
         a = Neg (x)
