@@ -4,6 +4,7 @@ use onnx_diag::Quoted;
 use onnx_ir::{
     AttrValue, Attribute, CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, Position, User, ValueId,
 };
+use onnx_schema::{Registry, normalize_domain};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
@@ -74,17 +75,13 @@ impl Patch<'_, '_> {
     ///
     /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another of its
     /// nodes depends on that node), if the nodes are not of one sorted graph, refer to attributes of a function around them or
-    /// have no results that are used, or if the function exists.
+    /// have no results that are used, or if the identity of the function is that of another function, of an operator that ONNX
+    /// or the registry has in any version, or of an operator that a node of the model names.
     pub fn outline(&mut self, nodes: &[NodeId], domain: &str, name: &str) -> Result<NodeId, Reason> {
         let region = Region::new(self.model(), nodes)?;
-        if domain.is_empty() {
-            return Err("the function needs a domain".into());
-        }
         let model = &mut *self.cx.model;
-        let symbols = (model.intern(domain), model.intern(name));
-        if model.find_function(symbols.0, symbols.1, Symbol::EMPTY).is_some() {
-            return Err(Reason::new(format!("the function {} exists", Quoted(name))));
-        }
+        let symbols = (normalize_domain(model.intern(domain)), model.intern(name));
+        refuse_taken_identity(model, self.cx.options.registry, symbols)?;
         let function = model.add_function(symbols.0, symbols.1, Symbol::EMPTY);
         self.draft.functions.push(function);
         fill(model, function, &region)?;
@@ -114,6 +111,36 @@ impl Patch<'_, '_> {
         let call = results.first().copied().flatten().and_then(|value| self.model().value(value).producer());
         call.ok_or_else(|| "the call was not made".into())
     }
+}
+
+/// The reason if a function with this domain and name would be something else already, or what a node of the model calls.
+fn refuse_taken_identity(
+    model: &Model,
+    registry: &Registry,
+    (domain, name): (Symbol, Symbol),
+) -> Result<(), Reason> {
+    if domain.is_empty() {
+        return Err("the function needs a domain".into());
+    }
+    if name.is_empty() {
+        return Err("the function needs a name".into());
+    }
+    let quoted = Quoted(model.str(name));
+    if model.find_function(domain, name, Symbol::EMPTY).is_some() {
+        return Err(Reason::new(format!("the function {quoted} exists")));
+    }
+    let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
+    if is_declared || !onnx_schema::versions(domain, name).is_empty() {
+        return Err(Reason::new(format!("the operator {quoted} exists")));
+    }
+    let is_it = |node: NodeId| {
+        let record = model.node(node);
+        record.op() == name && record.domain() == domain && record.overload().is_empty()
+    };
+    if model.all_graphs().any(|graph| model.nodes(graph).any(is_it)) {
+        return Err(Reason::new(format!("a node of the model calls another operator {quoted}")));
+    }
+    Ok(())
 }
 
 /// Makes the body of a function from the nodes of a region.

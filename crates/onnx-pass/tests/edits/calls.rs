@@ -272,3 +272,36 @@ fn a_call_that_is_edited_after_outlining_is_refuted() {
         ],
     );
 }
+
+#[test]
+fn a_function_does_not_take_the_identity_of_an_operator() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+        g (float[N] x) => (float[N] y, float[N] z) {
+            a = Neg (x)
+            b = Exp (a)
+            y = my.Foo (b)
+            z = my.Over:load (b)
+        }"#;
+    let mut set = onnx_schema::OperatorSet::new("declared", 1);
+    set.add(onnx_schema::declare("Scale", 1).input("X", "").output("Y", "")).unwrap();
+    let registry = Registry::STANDARD.with(&set).unwrap();
+    let check = |names: &[&str], (domain, name): (&str, &str), expected: &str| {
+        let mut model = parse(text);
+        let before = bytes(&model);
+        let mut cx = PassCx::new(&mut model, PassOptions::default().with_registry(&registry));
+        let members: Vec<NodeId> = names.iter().map(|name| maker(cx.model(), name)).collect();
+        let mut patch = cx.patch("outline", Exactness::Exact);
+        let reason = patch.outline(&members, domain, name).map_err(|reason| reason.to_string());
+        assert_eq!(reason.err().unwrap_or_default(), expected);
+        drop(patch);
+        drop(cx);
+        assert!(bytes(&model) == before);
+    };
+    check(&["a", "b"], ("my", "Foo"), "a node of the model calls another operator `Foo`");
+    check(&["b", "y"], ("my", "Foo"), "a node of the model calls another operator `Foo`");
+    check(&["a", "b"], ("my", "Over"), "");
+    check(&["a", "b"], ("declared", "Scale"), "the operator `Scale` exists");
+    check(&["a", "b"], ("ai.onnx.ml", "Scaler"), "the operator `Scaler` exists");
+    check(&["a", "b"], ("ai.onnx", "New"), "the function needs a domain");
+    check(&["a", "b"], ("my", ""), "the function needs a name");
+}
