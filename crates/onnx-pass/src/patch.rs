@@ -9,6 +9,7 @@ use onnx_ir::{
 use onnx_schema::op;
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
+use slotmap::SecondaryMap;
 
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
@@ -325,10 +326,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// Drops the new nodes, initializers and functions.
     fn undo(&mut self) {
         let model = &mut *self.cx.model;
-        for &node in self.draft.nodes.iter().rev() {
-            // Nothing but later nodes of the patch uses it.
-            let _ = model.erase_node(node);
-        }
+        erase_nodes(model, &self.draft.nodes);
         for &value in &self.draft.initializers {
             let _ = model.erase_value(value);
         }
@@ -336,6 +334,42 @@ impl<'p, 'm> Patch<'p, 'm> {
             let _ = model.remove_function(function);
         }
     }
+}
+
+/// Erases nodes that only others of them use, users first whatever their order: that of a function's body is free.
+fn erase_nodes(model: &mut Model, nodes: &[NodeId]) {
+    let mut own: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    for &node in nodes {
+        own.insert(node, ());
+    }
+    let mut open = nodes.to_vec();
+    while let Some(node) = open.pop() {
+        if model.get_node(node).is_none() {
+            continue;
+        }
+        let mut producers = Vec::new();
+        model.for_each_use_within(node, |value| producers.extend(model.value(value).producer()));
+        // A node that is used stays until its last user is gone.
+        if model.erase_node(node).is_ok() {
+            open.extend(producers.into_iter().filter(|&producer| own.contains_key(producer)));
+        }
+    }
+    let left: Vec<NodeId> = nodes.iter().copied().filter(|&node| model.get_node(node).is_some()).collect();
+    let Some(&first) = left.first() else { return };
+    // The rest uses itself in a cycle, which the placeholder cuts.
+    let graph = model.node(first).graph();
+    let placeholder = model.add_initializer(graph, Symbol::EMPTY, Constant::Dense(Tensor::scalar(0_i64)));
+    for &node in &left {
+        let outputs = model.node(node).outputs().to_vec();
+        for output in outputs.into_iter().flatten() {
+            model.replace_uses_where(output, placeholder, |_, _| true);
+        }
+    }
+    for node in left {
+        // Nothing uses it any more.
+        let _ = model.erase_node(node);
+    }
+    let _ = model.erase_value(placeholder);
 }
 
 impl Drop for Patch<'_, '_> {

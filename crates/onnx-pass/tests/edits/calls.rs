@@ -305,3 +305,32 @@ fn a_function_does_not_take_the_identity_of_an_operator() {
     check(&["a", "b"], ("ai.onnx", "New"), "the function needs a domain");
     check(&["a", "b"], ("my", ""), "the function needs a name");
 }
+
+#[test]
+fn a_patch_that_is_dropped_leaves_nothing_of_an_unsorted_body() {
+    let check = |body: &str| {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
+            g (bool c, float[N] x) => (float[N] y) {{ y = my.P (c, x) }}
+            <domain: "my", opset_import: ["": 20]> P (c, p) => (q) {{ {body} }}"#
+        );
+        let mut model = parse(&text);
+        let before = bytes(&model);
+        let mut cx = PassCx::new(&mut model, PassOptions::default());
+        let call = maker(cx.model(), "y");
+        let mut patch = cx.patch("inline", Exactness::Exact);
+        patch.inline_call(call).unwrap();
+        drop(patch);
+        drop(cx);
+        model.verify().unwrap();
+        assert!(bytes(&model) == before, "{body}");
+    };
+    check("q = Neg (r) r = Exp (p)");
+    check("s = Abs (r) q = Neg (s) t = Add (r, s) r = Exp (p)");
+    check("q = If (c) <then_branch = t () => (r) {}, else_branch = e () => (v) { v = Neg (r) }> r = Exp (p)");
+    // A cycle.
+    check("r = Add (p, s) s = Neg (r) q = Exp (s)");
+    check(
+        "r = If (c) <then_branch = t () => (s) {}, else_branch = e () => (v) { v = Neg (r) }> s = Neg (r) q = Exp (s)",
+    );
+}
