@@ -237,7 +237,11 @@ fn replace_or_alias(model: &mut Model, old: ValueId, new: ValueId) {
     if !model.can_replace(old, new)
         && let Some(producer) = model.value(old).producer()
     {
-        let mut build = model.build_at(Position::After(producer));
+        // The alias follows both: the new value precedes everything that uses the old one.
+        let after = model.value(new).producer().filter(|&new| {
+            model.node(new).graph() == model.node(producer).graph() && model.is_before(producer, new)
+        });
+        let mut build = model.build_at(Position::After(after.unwrap_or(producer)));
         if let Ok(alias) = build.op(op::IDENTITY, [new]).output() {
             let ty = model.value(old).shared_ty().cloned();
             model.set_type(alias, ty);

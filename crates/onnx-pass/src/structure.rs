@@ -148,7 +148,14 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
     let Some(producer) = model.value(new).producer() else { return Ok(()) };
     let home = model.node(producer).graph();
     for at in model.value(old).uses() {
-        let User::Node(user) = at.user else { continue };
+        let user = match at.user {
+            User::Node(user) => user,
+            // An output of the graph itself is read after all nodes.
+            User::Graph(graph) => match model.owner_node(graph).filter(|_| graph != home) {
+                Some(owner) => owner,
+                None => continue,
+            },
+        };
         if dying.contains(&user) {
             continue;
         }

@@ -253,3 +253,45 @@ fn functions_are_part_of_the_region() {
     assert_eq!(proof.verdict.to_string(), "tested in 24 runs (24 attempts)");
     assert_eq!(model.graph(model.main_graph()).node_count(), 1);
 }
+
+#[test]
+fn an_output_that_becomes_a_later_value_is_defined_after_it() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x) => (float[N] y, float[N] z) { y = Neg (x) t = Exp (x) z = Neg (x) }"#;
+    let (model, _) = commits(text, Exactness::Exact, |patch| {
+        patch.tap(value(patch.model(), "x"));
+        let (y, z) = (value(patch.model(), "y"), value(patch.model(), "z"));
+        patch.replace(y, z);
+    });
+    model.verify_sorted().unwrap();
+    assert_eq!(nodes(&model), ["t = Exp (x)", "z = Neg (x)", "y = Identity (z)"]);
+}
+
+#[test]
+fn an_output_of_a_branch_does_not_become_a_value_after_its_node() {
+    let check = |branch: &str, old: &str| {
+        let text = format!(
+            r#"<ir_version: 10, opset_import: ["": 20]>
+            g (float[N] x, bool c) => (float[N] y, float[N] z) {{
+                o = Neg (x)
+                y = If (c) <then_branch = t () => {branch}, else_branch = e () => (w) {{ w = Abs (x) }}>
+                z = Neg (x)
+            }}"#
+        );
+        let reason =
+            format!("{} is defined after a user of {}, or depends on it", key(&text, "z"), key(&text, old));
+        let edit = |patch: &mut Patch<'_, '_>| {
+            patch.tap(value(patch.model(), "x"));
+            let (old, z) = (value(patch.model(), old), value(patch.model(), "z"));
+            patch.replace(old, z);
+        };
+        refuses(&text, Exactness::Exact, edit, Level::Structure, &[&reason]);
+    };
+    check("(o) {}", "o");
+    check("(v) { v = Neg (x) }", "v");
+}
+
+/// The key of a value as messages write it.
+fn key(text: &str, name: &str) -> String {
+    value(&parse(text), name).to_string()
+}
