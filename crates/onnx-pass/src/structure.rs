@@ -156,7 +156,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
                 None => continue,
             },
         };
-        if dying.contains(&user) {
+        if is_listed(model, user, dying) {
             continue;
         }
         let user = model.ancestor_in(user, home);

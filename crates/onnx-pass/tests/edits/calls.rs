@@ -334,3 +334,18 @@ fn a_patch_that_is_dropped_leaves_nothing_of_an_unsorted_body() {
         "r = If (c) <then_branch = t () => (s) {}, else_branch = e () => (v) { v = Neg (r) }> s = Neg (r) q = Exp (s)",
     );
 }
+
+#[test]
+fn a_value_that_only_a_branch_of_the_nodes_needs_moves_with_them() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[N] x, bool c) => (float[N] y, float[N] z) {
+            b = Exp (x)
+            y = If (c) <then_branch = t () => (v) { v = Neg (b) }, else_branch = e () => (q) { q = Abs (x) }>
+            z = Neg (b)
+        }"#;
+    let (model, _) = commits(text, Exactness::Exact, |patch| {
+        outline(patch, &["b", "y"]).unwrap();
+    });
+    model.verify_sorted().unwrap();
+    assert_eq!(nodes(&model), ["val_0, y = my.Part (x, c)", "z = Neg (val_0)"]);
+}
