@@ -116,7 +116,9 @@ impl Patch<'_, '_> {
             };
             let draft = std::mem::replace(&mut self.draft, draft);
             let result = self.prove();
-            self.draft = draft;
+            let proved = std::mem::replace(&mut self.draft, draft);
+            // Guards of the types of its operands.
+            proved.recorded.into_iter().for_each(|recorded| self.record(recorded));
             let because = |reason: String| format!("{op} has another meaning in the new version: {reason}");
             let proof = result.map_err(|(level, reason, verdict)| (level, because(reason), verdict))?;
             if let Verdict::Untested(reason) = &proof.verdict {

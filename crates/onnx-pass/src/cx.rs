@@ -259,8 +259,12 @@ impl<'m> PassCx<'m> {
     pub(crate) fn known(&self, value: ValueId) -> Known {
         Known {
             ty: self.inference.ty(value).to_type(),
-            is_assumed: !self.options.allow_assumed
-                && !matches!(self.justification(value), Justification::Proved | Justification::ProvedIn(_)),
+            is_assumed: match self.justification(value) {
+                Justification::Proved | Justification::ProvedIn(_) => false,
+                Justification::Assumed { .. } => !self.options.allow_assumed,
+                // Guards that are not known cannot be listed.
+                _ => true,
+            },
             content: self.inference.content(value).cloned(),
         }
     }

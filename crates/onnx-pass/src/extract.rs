@@ -88,14 +88,16 @@ struct Collector<'a> {
     count: usize,
 }
 
-pub(crate) fn extract(region: &Region<'_>) -> Result<Equivalence, Unsupported> {
+/// The equivalence of a region, and the values that are its inputs.
+pub(crate) fn extract(region: &Region<'_>) -> Result<(Equivalence, Vec<ValueId>), Unsupported> {
     let (decisions, inputs, twins) = (SecondaryMap::new(), Vec::new(), Vec::new());
     let mut collector = Collector { region, decisions, inputs, twins, count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
     let transfer = Transfer::new(region.model, region.exprs, region.registry);
     let Collector { inputs, twins, .. } = &collector;
-    Assembly { region, inputs, twins, transfer }.equivalence([&before, &after])
+    let eq = Assembly { region, inputs, twins, transfer }.equivalence([&before, &after])?;
+    Ok((eq, collector.inputs))
 }
 
 impl Region<'_> {

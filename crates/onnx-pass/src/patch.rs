@@ -300,7 +300,20 @@ impl<'p, 'm> Patch<'p, 'm> {
         self.extract(false)
     }
 
+    /// The claim. If the options allow guards, those of the types of its inputs are recorded: they restrict the runs.
     pub(crate) fn extract(&mut self, with_constants: bool) -> Result<Equivalence, String> {
+        let (eq, inputs) = self.extract_recorded(with_constants)?;
+        let count = self.draft.recorded.len();
+        if self.cx.options.allow_assumed {
+            inputs.into_iter().for_each(|input| self.record_guards(input));
+        }
+        if self.draft.recorded.len() == count {
+            return Ok(eq);
+        }
+        Ok(self.extract_recorded(with_constants)?.0)
+    }
+
+    fn extract_recorded(&self, with_constants: bool) -> Result<(Equivalence, Vec<ValueId>), String> {
         let cx = &*self.cx;
         let content = |value| cx.inference.content(value).cloned();
         let used = used(cx.model(), &self.draft.recorded, &content);

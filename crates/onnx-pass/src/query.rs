@@ -102,6 +102,16 @@ impl Patch<'_, '_> {
         true
     }
 
+    /// Records the guards of the type of a value. That of a constant has none.
+    pub(crate) fn record_guards(&mut self, value: ValueId) {
+        if self.model().constant_tensor(value).is_none()
+            && let Justification::Assumed { guards, .. } = self.cx.justification(value)
+        {
+            // The caller has asked the options.
+            let _ = self.accept_guards(&guards);
+        }
+    }
+
     /// The element type of a value.
     #[must_use]
     pub fn elem(&self, value: ValueId) -> Option<ElemType> {

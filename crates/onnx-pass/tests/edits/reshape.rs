@@ -240,3 +240,44 @@ fn what_a_branch_proves_does_not_serve_edits_outside() {
         &["it relies on a relation that holds only where graph `t` is executed"],
     );
 }
+
+#[test]
+fn the_guards_of_the_types_of_taps_are_listed() {
+    // That `c` has 4 columns is declared only, and the edit is wrong for one column.
+    let text = r#"<ir_version: 8, opset_import: ["": 17]>
+        g (float[N,M] x, bool[M] keep, float[4] w) => (float[N,4] y) <float[N,4] c> {
+            c = Compress <axis = 1> (x, keep)
+            y = Mul (c, w)
+        }"#;
+    let edit = |patch: &mut Patch<'_, '_>| {
+        let [c, w, y] = ["c", "w", "y"].map(|name| value(patch.model(), name));
+        let node = patch.model().value(y).producer().unwrap();
+        patch.source(node);
+        patch.tap(c);
+        patch.tap(w);
+        let new = patch.build(Position::Before(node), |build| {
+            let shape = ops::shape(build, c).output()?;
+            let w = ops::expand(build, w, shape).output()?;
+            let w = ops::reshape(build, w, shape).output()?;
+            ops::mul(build, c, w).output()
+        });
+        patch.replace(y, new.unwrap());
+    };
+    let mut model = parse(text);
+    let mut cx = PassCx::new(&mut model, PassOptions::default());
+    let mut patch = cx.patch("expand", Exactness::Exact);
+    edit(&mut patch);
+    let refusal = patch.commit().unwrap_err();
+    assert_eq!(refusal.level, Level::Values, "{refusal}");
+    drop(cx);
+    let mut cx = PassCx::new(&mut model, assuming());
+    let mut patch = cx.patch("expand", Exactness::Exact);
+    edit(&mut patch);
+    let claim = patch.equivalence().unwrap();
+    assert!(claim.assumptions().iter().any(|one| matches!(one, Assumption::Guard(_))), "{claim:?}");
+    patch.commit().unwrap();
+    assert_ne!(cx.journal()[0].assumed, Vec::<String>::new());
+    let assumed = cx.journal()[0].assumed.len();
+    drop(cx);
+    assert_eq!(model.info().metadata.len(), assumed);
+}
