@@ -168,7 +168,14 @@ impl Runner<'_> {
                 verdict => return verdict,
             }
         }
-        self.runs(&sampler)
+        let verdict = self.runs(&sampler);
+        if matches!(verdict, Verdict::Untested(_)) && sampler.scale_spatial() {
+            let smaller = self.runs(&sampler);
+            if !matches!(smaller, Verdict::Untested(_)) {
+                return smaller;
+            }
+        }
+        verdict
     }
 
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {

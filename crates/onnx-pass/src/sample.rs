@@ -71,6 +71,8 @@ pub(crate) struct Sampler<'a> {
     inputs: Vec<ValueId>,
     /// Smaller sizes in the place of known ones.
     scaled: BTreeMap<i64, i64>,
+    /// Smaller sizes of single axes of inputs.
+    scaled_axes: Vec<(ValueId, usize, i64)>,
     conditions: Vec<Condition>,
     points: Points,
     max_elements: u64,
@@ -90,6 +92,7 @@ impl<'a> Sampler<'a> {
             symbols: Vec::new(),
             inputs,
             scaled: BTreeMap::new(),
+            scaled_axes: Vec::new(),
             max_elements,
         };
         sampler.symbols = sampler.all_symbols();
@@ -116,6 +119,31 @@ impl<'a> Sampler<'a> {
         !self.scaled.is_empty()
     }
 
+    /// Replaces large sizes of spatial axes of inputs whose shape was not read, even if a constant or another input has the
+    /// same size by chance; returns `false` if there are none.
+    pub(crate) fn scale_spatial(&mut self) -> bool {
+        self.scale();
+        let used: Vec<Dim> = self.eq.assumptions().iter().flat_map(named_by).collect();
+        let mut chosen: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut scaled = Vec::new();
+        for (index, &input) in self.inputs.iter().enumerate() {
+            let is_read = self.eq.assumptions().contains(&Assumption::Shape { input: index });
+            if is_read || self.eq.constant(input).is_some() {
+                continue;
+            }
+            for (axis, &dim) in self.dims_of(input).unwrap_or_default().iter().enumerate().skip(2) {
+                let Dim::Known(size) = dim else { continue };
+                if size > SMALL && !self.scaled.contains_key(&size) && !used.contains(&dim) {
+                    let next = 4_i64.saturating_add(chosen.len() as i64 % 4);
+                    let small = *chosen.entry(size).or_insert(next);
+                    scaled.push((input, axis, small));
+                }
+            }
+        }
+        self.scaled_axes = scaled;
+        !self.scaled_axes.is_empty()
+    }
+
     pub(crate) fn unscale(&mut self) {
         self.scaled.clear();
     }
@@ -136,23 +164,10 @@ impl<'a> Sampler<'a> {
     fn named_dims(&self) -> Vec<Dim> {
         let mut dims = Vec::new();
         for assumption in self.eq.assumptions() {
-            match assumption {
-                Assumption::Relation(relation) => {
-                    if let Some((a, b)) = sides(*relation) {
-                        dims.extend([a, b]);
-                    }
-                }
-                Assumption::Shape { input } => {
-                    let value = self.inputs.get(*input);
-                    dims.extend(value.and_then(|&value| self.dims_of(value)).unwrap_or_default());
-                }
-                Assumption::Content { elements, .. } => {
-                    dims.extend(elements.iter().filter_map(|elem| match elem {
-                        Elem::Int(dim) | Elem::Dyadic(dim, _) => Some(*dim),
-                        _ => None,
-                    }));
-                }
-                _ => {}
+            dims.extend(named_by(assumption));
+            if let Assumption::Shape { input } = assumption {
+                let value = self.inputs.get(*input);
+                dims.extend(value.and_then(|&value| self.dims_of(value)).unwrap_or_default());
             }
         }
         dims
@@ -289,11 +304,13 @@ impl<'a> Sampler<'a> {
             None => (0..rng.below(4)).map(|_| rng.pick(&[1, 2, 3]).unwrap_or(1)).collect(),
             Some(shape) => {
                 let mut dims = Vec::new();
-                for &dim in shape.dims() {
+                for (axis, &dim) in shape.dims().iter().enumerate() {
                     let size = self.eval(dim, sizes).ok_or(NoCase::Sizes)?;
                     let is_known = matches!(dim, Dim::Known(_));
                     let scaled = self.scaled.get(&size).filter(|_| is_known).copied();
-                    dims.push(scaled.unwrap_or(size));
+                    let mut axes = self.scaled_axes.iter();
+                    let own = axes.find(|&&(other, at, _)| (other, at) == (input, axis));
+                    dims.push(own.map(|&(.., size)| size).or(scaled).unwrap_or(size));
                 }
                 dims
             }
@@ -303,6 +320,21 @@ impl<'a> Sampler<'a> {
         let count = usize::try_from(count.ok_or(NoCase::Sizes)?).map_err(|_| NoCase::Sizes)?;
         let mut elements = Elements { sampler: self, elem: ty.elem, sizes, attempt, rng };
         elements.tensor(dims, count, content.map(|content| &content[..]))
+    }
+}
+
+/// The dimensions that an assumption names, other than those of the shape of an input.
+fn named_by(assumption: &Assumption) -> Vec<Dim> {
+    match assumption {
+        Assumption::Relation(relation) => sides(*relation).map_or_else(Vec::new, |(a, b)| vec![a, b]),
+        Assumption::Content { elements, .. } => {
+            let dims = elements.iter().filter_map(|elem| match elem {
+                Elem::Int(dim) | Elem::Dyadic(dim, _) => Some(*dim),
+                _ => None,
+            });
+            dims.collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use onnx_pass::passes::fold_batch_normalization;
 use onnx_pass::{Exactness, Level, Patch};
 use onnx_types::tensor::{NoData, Tensor};
 
-use crate::{check, maker, refuses, value};
+use crate::{check, maker, refuses, run, value};
 
 pub(crate) const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 20]>
     g (float[N,2,H,W] x) => (float[N,3,H,W] y) <
@@ -130,4 +130,20 @@ fn folding_is_not_exact() {
             "n[0,0,1,1] is -8.217798233032227 before and -8.21779727935791 after",
         ],
     );
+}
+
+#[test]
+fn sizes_that_a_constant_has_by_chance_do_not_make_runs_too_large() {
+    let text = r#"<ir_version: 10, opset_import: ["": 20]>
+        g (float[1,42,40,40] x) => (float[1,40,40,40] y)
+        <float[40,42,1,1] w = SPLAT, float[40] s = SPLAT, float[40] b = SPLAT, float[40] m = SPLAT, float[40] v = SPLAT> {
+            c = Conv (x, w)
+            y = BatchNormalization (c, s, b, m, v)
+        }"#;
+    let elements = |count: usize| vec!["0.5"; count].join(", ");
+    let text = text
+        .replacen("SPLAT", &format!("{{{}}}", elements(1680)), 1)
+        .replace("SPLAT", &format!("{{{}}}", elements(40)));
+    let (_, report, verdicts) = run(&text, fold_batch_normalization);
+    assert_eq!((report.edits, verdicts), (1, vec!["tested in 24 runs (24 attempts)".to_owned()]));
 }
