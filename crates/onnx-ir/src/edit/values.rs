@@ -169,7 +169,8 @@ impl Model {
 
     /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
     /// ([`can_replace`](Self::can_replace)): its output takes the place of `old` there, and the name of `old` where callers know
-    /// it. Returns that node. If `new` has no declared type, it gets that of `old`.
+    /// it. Returns that node. If `new` has no
+    /// declared type, it gets that of `old`, unless `old` is in a graph that `new` is outside of.
     ///
     /// The `Identity` is added at the end of each graph that has `old` as an output.
     ///
@@ -185,7 +186,9 @@ impl Model {
         if !is_direct && self.values[old].producer().is_none() && self.is_known_output(old) {
             return Err(EditError::AlreadyDefined { value: old });
         }
-        if self.values[new].ty.is_none() {
+        // What a nested graph declares holds only where the graph is executed.
+        let holds = self.is_inside(self.graph_of(new), self.graph_of(old));
+        if holds && self.values[new].ty.is_none() {
             let ty = self.values[old].ty.clone();
             self.set_type(new, ty);
         }

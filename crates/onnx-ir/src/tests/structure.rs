@@ -227,6 +227,25 @@ fn a_replacement_without_a_type_gets_that_of_the_old_value() {
     }
 }
 
+/// A declaration in a branch holds only if the branch is executed.
+#[test]
+fn a_declaration_in_a_branch_does_not_pass_to_an_outer_value() {
+    let float = onnx_types::Type::tensor(onnx_types::ElemType::Float, None);
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let [c, x] = ["c", "x"].map(|name| model.add_graph_input(graph, name, None));
+    let branch = model.new_graph(Symbol::EMPTY);
+    let inner = model.build_at(Position::End(branch)).op(op::RELU, [x]).output().unwrap();
+    model.push_graph_output(branch, inner);
+    model.set_type(inner, Some(float));
+    let mut build = model.build_at(Position::End(graph));
+    let outer = build.op(op::RELU, [x]).output().unwrap();
+    build.op(op::IF, [c]).attr(attr::THEN_BRANCH, branch).output().unwrap();
+    model.replace_or_alias(inner, outer).unwrap();
+    check(&model);
+    assert_eq!(model.ty(outer), None);
+}
+
 #[test]
 fn order_is_verified_on_request() {
     let mut model = Model::new();
