@@ -88,7 +88,7 @@ pub enum FailureKind {
     Data,
     /// A limit was exceeded.
     Limit,
-    /// The caller stopped the run, or its time was over.
+    /// The caller stopped the run.
     Stopped,
 }
 

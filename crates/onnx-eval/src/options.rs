@@ -8,8 +8,8 @@ use onnx_types::{Execution, Limits};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options<'a> {
-    /// What ends the run early, the seed of random operators without the attribute `seed`, and bounds on elements, live bytes, work and nesting: [`run_elements`](Limits::run_elements),
-    /// [`run_bytes`](Limits::run_bytes), [`run_steps`](Limits::run_steps) and [`run_depth`](Limits::run_depth).
+    /// What ends the run early, the seed of random operators without the attribute `seed`, and bounds on elements, live
+    /// bytes, work and nesting: [`run_elements`](Limits::run_elements), [`run_bytes`](Limits::run_bytes), [`run_steps`](Limits::run_steps) and [`run_depth`](Limits::run_depth).
     pub execution: Execution,
     /// Source of external weights. By default there is none, and a model with external weights fails when it reads them.
     pub data: &'a dyn DataSource,

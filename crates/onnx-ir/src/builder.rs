@@ -44,11 +44,8 @@ impl<'a> Builder<'a> {
         if let Some(&(_, version)) = self.versions.iter().find(|(other, _)| *other == domain) {
             return Some(version);
         }
-        let graph = match self.at {
-            Position::Start(graph) | Position::End(graph) => graph,
-            Position::Before(node) | Position::After(node) => self.model.get_node(node)?.graph(),
-        };
-        self.model.get_graph(graph)?;
+        self.model.check_position(self.at).ok()?;
+        let (graph, ..) = self.model.neighbours(self.at);
         self.model.versions_in(graph).get(domain)
     }
 

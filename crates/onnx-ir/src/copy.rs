@@ -40,7 +40,8 @@ impl CopyMap {
 
     /// Gives the attributes of a call: references to a function's attribute are replaced by the attribute of that name, and
     /// left out where the list holds none. Put the function's defaults at the end of the list; the first of a name counts.
-    /// Do not inline a call that passes a reference for an attribute with a default where the reference can stand for nothing.
+    /// A reference in the list must have a value in every call if the function has a default for the attribute: where it has
+    /// none, the default would apply, which a copy cannot express.
     pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
         self.attributes = Some(attributes);
     }

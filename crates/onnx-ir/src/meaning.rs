@@ -95,7 +95,7 @@ fn given<'a>(
 ) -> impl Iterator<Item = &'a Attribute> {
     attributes.iter().filter(move |attribute| {
         let default = schema.and_then(|schema| schema.attribute(attribute.name())?.default);
-        !default.is_some_and(|default| is_default(attribute.value(), default))
+        !default.is_some_and(|default| attribute.value().is_default(default))
     })
 }
 
@@ -103,21 +103,17 @@ impl AttrValue {
     /// Returns `true` if the value is the default of an attribute; floats are compared by their bits.
     #[must_use]
     pub fn is_default(&self, default: AttrDefault) -> bool {
-        is_default(self, default)
-    }
-}
-
-fn is_default(value: &AttrValue, default: AttrDefault) -> bool {
-    match (value, default) {
-        (AttrValue::Float(value), AttrDefault::Float(default)) => value.to_bits() == default.to_bits(),
-        (AttrValue::Int(value), AttrDefault::Int(default)) => *value == default,
-        (AttrValue::String(value), AttrDefault::String(default)) => value == default.as_bytes(),
-        (AttrValue::Floats(values), AttrDefault::Floats(default)) => same_floats(values, default),
-        (AttrValue::Ints(values), AttrDefault::Ints(default)) => values == default,
-        (AttrValue::Strings(values), AttrDefault::Strings(default)) => {
-            values.iter().map(|value| &value[..]).eq(default.iter().map(|text| text.as_bytes()))
+        match (self, default) {
+            (AttrValue::Float(value), AttrDefault::Float(default)) => value.to_bits() == default.to_bits(),
+            (AttrValue::Int(value), AttrDefault::Int(default)) => *value == default,
+            (AttrValue::String(value), AttrDefault::String(default)) => value == default.as_bytes(),
+            (AttrValue::Floats(values), AttrDefault::Floats(default)) => same_floats(values, default),
+            (AttrValue::Ints(values), AttrDefault::Ints(default)) => values == default,
+            (AttrValue::Strings(values), AttrDefault::Strings(default)) => {
+                values.iter().map(|value| &value[..]).eq(default.iter().map(|text| text.as_bytes()))
+            }
+            _ => false,
         }
-        _ => false,
     }
 }
 

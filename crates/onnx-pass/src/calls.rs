@@ -327,8 +327,9 @@ fn missing_imports(
     for node in model.nodes_in(model.function(function).body()) {
         let record = model.node(node);
         let domain = record.domain();
-        let planned = patch.draft.versions.iter().chain(&missing).find(|(other, _)| *other == domain);
-        let here = planned.map(|&(_, version)| version).or_else(|| model.versions_in(place).get(domain));
+        let imported = missing.iter().find(|(other, _)| *other == domain).map(|&(_, version)| version);
+        let planned = patch.draft.version(domain).or(imported);
+        let here = planned.or_else(|| model.versions_in(place).get(domain));
         let there = model.versions_in(record.graph()).get(domain);
         let op = Quoted(model.str(record.op()));
         let Some(there) = there else {

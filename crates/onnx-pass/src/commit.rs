@@ -1,14 +1,13 @@
 //! The end of a patch: its proof, and its application to the model.
 
 use onnx_diag::Quoted;
-use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, Position, ValueId};
-use onnx_schema::{ir_version_for, op};
+use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, ValueId};
+use onnx_schema::ir_version_for;
 use onnx_shape_infer::Justification;
 
 use crate::assumption::Exactness;
 use crate::cx::Entry;
 use crate::equivalence::Equivalence;
-use crate::extract::Recorded;
 use crate::levels::{self, Types};
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
@@ -169,15 +168,8 @@ impl Patch<'_, '_> {
         let scope = self.draft.pairs.first().map(|&(old, _)| model.graph_of(old));
         let function = scope.and_then(|graph| structure::function_around(model, graph));
         for &(old, new) in &self.draft.pairs {
-            // What is declared in a nested graph or a function holds only where that is executed.
-            if model.graph_of(old) == model.graph_of(new)
-                && model.value(new).ty().is_none()
-                && let Some(ty) = model.value(old).shared_ty().cloned()
-            {
-                // Both have the same value in every run, so the declaration holds for the new one as well.
-                model.set_type(new, Some(ty));
-            }
-            replace_or_alias(model, old, new);
+            // Fails only for values that no node makes, which are not replaced.
+            let _ = model.replace_or_alias(old, new);
         }
         for &node in &plan.dying {
             if model.is_dead(node) {
@@ -213,12 +205,7 @@ impl Patch<'_, '_> {
 
 /// Writes the guards and conditions that a patch depends on into the metadata of the model.
 fn write_assumed(model: &mut Model, draft: &Draft) {
-    for recorded in &draft.recorded {
-        let text = match recorded {
-            Recorded::Guard(guard) => guard.as_str(),
-            Recorded::Granted(condition) => condition.name(),
-            _ => continue,
-        };
+    for text in draft.assumed() {
         let text = format!("{}: {text}", draft.pass);
         let is_line = |entry: &MetadataEntry| {
             model.str(entry.key()).starts_with(ASSUMED_KEY) && entry.value().to_string() == text
@@ -231,26 +218,4 @@ fn write_assumed(model: &mut Model, draft: &Draft) {
         let key = model.intern(&format!("{ASSUMED_KEY}{count}"));
         model.info_mut().metadata.push(MetadataEntry::new(key, text));
     }
-}
-
-/// Replaces all uses of a value; an output that cannot become the other value becomes an `Identity` of it.
-fn replace_or_alias(model: &mut Model, old: ValueId, new: ValueId) {
-    let mut replacement = new;
-    if !model.can_replace(old, new)
-        && let Some(producer) = model.value(old).producer()
-    {
-        // The alias follows both: the new value precedes everything that uses the old one.
-        let after = model.value(new).producer().filter(|&new| {
-            model.node(new).graph() == model.node(producer).graph() && model.is_before(producer, new)
-        });
-        let mut build = model.build_at(Position::After(after.unwrap_or(producer)));
-        if let Ok(alias) = build.op(op::IDENTITY, [new]).output() {
-            let ty = model.value(old).shared_ty().cloned();
-            model.set_type(alias, ty);
-            replacement = alias;
-            // Only outputs of graphs need the alias.
-            model.replace_uses_where(old, new, |_, at| matches!(at.user, onnx_ir::User::Node(_)));
-        }
-    }
-    model.replace_value(old, replacement);
 }

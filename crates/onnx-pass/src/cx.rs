@@ -11,7 +11,7 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Symbol};
 
 use crate::assumption::{Condition, Exactness};
-use crate::extract::{Known, Recorded};
+use crate::extract::Known;
 use crate::passes::Report;
 use crate::patch::{Draft, Patch, Proof};
 use crate::prove::Verdict;
@@ -135,17 +135,12 @@ impl Entry {
             .iter()
             .filter_map(|&node| model.get_node(node))
             .map(|node| (model.str(node.op()).to_owned(), model.str(node.name()).to_owned()));
-        let assumed = draft.recorded.iter().filter_map(|recorded| match recorded {
-            Recorded::Guard(guard) => Some(guard.clone()),
-            Recorded::Granted(condition) => Some(condition.name().to_owned()),
-            _ => None,
-        });
         Self {
             pass: draft.pass.clone(),
             sources: sources.collect(),
             class: draft.class,
             verdict: proof.verdict.clone(),
-            assumed: assumed.collect(),
+            assumed: draft.assumed().map(str::to_owned).collect(),
         }
     }
 }

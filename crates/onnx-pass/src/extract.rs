@@ -4,7 +4,7 @@ use onnx_ir::{Constant, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Posit
 use onnx_schema::{Registry, domain, op};
 use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::expr::ExprTable;
-use onnx_types::tensor::{DataSource, Tensor};
+use onnx_types::tensor::{DataSource, Tensor, TensorError};
 use onnx_types::{Dim, ElemClass, Symbol, Type};
 use slotmap::SecondaryMap;
 
@@ -83,20 +83,20 @@ struct Collector<'a> {
     decisions: SecondaryMap<ValueId, Decision>,
     inputs: Vec<ValueId>,
     /// Constants that are equal to an input before them, with its index: they are the same input.
-    twins: Vec<(ValueId, usize)>,
+    equal: Vec<(ValueId, usize)>,
     /// Number of nodes of both sides.
     count: usize,
 }
 
 /// The equivalence of a region, and the values that are its inputs.
 pub(crate) fn extract(region: &Region<'_>) -> Result<(Equivalence, Vec<ValueId>), Unsupported> {
-    let (decisions, inputs, twins) = (SecondaryMap::new(), Vec::new(), Vec::new());
-    let mut collector = Collector { region, decisions, inputs, twins, count: 0 };
+    let (decisions, inputs, equal) = (SecondaryMap::new(), Vec::new(), Vec::new());
+    let mut collector = Collector { region, decisions, inputs, equal, count: 0 };
     let before = collector.side(false)?;
     let after = collector.side(true)?;
     let transfer = Transfer::new(region.model, region.exprs, region.registry);
-    let Collector { inputs, twins, .. } = &collector;
-    let eq = Assembly { region, inputs, twins, transfer }.equivalence([&before, &after])?;
+    let Collector { inputs, equal, .. } = &collector;
+    let eq = Assembly { region, inputs, equal, transfer }.equivalence([&before, &after])?;
     Ok((eq, collector.inputs))
 }
 
@@ -193,7 +193,7 @@ impl Collector<'_> {
         let is_new = self.decisions.insert(value, decision) != Some(decision);
         if is_new && decision == Decision::Input {
             match self.equal_input(value) {
-                Some(index) => self.twins.push((value, index)),
+                Some(index) => self.equal.push((value, index)),
                 None => self.inputs.push(value),
             }
         }
@@ -254,10 +254,25 @@ fn is_inside(model: &Model, value: ValueId, node: NodeId) -> bool {
     false
 }
 
+/// The values that an input of the equivalence is: the first one, and the constants that are equal to it.
+fn values_of(equal: &[(ValueId, usize)], input: usize, first: ValueId) -> impl Iterator<Item = ValueId> {
+    let others = equal.iter().filter(move |&&(_, index)| index == input).map(|&(value, _)| value);
+    std::iter::once(first).chain(others)
+}
+
+/// A tensor with its elements in memory.
+pub(crate) fn in_memory(tensor: &Tensor, data: &dyn DataSource) -> Result<Tensor, TensorError> {
+    if !tensor.is_external() {
+        return Ok(tensor.clone());
+    }
+    let bytes = tensor.bytes(data)?;
+    Ok(Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes)?)
+}
+
 struct Assembly<'a> {
     region: &'a Region<'a>,
     inputs: &'a [ValueId],
-    twins: &'a [(ValueId, usize)],
+    equal: &'a [(ValueId, usize)],
     transfer: Transfer<'a>,
 }
 
@@ -296,14 +311,8 @@ impl Assembly<'_> {
         let region = self.region;
         let main = self.transfer.to.main_graph();
         // One of equal constants is enough to fix the elements of all.
-        let twins = self.twins.iter().filter(|&&(_, of)| of == index).map(|&(twin, _)| twin);
-        if let Some(tensor) = std::iter::once(value).chain(twins).find_map(|value| region.constant(value)) {
-            let mut tensor = tensor.clone();
-            if tensor.is_external() {
-                let bytes = tensor.bytes(region.data).map_err(|error| error.to_string())?;
-                tensor = Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes)
-                    .map_err(|error| error.to_string())?;
-            }
+        if let Some(tensor) = values_of(self.equal, index, value).find_map(|value| region.constant(value)) {
+            let mut tensor = in_memory(tensor, region.data).map_err(|error| error.to_string())?;
             tensor.set_name("");
             let name = self.transfer.to.intern(&format!("c{index}"));
             return Ok(self.transfer.to.add_initializer(main, name, Constant::Dense(tensor)));
@@ -333,8 +342,7 @@ impl Assembly<'_> {
         self.transfer.begin();
         for (index, &input) in self.inputs.iter().enumerate() {
             let inner = self.transfer.to.add_graph_input(body, &format!("x{index}"), None);
-            let twins = self.twins.iter().filter(|&&(_, of)| of == index).map(|&(twin, _)| twin);
-            for value in std::iter::once(input).chain(twins) {
+            for value in values_of(self.equal, index, input) {
                 self.transfer.map(value, inner);
             }
         }
@@ -481,12 +489,10 @@ impl Assembly<'_> {
             }
         }
         for (input, &value) in self.inputs.iter().enumerate() {
-            let twins = self.twins.iter().filter(|&&(_, of)| of == input).map(|&(twin, _)| twin);
-            let group: Vec<ValueId> = std::iter::once(value).chain(twins).collect();
-            if !group.iter().any(|&value| region.uses_content(value)) {
+            if !values_of(self.equal, input, value).any(|value| region.uses_content(value)) {
                 continue;
             }
-            if group.iter().any(|&value| region.constant(value).is_some()) {
+            if values_of(self.equal, input, value).any(|value| region.constant(value).is_some()) {
                 assume.push(Assumption::Constant { input });
             } else if let Some(content) = (region.known)(value).content {
                 let elements = content.iter().map(|&elem| self.elem(elem)).collect();

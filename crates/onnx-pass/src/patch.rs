@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use onnx_diag::Quoted;
 use onnx_ir::{
     Attribute, Builder, Constant, CopyMap, EditError, FunctionId, GraphId, Model, NodeId, Position, ValueId,
 };
@@ -17,6 +16,7 @@ use crate::equivalence::Equivalence;
 use crate::extract::{Recorded, Region, extract};
 use crate::prove::Verdict;
 use crate::query::Reason;
+use crate::structure::no_version;
 use crate::used::used;
 
 /// The parts of a patch.
@@ -48,6 +48,20 @@ impl Draft {
             sources: Vec::new(),
             versions: Vec::new(),
         }
+    }
+
+    /// The guards and conditions that the edit depends on.
+    pub(crate) fn assumed(&self) -> impl Iterator<Item = &str> {
+        self.recorded.iter().filter_map(|recorded| match recorded {
+            Recorded::Guard(guard) => Some(guard.as_str()),
+            Recorded::Granted(condition) => Some(condition.name()),
+            _ => None,
+        })
+    }
+
+    /// The version that the patch sets for an operator set.
+    pub(crate) fn version(&self, domain: Symbol) -> Option<i64> {
+        self.versions.iter().find(|(other, _)| *other == domain).map(|&(_, version)| version)
     }
 }
 
@@ -276,16 +290,12 @@ impl<'p, 'm> Patch<'p, 'm> {
     /// Returns the reason if the operator set does not have the version.
     pub fn raise_opset(&mut self, domain: Symbol, version: i64) -> Result<i64, Reason> {
         let domain = onnx_schema::normalize_domain(domain);
-        let planned =
-            self.draft.versions.iter().find(|(other, _)| *other == domain).map(|&(_, version)| version);
-        let current = planned.or_else(|| self.model().opset_version(domain));
+        let current = self.draft.version(domain).or_else(|| self.model().opset_version(domain));
         if let Some(current) = current.filter(|&current| current >= version) {
             return Ok(current);
         }
         if !onnx_schema::opset_versions(domain).is_some_and(|versions| versions.contains(&version)) {
-            let name = if domain.is_empty() { "ai.onnx" } else { self.model().str(domain) };
-            let name = Quoted(name).to_string();
-            return Err(Reason::new(format!("the operator set {name} does not have version {version}")));
+            return Err(no_version(self.model(), domain, version).into());
         }
         self.set_version(domain, version);
         Ok(version)

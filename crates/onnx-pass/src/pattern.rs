@@ -285,19 +285,9 @@ impl Search<'_> {
         if index(pattern.outputs(), wanted) != index(record.outputs(), found) {
             return self.differs(format!("{} is another output of `{op}`", self.label(found)));
         }
-        if let Some(name) = self.other_attribute(node, other) {
-            let call = Call::of(self.model, other).ok();
-            let version = call.map(|call| call.schema());
-            let is_declared = |schema: &onnx_schema::Schema| {
-                self.model.names().get(&name).is_some_and(|name| schema.attribute(name).is_some())
-            };
-            return self.differs(match version {
-                Some(schema) if !is_declared(schema) => {
-                    let version = schema.since_version();
-                    format!("`{op}` of version {version} does not declare the attribute `{name}`")
-                }
-                _ => format!("the attribute `{name}` of `{op}` has another value"),
-            });
+        let call = Call::of(self.model, other).ok();
+        if let Some(reason) = self.other_attribute(node, other, call.as_ref()) {
+            return self.differs(reason);
         }
         let mut pairs = Vec::new();
         for (wanted, found) in pattern.inputs().zip(record.inputs().chain(std::iter::repeat(None))) {
@@ -307,7 +297,7 @@ impl Search<'_> {
                 _ => return self.differs(format!("`{op}` has other operands at {}", self.label(found?))),
             }
         }
-        let commutes = Call::of(self.model, other).is_ok_and(|call| is_commutative(&call));
+        let commutes = call.is_some_and(|call| is_commutative(&call));
         let exchanged = match pairs.as_slice() {
             &[(a, x), (b, y)] if commutes && x != y => Some(vec![(a, y), (b, x)]),
             _ => None,
@@ -315,28 +305,36 @@ impl Search<'_> {
         Some(Operands { pairs, exchanged })
     }
 
-    /// The name of an attribute of the pattern that the node does not have with the same value. Standard operators have the
+    /// Which attribute of the pattern the node does not have with the same value, as a clause. Standard operators have the
     /// default of an attribute that is omitted.
-    fn other_attribute(&self, wanted: NodeId, found: NodeId) -> Option<String> {
-        let schema = Call::of(self.model, found).ok().map(|call| call.schema());
+    fn other_attribute(&self, wanted: NodeId, found: NodeId, call: Option<&Call<'_>>) -> Option<String> {
+        let schema = call.map(|call| call.schema());
         let record = self.model.node(found);
-        let differs = |attribute: &&Attribute| {
+        let op = self.model.str(record.op());
+        self.pattern.node(wanted).attributes().iter().find_map(|attribute| {
             let name = self.pattern.str(attribute.name());
             let given = record.attributes().iter().find(|other| self.model.str(other.name()) == name);
-            match given {
+            let formal = schema.and_then(|schema| schema.attribute(attribute.name()));
+            let is_same = match given {
                 Some(other) => {
                     // Attributes are compared by their values: names are symbols of two models.
                     let other = Attribute::new(attribute.name(), other.value().clone());
-                    !self.pattern.same_attribute_meaning(attribute, &other, &NoData)
+                    self.pattern.same_attribute_meaning(attribute, &other, &NoData)
                 }
-                None => !schema.is_some_and(|schema| {
-                    let default = schema.attribute(attribute.name()).and_then(|formal| formal.default);
+                None => {
+                    let default = formal.and_then(|formal| formal.default);
                     default.is_some_and(|default| attribute.value().is_default(default))
-                }),
+                }
+            };
+            match schema {
+                _ if is_same => None,
+                Some(schema) if formal.is_none() => {
+                    let version = schema.since_version();
+                    Some(format!("`{op}` of version {version} does not declare the attribute `{name}`"))
+                }
+                _ => Some(format!("the attribute `{name}` of `{op}` has another value")),
             }
-        };
-        let attribute = self.pattern.node(wanted).attributes().iter().find(differs)?;
-        Some(self.pattern.str(attribute.name()).to_owned())
+        })
     }
 
     fn label(&self, value: ValueId) -> String {

@@ -181,8 +181,8 @@ impl Runner<'_> {
     fn runs(&self, sampler: &Sampler<'_>) -> Verdict {
         let mut rng = Rng::new(self.execution.seed);
         let (mut runs, mut attempts) = (0_usize, 0_usize);
-        // Runs with elements, and runs in which no result is a number.
-        let (mut is_shown, mut is_hidden) = (false, false);
+        // Whether a run compared elements, and whether a run did not count because its results are not finite.
+        let (mut has_compared, mut has_not_finite) = (false, false);
         let mut reason = "no sizes satisfy the assumptions".to_owned();
         while runs < self.execution.limits.proof_runs && attempts < self.execution.limits.proof_attempts {
             let case = sampler.case(attempts, &mut rng);
@@ -195,9 +195,9 @@ impl Runner<'_> {
             match self.attempt(&case, &mut rng) {
                 Attempt::Equal { has_elements } => {
                     runs = runs.saturating_add(1);
-                    is_shown |= has_elements;
+                    has_compared |= has_elements;
                 }
-                Attempt::NotFinite => is_hidden = true,
+                Attempt::NotFinite => has_not_finite = true,
                 Attempt::Skipped(why) => reason = format!("the old side completes in no run: {why}"),
                 Attempt::Impossible(reason) => return Verdict::Untested(reason),
                 Attempt::Different(difference) => {
@@ -206,7 +206,7 @@ impl Runner<'_> {
             }
         }
         match () {
-            () if is_hidden && !is_shown => {
+            () if has_not_finite && !has_compared => {
                 Verdict::Untested("the results of the old side are finite in no run".to_owned())
             }
             () if runs == 0 => Verdict::Untested(reason),

@@ -11,7 +11,7 @@ use onnx_types::{Dim, ElemClass, ElemType, Limits};
 
 use crate::assumption::Condition;
 use crate::determinism::is_deterministic;
-use crate::extract::Recorded;
+use crate::extract::{Recorded, in_memory};
 use crate::patch::Patch;
 use crate::prove::of_run;
 use crate::sample;
@@ -155,13 +155,8 @@ impl Patch<'_, '_> {
         let root = origin(self.model(), value);
         let model = self.model();
         if let Some(tensor) = model.get_value(root).and_then(|_| model.constant_tensor(root)) {
-            let mut tensor = tensor.clone();
-            if tensor.is_external() {
-                let bytes = tensor.bytes(self.cx.options.data);
-                let read = |bytes| Tensor::from_raw(tensor.elem(), tensor.dims().iter().copied(), bytes).ok();
-                let unread = || Reason(format!("the elements of {} cannot be read", label(model, root)));
-                tensor = bytes.ok().and_then(read).ok_or_else(unread)?;
-            }
+            let tensor = in_memory(tensor, self.cx.options.data)
+                .map_err(|_| Reason(format!("the elements of {} cannot be read", label(model, root))))?;
             self.record(Recorded::Constant(root));
             if root != value {
                 self.record(Recorded::Content(value));

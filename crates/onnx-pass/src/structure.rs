@@ -1,7 +1,7 @@
 //! The first level of a proof: the patch can be applied, and what remains is in order.
 
 use onnx_diag::Quoted;
-use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, Owner, Use, User, ValueId, ValueRef};
+use onnx_ir::{Def, FunctionId, GraphId, Model, NodeId, OpsetScope, Use, User, ValueId, ValueRef};
 use onnx_schema::{Registry, Schema};
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
@@ -156,7 +156,7 @@ fn order(model: &Model, old: ValueId, new: ValueId, dying: &[NodeId]) -> Result<
                 None => continue,
             },
         };
-        if is_listed(model, user, dying) {
+        if is_within(model, user, |node| dying.contains(&node)) {
             continue;
         }
         let user = model.ancestor_in(user, home);
@@ -178,10 +178,10 @@ fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
             continue;
         }
         let is_gone = |at: &Use| match at.user {
-            User::Node(user) => is_within(model, user, &dying),
-            User::Graph(graph) => {
-                model.owner_node(graph).is_some_and(|owner| is_within(model, owner, &dying))
-            }
+            User::Node(user) => is_within(model, user, |node| dying.contains_key(node)),
+            User::Graph(graph) => model
+                .owner_node(graph)
+                .is_some_and(|owner| is_within(model, owner, |node| dying.contains_key(node))),
         };
         let is_unused = |value: ValueId| {
             let is_kept = draft.pairs.iter().any(|(_, new)| *new == value);
@@ -197,21 +197,14 @@ fn dying(model: &Model, draft: &Draft) -> Vec<NodeId> {
     // Producers inside nested graphs of a dying node die with it.
     order.retain(|&node| {
         let owner = model.owner_node(model.node(node).graph());
-        !owner.is_some_and(|owner| is_within(model, owner, &dying))
+        !owner.is_some_and(|owner| is_within(model, owner, |node| dying.contains_key(node)))
     });
     order
 }
 
-/// Returns `true` if a node is one of `nodes`, or nested in one.
-fn is_within(model: &Model, node: NodeId, nodes: &SecondaryMap<NodeId, ()>) -> bool {
-    let mut at = Some(node);
-    while let Some(node) = at {
-        if nodes.contains_key(node) {
-            return true;
-        }
-        at = model.owner_node(model.node(node).graph());
-    }
-    false
+/// Returns `true` if a node, or a node that it is nested in, is one of a set.
+fn is_within(model: &Model, node: NodeId, contains: impl Fn(NodeId) -> bool) -> bool {
+    std::iter::successors(Some(node), |&node| model.owner_node(model.node(node).graph())).any(contains)
 }
 
 /// The versions of operator sets that the patch sets exist, as far as the operator set is a standard one.
@@ -222,11 +215,16 @@ fn versions(model: &Model, draft: &Draft) -> Result<(), String> {
             None => version >= 1,
         };
         if !is_known {
-            let name = if domain.is_empty() { "ai.onnx" } else { model.str(domain) };
-            return Err(format!("the operator set {} does not have version {version}", Quoted(name)));
+            return Err(no_version(model, domain, version));
         }
     }
     Ok(())
+}
+
+/// That an operator set does not have a version, as a clause.
+pub(crate) fn no_version(model: &Model, domain: Symbol, version: i64) -> String {
+    let name = if domain.is_empty() { "ai.onnx" } else { model.str(domain) };
+    format!("the operator set {} does not have version {version}", Quoted(name))
 }
 
 /// The nodes that stay and call another schema after a change of operator set versions. Operators with graphs must differ in
@@ -256,7 +254,8 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
             for node in model.nodes(graph) {
                 let record = model.node(node);
                 // Nodes nested in those that are replaced go with them.
-                let is_replaced = draft.nodes.contains(&node) || is_listed(model, node, dying);
+                let is_replaced =
+                    draft.nodes.contains(&node) || is_within(model, node, |node| dying.contains(&node));
                 if record.domain() != domain || is_replaced {
                     continue;
                 }
@@ -290,22 +289,10 @@ fn restated(model: &Model, draft: &Draft, dying: &[NodeId]) -> Result<Vec<NodeId
 
 /// The function whose body a graph is, or is nested in.
 pub(crate) fn function_around(model: &Model, graph: GraphId) -> Option<FunctionId> {
-    match model.graph(model.root(graph)).owner() {
-        Owner::Function(function) => Some(function),
-        _ => None,
+    match model.scope(graph) {
+        OpsetScope::Function(function) => Some(function),
+        OpsetScope::Model => None,
     }
-}
-
-/// Returns `true` if a node, or a node around it, is one of a list.
-fn is_listed(model: &Model, node: NodeId, nodes: &[NodeId]) -> bool {
-    let mut at = Some(node);
-    while let Some(node) = at {
-        if nodes.contains(&node) {
-            return true;
-        }
-        at = model.owner_node(model.node(node).graph());
-    }
-    false
 }
 
 /// Returns `true` if a schema allows more types than an older one, and is the same otherwise.

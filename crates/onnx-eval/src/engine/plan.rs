@@ -3,7 +3,7 @@
 //! All graphs of one root (the main graph, or the body of a function, with everything nested in it) share the slots of one
 //! frame, so a capture is an ordinary operand. A call of a function has a frame of its own.
 
-use onnx_ir::{Attribute, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
+use onnx_ir::{Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::Schema;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
@@ -29,45 +29,6 @@ impl Plan<'_> {
     /// The index of the plan of a graph.
     pub(super) fn index(&self, graph: GraphId) -> Option<usize> {
         self.by_graph.get(graph).copied()
-    }
-
-    /// A node that calls a function from within itself; `None` if there is none.
-    fn recursive_call(&self) -> Option<NodeId> {
-        #[derive(Clone, Copy, PartialEq)]
-        enum State {
-            New,
-            Open,
-            Done,
-        }
-        let edges: Vec<Vec<(NodeId, usize)>> =
-            self.graphs.iter().map(|plan| plan.entered().collect()).collect();
-        let mut states = vec![State::New; self.graphs.len()];
-        for start in 0..self.graphs.len() {
-            // Graphs of the plan with the index of the next edge.
-            let mut path = vec![(start, 0)];
-            while let Some((graph, next)) = path.last_mut() {
-                let Some(state) = states.get_mut(*graph) else { break };
-                if *state == State::Done {
-                    path.pop();
-                    continue;
-                }
-                *state = State::Open;
-                let edge = edges.get(*graph).and_then(|edges| edges.get(*next)).copied();
-                *next += 1;
-                match edge {
-                    None => {
-                        *state = State::Done;
-                        path.pop();
-                    }
-                    Some((node, entered)) => match states.get(entered) {
-                        Some(State::New) => path.push((entered, 0)),
-                        Some(State::Open) => return Some(node),
-                        Some(State::Done) | None => {}
-                    },
-                }
-            }
-        }
-        None
     }
 }
 
@@ -156,10 +117,15 @@ impl<'m, 'o> Planner<'m, 'o> {
         while let Some((index, graph)) = self.open.pop() {
             self.graph(index, graph)?;
         }
-        match self.plan.recursive_call() {
-            Some(node) => Err(recursive(self.model, node)),
-            None => Ok(self.plan),
+        // Only functions have frames beyond the first one.
+        if self.plan.roots.len() > 1 {
+            let is_planned = |function| self.plan.by_graph.contains_key(self.model.function(function).body());
+            let calls = CallGraph::new(self.model, self.options.registry);
+            if let Some((_, cycle)) = calls.cycles().find(|&(function, _)| is_planned(function)) {
+                return Err(recursive(self.model, cycle.node));
+            }
         }
+        Ok(self.plan)
     }
 
     /// The index of the plan of a graph that has a frame of its own.
@@ -303,17 +269,6 @@ impl<'m, 'o> Planner<'m, 'o> {
 impl GraphPlan<'_> {
     const fn empty(root: usize) -> Self {
         Self { root, inputs: Vec::new(), outputs: Vec::new(), weights: Vec::new(), steps: Vec::new() }
-    }
-
-    /// The plans of the graphs and functions that nodes enter, each with its node.
-    fn entered(&self) -> impl Iterator<Item = (NodeId, usize)> + '_ {
-        self.steps.iter().flat_map(|step| {
-            let called = match step.action {
-                Action::Call(_, body) => Some(body),
-                _ => None,
-            };
-            step.graphs.iter().map(|&(_, graph)| graph).chain(called).map(|graph| (step.id, graph))
-        })
     }
 }
 

@@ -169,10 +169,11 @@ impl Model {
 
     /// Like [`replace_value`](Self::replace_value), through an `Identity` where an output of a graph cannot be `new` itself
     /// ([`can_replace`](Self::can_replace)): its output takes the place of `old` there, and the name of `old` where callers know
-    /// it. Returns that node. If `new` has no
-    /// declared type, it gets that of `old`, unless `old` is in a graph that `new` is outside of.
+    /// it. Returns that node. If `new` has no declared type, it gets that of `old`, unless `old` is in a graph that `new` is
+    /// outside of.
     ///
-    /// The `Identity` is added at the end of each graph that has `old` as an output.
+    /// The `Identity` follows the nodes that make `old` and `new`; if `old` is not made by a node, it is added at the end of a
+    /// graph that has `old` as an output.
     ///
     /// # Errors
     ///
@@ -196,14 +197,26 @@ impl Model {
             self.replace_value(old, new);
             return Ok(None);
         }
-        let graphs = self.values[old].uses.iter().filter_map(|at| match at.user {
-            User::Graph(graph) => Some(graph),
-            User::Node(_) => None,
-        });
-        let Some(graph) = graphs.min() else { return Ok(None) };
+        let (graph, at) = match self.values[old].producer() {
+            Some(producer) => {
+                let graph = self.nodes[producer].graph;
+                let later = self.values[new].producer();
+                let later =
+                    later.filter(|&new| self.nodes[new].graph == graph && self.is_before(producer, new));
+                (graph, Position::After(later.unwrap_or(producer)))
+            }
+            None => {
+                let graphs = self.values[old].uses.iter().filter_map(|at| match at.user {
+                    User::Graph(graph) => Some(graph),
+                    User::Node(_) => None,
+                });
+                let Some(graph) = graphs.min() else { return Ok(None) };
+                (graph, Position::End(graph))
+            }
+        };
         let alias = self.new_value_in(graph, Symbol::EMPTY);
         let node = NewNode::new(onnx_schema::op::IDENTITY).inputs([new]).outputs([alias]);
-        let node = self.add_node(Position::End(graph), node)?;
+        let node = self.add_node(at, node)?;
         let ty = self.values[old].ty.clone();
         self.set_type(alias, ty);
         if self.is_known_output(old) {

@@ -127,8 +127,8 @@ impl<'a> Importer<'a> {
 
     /// Gives the attributes of a call, with names of the receiving model: references to a function's attribute are replaced
     /// by the attribute of that name, and removed if the list has none. Put the defaults of the function at the end of the
-    /// list; the first of a name counts. Do not inline a call that passes a reference for an attribute with a default where the
-    /// reference can stand for nothing.
+    /// list; the first of a name counts. A reference in the list must have a value in every call if the function has a default
+    /// for the attribute: where it has none, the default would apply, which a copy cannot express.
     pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
         self.attributes = Some(attributes);
     }

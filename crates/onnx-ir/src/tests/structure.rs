@@ -246,6 +246,25 @@ fn a_declaration_in_a_branch_does_not_pass_to_an_outer_value() {
     assert_eq!(model.ty(outer), None);
 }
 
+/// An output of a branch may be an outer value, so the alias precedes the node with the branch.
+#[test]
+fn an_alias_precedes_the_branches_that_use_it() {
+    let mut model = Model::new();
+    let graph = model.main_graph();
+    let [c, x] = ["c", "x"].map(|name| model.add_graph_input(graph, name, None));
+    let mut build = model.build_at(Position::End(graph));
+    let old = build.op(op::RELU, [x]).output_named("y").unwrap();
+    let branch = model.new_graph(Symbol::EMPTY);
+    model.push_graph_output(branch, old);
+    let mut build = model.build_at(Position::End(graph));
+    let chosen = build.op(op::IF, [c]).attr(attr::THEN_BRANCH, branch).output().unwrap();
+    model.push_graph_output(graph, old);
+    model.push_graph_output(graph, chosen);
+    model.replace_or_alias(old, x).unwrap().unwrap();
+    check(&model);
+    assert!(model.verify_sorted().is_ok());
+}
+
 #[test]
 fn order_is_verified_on_request() {
     let mut model = Model::new();

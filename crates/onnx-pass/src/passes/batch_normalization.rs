@@ -18,8 +18,8 @@ pub fn fold_batch_normalization(cx: &mut PassCx<'_>) -> Report {
     cx.rewrite("fold-batch-normalization", Exactness::Rounding, op::BATCH_NORMALIZATION, fold)
 }
 
-/// A convolution with the batch normalization that follows it.
-struct Pattern {
+/// The operands of a convolution and of the batch normalization that follows it.
+struct Operands {
     conv: NodeId,
     x: ValueId,
     weights: ValueId,
@@ -30,8 +30,8 @@ struct Pattern {
     y: ValueId,
 }
 
-/// The operands of the pattern; the reason if the node is not of this form.
-fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Reason> {
+/// The operands of a batch normalization after a convolution; the reason if the node is not of this form.
+fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Operands, Reason> {
     let model = patch.model();
     let norm = ops::BatchNormalization::of(model, node).ok_or("it is gone")?;
     // Versions before 14 have no training mode, but a run in training has more outputs.
@@ -53,7 +53,7 @@ fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Reason> {
     }
     let parameters = [norm.scale(), norm.b(), norm.input_mean(), norm.input_var()];
     let [Some(scale), Some(bias), Some(mean), Some(var)] = parameters else { return Err(missing()) };
-    Ok(Pattern {
+    Ok(Operands {
         conv: conv.call().id(),
         x: conv.x().ok_or_else(missing)?,
         weights: conv.w().ok_or_else(missing)?,
@@ -66,19 +66,19 @@ fn matched(patch: &Patch<'_, '_>, node: NodeId) -> Result<Pattern, Reason> {
 
 /// Prepares the patch for one node.
 fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
-    let pattern = matched(patch, node)?;
-    patch.source(pattern.conv);
-    patch.tap(pattern.x);
-    let weights = patch.try_constant(pattern.weights)?;
+    let operands = matched(patch, node)?;
+    patch.source(operands.conv);
+    patch.tap(operands.x);
+    let weights = patch.try_constant(operands.weights)?;
     let channels = weights.dims().first().and_then(|&size| usize::try_from(size).ok());
-    let [scale, bias, mean, var] = pattern.parameters.map(|value| floats(patch, value, channels));
+    let [scale, bias, mean, var] = operands.parameters.map(|value| floats(patch, value, channels));
     let (scale, bias, mean, var) = (scale?, bias?, mean?, var?);
-    let old_bias = match pattern.bias {
+    let old_bias = match operands.bias {
         Some(bias) => floats(patch, bias, channels)?,
         None => vec![0.0; scale.len()],
     };
     let factors: Vec<f64> =
-        scale.iter().zip(&var).map(|(scale, var)| scale / (var + pattern.epsilon).sqrt()).collect();
+        scale.iter().zip(&var).map(|(scale, var)| scale / (var + operands.epsilon).sqrt()).collect();
     let new_weights = scaled(&weights, &factors)?;
     let shifts = factors.iter().zip(&old_bias).zip(bias.iter().zip(&mean));
     let new_bias: Vec<f32> =
@@ -89,10 +89,10 @@ fn fold(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
     let at = Position::Before(node);
     let new_weights = patch.new_constant(at, new_weights)?;
     let new_bias = patch.new_constant(at, Tensor::vector(&new_bias))?;
-    let operands = [Some(pattern.x), Some(new_weights), Some(new_bias)];
-    let outputs = patch.like(pattern.conv, at, &operands)?;
+    let new_operands = [Some(operands.x), Some(new_weights), Some(new_bias)];
+    let outputs = patch.like(operands.conv, at, &new_operands)?;
     let new = outputs.first().copied().flatten().ok_or("the convolution has no output")?;
-    patch.replace(pattern.y, new);
+    patch.replace(operands.y, new);
     Ok(())
 }
 
