@@ -1,6 +1,7 @@
 //! The execution context: every entry point that takes it ends soon after an interrupt, and then has no result.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -78,6 +79,37 @@ fn every_entry_point_ends() {
         let run = Evaluator::new(&model, &options).unwrap();
         let x = Value::from(Tensor::from_slice([2], &[1.0_f32, -1.0]).unwrap());
         assert_eq!(run.run(&[("x0", x)]).unwrap_err().kind(), FailureKind::Stopped);
+    }
+}
+
+/// A context that is interrupted after the first checks.
+fn ending_late() -> Execution {
+    let checks = AtomicUsize::new(0);
+    Execution::default().with_interrupt(Interrupt::when(move || checks.fetch_add(1, Ordering::Relaxed) >= 2))
+}
+
+#[test]
+fn work_ends_within_each_list_of_a_graph() {
+    let types = "<ir_version: 10, opset_import: [\"\": 20]>";
+    let list = |count, item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    let inputs = list(8000, &|index| format!("float[2] x{index}"));
+    let outputs = list(8000, &|index| format!("float[2] y{index}"));
+    let info = list(8000, &|index| format!("float[2] v{index}"));
+    let elements = vec!["1"; 16000].join(", ");
+    let tensors = list(4, &|index| format!("float[16000] w{index} = {{{elements}}}"));
+    for text in [
+        format!("{types} g ({inputs}) => () {{}}"),
+        format!("{types} g () => ({outputs}) {{}}"),
+        format!("{types} g () => () <{info}> {{}}"),
+        format!("{types} g () => () <{tensors}> {{}}"),
+    ] {
+        let options = ParseOptions { execution: ending_late(), ..ParseOptions::default() };
+        assert_eq!(parse_model(&text, &options).unwrap_err().stopped(), Some(Stopped), "{}", &text[..99]);
+
+        let bytes = bytes(&model(&text));
+        let options = DecodeOptions { execution: ending_late(), ..DecodeOptions::default() };
+        let error = decode(bytes, &options).err().unwrap();
+        assert_eq!(error.stopped(), Some(Stopped), "{}", &text[..99]);
     }
 }
 

@@ -202,6 +202,7 @@ impl<'a> Cx<'a> {
     }
 
     fn initializer(&mut self, reader: &Reader<'a>, payload: Payload<'a>, graph: GraphId) -> Result<()> {
+        self.work(payload)?;
         let (tensor, name) = self.named_tensor(reader, payload)?;
         self.load_initializer(graph, name, Constant::Dense(tensor), payload.offset());
         Ok(())
@@ -213,6 +214,7 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
         graph: GraphId,
     ) -> Result<()> {
+        self.work(payload)?;
         let (sparse, name) = self.named_sparse(reader, payload)?;
         self.load_initializer(graph, name, Constant::Sparse(sparse), payload.offset());
         Ok(())

@@ -10,6 +10,7 @@ use super::{Cx, Result, WireForm, extras, len};
 
 impl<'a> Cx<'a> {
     fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
+        self.work(payload)?;
         let mut fields = reader.message(payload)?;
         let mut usual = fields.clone();
         if let (Some((value_info::NAME, name)), Some((value_info::TYPE, ty)), 0) =

@@ -279,13 +279,20 @@ impl<'a> Cx<'a> {
     /// Counts tensors before they are made.
     fn count_tensors(&mut self, count: usize, offset: usize) -> Result<()> {
         self.tensors = self.tensors.saturating_add(count);
-        self.work(count, offset)?;
         self.check("tensors", self.tensors, self.options.execution.limits.tensors, offset)
     }
 
-    /// Counts the bytes of a node or tensor that is about to be read. Returns an error if the work is to end.
-    fn work(&mut self, length: usize, offset: usize) -> Result<()> {
-        self.watch.work(length as u64).map_err(|_| WireError::new(WireErrorKind::Stopped, offset))
+    /// Counts the bytes of a message that is about to be read: of a node, an initializer or the description of a value. Returns
+    /// an error if the work is to end.
+    fn work(&mut self, message: Payload<'a>) -> Result<()> {
+        // Tag and length take two bytes or more, so empty messages are work, too.
+        let bytes = (message.len() as u64).saturating_add(2);
+        self.watch.work(bytes).map_err(|_| WireError::new(WireErrorKind::Stopped, message.offset()))
+    }
+
+    /// Checks the interrupt before anything is read. Returns an error if the work is to end.
+    fn start(&mut self) -> Result<()> {
+        self.watch.work(0).map_err(|_| WireError::new(WireErrorKind::Stopped, 0))
     }
 
     /// Refuses to go on when a count exceeds a limit.

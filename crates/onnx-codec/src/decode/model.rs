@@ -21,6 +21,7 @@ struct Later<'a> {
 
 /// Reads the whole model.
 pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
+    cx.start()?;
     let reader = cx.input.reader();
     let mut later = Later::default();
     cx.model_fields(&reader, &mut later)?;
@@ -233,6 +234,7 @@ impl<'a> Cx<'a> {
                     self.model.function_mut(function).opset_imports.push(import);
                 }
                 (function::ATTRIBUTE_PROTO, Some(default)) => {
+                    self.work(default)?;
                     let position = self.model.function(function).defaults.len();
                     // A default is no part of the body: graphs in it do not see the names there.
                     let outer = self.loader.enter_apart();

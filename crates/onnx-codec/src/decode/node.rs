@@ -82,7 +82,7 @@ impl<'a> Cx<'a> {
     pub(super) fn build_nodes(&mut self, scanned: &mut ScannedNodes<'a>, run: &mut Run<'a>) -> Result<()> {
         let Run { reader, graph, index } = run;
         for (node, fields) in scanned.nodes() {
-            self.work(node.message.len(), node.message.offset())?;
+            self.work(node.message)?;
             let read = match fields {
                 Some(fields) => self.simple_node(reader, node, &fields, *graph, *index),
                 None => reader.message(node.message).and_then(|fields| {

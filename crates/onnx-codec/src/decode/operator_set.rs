@@ -52,6 +52,7 @@ impl<'a> Cx<'a> {
         whole: &Reader<'a>,
         mut document: OperatorSetDocument,
     ) -> Result<OperatorSetDocument> {
+        self.start()?;
         let mut fields = whole.clone();
         let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
@@ -98,6 +99,7 @@ impl<'a> Cx<'a> {
     }
 
     fn operator(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<OperatorEntry> {
+        self.work(payload)?;
         let mut fields = reader.message(payload)?;
         let mut entry = OperatorEntry::default();
         let mut form = WireForm::default();

@@ -142,7 +142,10 @@ fn parse<'a, T>(
             format!("the text has {length} bytes, more than {limit}: raise the limit `text_bytes`")
         }))
     } else {
-        read(&mut parser).and_then(|result| parser.end_of_text().map(|()| result))
+        parser
+            .work()
+            .and_then(|()| read(&mut parser))
+            .and_then(|result| parser.end_of_text().map(|()| result))
     };
     if let Some(stopped) = parser.stopped {
         return Err(ParseError::stopped_by(stopped));

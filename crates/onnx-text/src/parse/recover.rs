@@ -82,7 +82,7 @@ impl Parser<'_> {
         loop {
             self.lex.peek();
             let start = self.lex.mark();
-            if let Err(error) = item(self).and_then(|()| self.end_of_item(last)) {
+            if let Err(error) = self.work().and_then(|()| item(self)).and_then(|()| self.end_of_item(last)) {
                 self.recover(start, Next::Item(last), error)?;
             }
             if !self.lex.eat(b',') {
