@@ -1,52 +1,31 @@
 //! Why reading or writing could not be done.
 
-use std::fmt;
-
 use onnx_proto::wire::{WireError, WireErrorKind};
-use onnx_types::{Execution, Stopped};
+use onnx_types::Stopped;
 use thiserror::Error;
 
 /// Why a model could not be read: the bytes are not protobuf, a limit is exceeded, or the caller stopped the work.
 #[derive(Debug, Error)]
-#[error("the model cannot be read: {}", self.reason())]
-pub struct DecodeError {
-    wire: WireError,
-    stopped: Option<Stopped>,
-}
-
-impl From<WireError> for DecodeError {
-    fn from(wire: WireError) -> Self {
-        Self { wire, stopped: None }
-    }
-}
+#[error("the model cannot be read: {0}")]
+pub struct DecodeError(#[from] WireError);
 
 impl DecodeError {
-    /// An error of work in this context, which knows why the work was stopped if it was.
-    pub(crate) fn new(wire: WireError, execution: &Execution) -> Self {
-        let is_stopped = matches!(wire.kind(), WireErrorKind::Stopped);
-        Self { wire, stopped: execution.interrupt.check().err().filter(|_| is_stopped) }
-    }
-
-    fn reason(&self) -> &dyn fmt::Display {
-        self.stopped.as_ref().map_or(&self.wire, |stopped| stopped as &dyn fmt::Display)
-    }
-
     /// What is wrong with the bytes, and where.
     #[must_use]
     pub const fn wire(&self) -> &WireError {
-        &self.wire
+        &self.0
     }
 
     /// Why the work was stopped; `None` if the bytes are the reason.
     #[must_use]
-    pub const fn stopped(&self) -> Option<Stopped> {
-        self.stopped
+    pub fn stopped(&self) -> Option<Stopped> {
+        matches!(self.0.kind(), WireErrorKind::Stopped).then_some(Stopped)
     }
 
     /// The name of the limit that is exceeded; `None` if the bytes are malformed.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
-        match self.wire.kind() {
+        match self.0.kind() {
             WireErrorKind::Limit { name, .. } => Some(name),
             _ => None,
         }
@@ -89,5 +68,20 @@ impl EncodeError {
             Self::SplatTooLarge { .. } => "splat_bytes",
             Self::Elided => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn the_source_of_an_error_says_where_the_bytes_are_wrong() {
+        let error = crate::decode(bytes::Bytes::from_static(b"\x08"), &crate::DecodeOptions::default());
+        let error = error.err().unwrap();
+        let wire = error.source().unwrap().downcast_ref::<WireError>().unwrap();
+        assert_eq!((wire.offset(), error.stopped()), (1, None));
     }
 }

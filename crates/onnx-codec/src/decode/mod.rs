@@ -83,8 +83,7 @@ pub struct Decoded {
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;
-    model::model(Cx::with_head(&input, options, graph::head(&input)))
-        .map_err(|error| DecodeError::new(error, &options.execution))
+    Ok(model::model(Cx::with_head(&input, options, graph::head(&input)))?)
 }
 
 /// The limits that concern bytes whatever they mean.

@@ -39,8 +39,7 @@ pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<Deco
     let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);
     let document = OperatorSetDocument::with_functions(onnx_ir::Model::new());
-    let document = cx.operator_set(&input.reader(), document);
-    let mut document = document.map_err(|error| DecodeError::new(error, &options.execution))?;
+    let mut document = cx.operator_set(&input.reader(), document)?;
     cx.model.mark_names_clean();
     document.functions = cx.model;
     Ok(DecodedOperatorSet { document, findings: cx.findings })

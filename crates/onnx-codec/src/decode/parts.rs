@@ -155,8 +155,8 @@ fn part<T>(
 ) -> Result<(Decoded, T), DecodeError> {
     let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);
-    let part = cx.start().and_then(|()| read(&mut cx));
-    let part = part.map_err(|error| DecodeError::new(error, &options.execution))?;
+    cx.start()?;
+    let part = read(&mut cx)?;
     cx.model.mark_names_clean();
     Ok((Decoded { model: cx.model, findings: cx.findings }, part))
 }
