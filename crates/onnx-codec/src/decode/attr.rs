@@ -171,8 +171,7 @@ impl<'a> Cx<'a> {
                 parts.form.note(attribute::NAME, text.is_empty());
             }
             (attribute::DOC_STRING, Some(text), _) => {
-                parts.doc = self.name(reader, text)?;
-                parts.form.note(attribute::DOC_STRING, text.is_empty());
+                parts.doc = self.noted(reader, text, field.number, &mut parts.form)?;
             }
             (attribute::TYPE, _, Some(code)) => {
                 let code = reader.int32(code);
@@ -368,7 +367,7 @@ fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     }
     let number = match declared.and_then(value_field) {
         Some(number) if present.contains(number) => number,
-        // No field that fits: a number that none has, so that all are kept as they stand.
+        // The lowest number; without any field, a number that no field has.
         _ => present.lowest(),
     };
     let several = present.has_several();

@@ -12,7 +12,6 @@ use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
-use super::small_messages::{Packed, push_ints};
 use super::{Cx, Result, WireForm, len, varint};
 
 impl<'a> Cx<'a> {
@@ -28,8 +27,7 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
                 (device_configuration::NAME, Some(text), _) => {
-                    device.name = self.name(&fields, text)?;
-                    form.note(device_configuration::NAME, text.is_empty());
+                    device.name = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (device_configuration::NUM_DEVICES, _, Some(number)) => {
                     device.num_devices = fields.int32(number);
@@ -58,8 +56,7 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value), varint(field.value)) {
                 (node_device_configuration::CONFIGURATION_ID, Some(text), _) => {
-                    configuration = self.name(&fields, text)?;
-                    form.note(node_device_configuration::CONFIGURATION_ID, text.is_empty());
+                    configuration = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (node_device_configuration::SHARDING_SPEC, Some(sharding), _) => {
                     shardings.push(self.sharding(&fields, sharding)?)
@@ -89,11 +86,7 @@ impl<'a> Cx<'a> {
                     form.note(sharding_spec::TENSOR_NAME, text.is_empty());
                 }
                 (sharding_spec::DEVICE, _) => {
-                    match push_ints(&fields, field.value, |device| devices.push(device))? {
-                        Some(Packed::Yes) => form.forms.set_packed(sharding_spec::DEVICE, true),
-                        Some(Packed::No) => {}
-                        None => self.keep(&mut form.unknown, &field, true),
-                    }
+                    self.integers(&fields, &field, &mut form, |device| devices.push(device))?;
                 }
                 (sharding_spec::INDEX_TO_DEVICE_GROUP_MAP, Some(group)) => {
                     groups.push(self.device_group(&fields, group)?)
@@ -118,11 +111,7 @@ impl<'a> Cx<'a> {
                     form.note(int_int_list_entry::KEY, key == 0);
                 }
                 (int_int_list_entry::VALUE, _) => {
-                    match push_ints(&fields, field.value, |member| members.push(member))? {
-                        Some(Packed::Yes) => form.forms.set_packed(int_int_list_entry::VALUE, true),
-                        Some(Packed::No) => {}
-                        None => self.keep(&mut form.unknown, &field, true),
-                    }
+                    self.integers(&fields, &field, &mut form, |member| members.push(member))?;
                 }
                 (number, _) => self.keep(&mut form.unknown, &field, int_int_list_entry::is_known(number)),
             }

@@ -105,8 +105,7 @@ impl<'a> Cx<'a> {
                         first = first.or(Some(field.start));
                     }
                     (graph::NAME, Some(text)) => {
-                        let name = self.name(&fields, text)?;
-                        form.note(graph::NAME, name.is_empty());
+                        let name = self.noted(&fields, text, field.number, &mut form)?;
                         self.model.set_graph_name(graph, name);
                         if let Some(step) = self.steps.last_mut() {
                             *step = Step::Graph(name);
@@ -118,8 +117,7 @@ impl<'a> Cx<'a> {
                             .map_err(|error| error.in_item("initializer", index))?;
                     }
                     (graph::DOC_STRING, Some(text)) => {
-                        let doc = self.name(&fields, text)?;
-                        form.note(graph::DOC_STRING, doc.is_empty());
+                        let doc = self.noted(&fields, text, field.number, &mut form)?;
                         self.model.graph_mut(graph).doc = doc;
                     }
                     (graph::INPUT, Some(info)) => {

@@ -12,13 +12,13 @@ impl<'a> Cx<'a> {
     fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
         self.work(payload)?;
         let mut fields = reader.message(payload)?;
-        let mut usual = fields.clone();
+        let mut canonical = fields.clone();
         if let (Some((value_info::NAME, name)), Some((value_info::TYPE, ty)), 0) =
-            (usual.next_short_len(), usual.next_short_len(), usual.remaining())
+            (canonical.next_short_len(), canonical.next_short_len(), canonical.remaining())
             && !name.is_empty()
         {
-            let name = self.name(&usual, name)?;
-            return Ok(LoadedInfo { name, ty: Some(self.shared_ty(&usual, &[ty])?), extras: None });
+            let name = self.name(&canonical, name)?;
+            return Ok(LoadedInfo { name, ty: Some(self.shared_ty(&canonical, &[ty])?), extras: None });
         }
         let mut form = WireForm::default();
         let (mut name, mut doc) = (Symbol::EMPTY, Symbol::EMPTY);
@@ -27,13 +27,11 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (value_info::NAME, Some(text)) => {
-                    name = self.name(&fields, text)?;
-                    form.note(value_info::NAME, name.is_empty());
+                    name = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (value_info::TYPE, Some(piece)) => pieces.push(piece),
                 (value_info::DOC_STRING, Some(text)) => {
-                    doc = self.name(&fields, text)?;
-                    form.note(value_info::DOC_STRING, doc.is_empty());
+                    doc = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (value_info::METADATA_PROPS, Some(entry)) => metadata.push(self.metadata(&fields, entry)?),
                 (number, _) => self.keep(&mut form.unknown, &field, value_info::is_known(number)),

@@ -35,7 +35,7 @@ use crate::rules;
 
 use graph::Head;
 use name_cache::NameCache;
-use prescan::{ScanBuffer, ScannedNodes};
+use prescan::ScannedNodes;
 
 pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 pub use parts::{
@@ -119,7 +119,7 @@ struct Cx<'a> {
     /// What was found out about the main graph beforehand.
     head: Option<Head>,
     /// Reusable memory of the pre-scan, one for each open graph.
-    scan_memory: Vec<(ScannedNodes<'a>, ScanBuffer<'a>)>,
+    scan_memory: Vec<ScannedNodes<'a>>,
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,

@@ -225,8 +225,7 @@ impl<'a> Cx<'a> {
                     self.model.function_mut(function).attributes.push(name);
                 }
                 (function::DOC_STRING, Some(text)) => {
-                    let doc = self.name(&fields, text)?;
-                    form.note(function::DOC_STRING, doc.is_empty());
+                    let doc = self.noted(&fields, text, field.number, &mut form)?;
                     self.model.function_mut(function).doc = doc;
                 }
                 (function::OPSET_IMPORT, Some(opset)) => {

@@ -61,13 +61,11 @@ impl<'a> Cx<'a> {
 
     /// Scans and builds nodes in batches.
     fn scan_nodes(&mut self, scanner: &mut NodeScanner<'a>, run: &mut Run<'a>) -> Result<()> {
-        let (mut scanned, buffer) = self.scan_memory.pop().unwrap_or_default();
-        scanner.use_memory_of(buffer);
+        let mut scanned = self.scan_memory.pop().unwrap_or_default();
         while scanner.next(&mut scanned, self.model.names_mut(), &mut self.name_cache) {
             self.build_nodes(&mut scanned, run)?;
-            scanned.clear();
         }
-        self.scan_memory.push((scanned, scanner.take_memory()));
+        self.scan_memory.push(scanned);
         Ok(())
     }
 

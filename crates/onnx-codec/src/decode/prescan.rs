@@ -55,6 +55,8 @@ pub(super) struct ScannedNodes<'a> {
     messages: Vec<(u8, Payload<'a>)>,
     /// The error that ended the scan, which follows the nodes in the input.
     error: Option<WireError>,
+    /// Memory of the scanner between its two passes.
+    buffer: ScanBuffer<'a>,
 }
 
 /// A node whose fields are located.
@@ -91,11 +93,15 @@ impl<'f, 'a> Fields<'f, 'a> {
 
 impl<'a> ScannedNodes<'a> {
     /// Removes all nodes.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.nodes.clear();
         self.names.clear();
         self.messages.clear();
         self.error = None;
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.error.is_none()
     }
 
     /// Takes the error that ended the scan.
@@ -128,27 +134,16 @@ pub(super) struct NodeScanner<'a> {
     /// Number of nodes that are not scanned yet.
     left: usize,
     limits: &'a Limits,
-    buffer: ScanBuffer<'a>,
 }
 
 impl<'a> NodeScanner<'a> {
     /// A scanner of `count` nodes in field `number` of a message.
     pub(super) fn new(pieces: Pieces<'a>, number: u32, count: usize, limits: &'a Limits) -> Self {
         let mut pieces = pieces.into_iter();
-        Self { fields: pieces.next(), pieces, number, left: count, limits, buffer: ScanBuffer::default() }
+        Self { fields: pieces.next(), pieces, number, left: count, limits }
     }
 
-    /// Reuses the memory of a finished scanner.
-    pub(super) fn use_memory_of(&mut self, buffer: ScanBuffer<'a>) {
-        self.buffer = buffer;
-    }
-
-    /// Returns the memory for another scanner.
-    pub(super) fn take_memory(&mut self) -> ScanBuffer<'a> {
-        std::mem::take(&mut self.buffer)
-    }
-
-    /// Scans the next batch and looks up its names. Returns `false` at the end. If the bytes are malformed, the batch contains
+    /// Scans the next batch into the memory of another one, and looks up its names. Returns `false` at the end. If the bytes are malformed, the batch contains
     /// the nodes before the error, and the error.
     pub(super) fn next(
         &mut self,
@@ -156,29 +151,30 @@ impl<'a> NodeScanner<'a> {
         names: &mut Interner,
         cache: &mut NameCache<'a>,
     ) -> bool {
-        while self.left > 0
+        scanned.clear();
+        let mut buffer = std::mem::take(&mut scanned.buffer);
+        while scanned.is_empty()
+            && self.left > 0
             && let Some(fields) = &mut self.fields
         {
-            self.buffer.clear();
-            scanned.error = self.buffer.find(fields, self.number, self.left.min(BATCH), names).err();
-            self.buffer.look_up(fields.input(), (names, cache), self.limits, scanned);
-            self.left = self.left.saturating_sub(self.buffer.nodes.len());
+            buffer.clear();
+            scanned.error = buffer.find(fields, self.number, self.left.min(BATCH), names).err();
+            buffer.look_up(fields.input(), (names, cache), self.limits, scanned);
+            self.left = self.left.saturating_sub(buffer.nodes.len());
             if scanned.error.is_some() {
                 self.left = 0;
-                return true;
+            } else if buffer.nodes.is_empty() {
+                self.fields = self.pieces.next();
             }
-            if !self.buffer.nodes.is_empty() {
-                return true;
-            }
-            self.fields = self.pieces.next();
         }
-        false
+        scanned.buffer = buffer;
+        !scanned.is_empty()
     }
 }
 
 /// The nodes of a batch between the two passes.
-#[derive(Clone, Default)]
-pub(super) struct ScanBuffer<'a> {
+#[derive(Default)]
+struct ScanBuffer<'a> {
     nodes: Vec<PendingNode<'a>>,
     fields: Vec<ScannedField<'a>>,
     /// The last output so far; `None` after a node that is not simple.

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use onnx_ir::{Binding, MetadataEntry, OpsetImport, QuantAnnotation, QuantParameter, ValueRef};
 use onnx_proto::field::{operator_set_id, string_string_entry, tensor_annotation};
-use onnx_proto::wire::{Payload, Reader};
+use onnx_proto::wire::{Field, Payload, Reader, Value};
 use onnx_types::raw_text::from_bytes;
 use onnx_types::tensor::TensorMetadata;
 use onnx_types::{Symbol, Text};
@@ -148,23 +148,8 @@ impl<'a> Cx<'a> {
     }
 
     fn parameter(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<QuantParameter> {
-        let mut fields = reader.message(payload)?;
-        let mut form = WireForm::default();
-        let (mut key, mut value) = (Symbol::EMPTY, ValueRef::Name(Symbol::EMPTY));
-        while let Some(field) = fields.next_field()? {
-            match (field.number, len(field.value)) {
-                (string_string_entry::KEY, Some(text)) => {
-                    key = self.name(&fields, text)?;
-                    form.note(string_string_entry::KEY, text.is_empty());
-                }
-                (string_string_entry::VALUE, Some(text)) => {
-                    value = self.value_ref(&fields, text)?;
-                    form.note(string_string_entry::VALUE, text.is_empty());
-                }
-                (number, _) => self.keep(&mut form.unknown, &field, string_string_entry::is_known(number)),
-            }
-        }
-        Ok(QuantParameter { key, value, forms: form.forms, unknown: form.unknown })
+        let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
+        Ok(QuantParameter { key, value: self.loader.reference(value), forms, unknown })
     }
 
     /// A binding of a training step.
@@ -174,40 +159,60 @@ impl<'a> Cx<'a> {
         payload: Payload<'a>,
         mut resolve: impl FnMut(&Self, Symbol) -> ValueRef,
     ) -> Result<Binding> {
+        let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
+        let key = self.loader.reference(key);
+        let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
+        Ok(Binding { key, value, forms, unknown })
+    }
+
+    /// The key and the value of a string pair as names.
+    fn names(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<(Symbol, Symbol, WireForm)> {
         let mut fields = reader.message(payload)?;
         let mut form = WireForm::default();
         let (mut key, mut value) = (Symbol::EMPTY, Symbol::EMPTY);
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (string_string_entry::KEY, Some(text)) => {
-                    key = self.name(&fields, text)?;
-                    form.note(string_string_entry::KEY, text.is_empty());
+                    key = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (string_string_entry::VALUE, Some(text)) => {
-                    value = self.name(&fields, text)?;
-                    form.note(string_string_entry::VALUE, text.is_empty());
+                    value = self.noted(&fields, text, field.number, &mut form)?;
                 }
                 (number, _) => self.keep(&mut form.unknown, &field, string_string_entry::is_known(number)),
             }
         }
-        let key = self.loader.reference(key);
-        let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
-        Ok(Binding { key, value, forms: form.forms, unknown: form.unknown })
+        Ok((key, value, form))
+    }
+
+    /// Appends the elements of a repeated integer field, recording whether they are packed.
+    pub(super) fn integers(
+        &mut self,
+        reader: &Reader<'a>,
+        field: &Field<'a>,
+        form: &mut WireForm,
+        push: impl FnMut(i64),
+    ) -> Result<()> {
+        match push_ints(reader, field.value, push)? {
+            Some(Packed::Yes) => form.forms.set_packed(field.number, true),
+            Some(Packed::No) => {}
+            None => self.keep(&mut form.unknown, field, true),
+        }
+        Ok(())
     }
 }
 
 /// Appends the elements of a repeated integer field, packed or not; says whether the field has one of these forms.
 pub(super) fn push_ints<'a>(
     reader: &Reader<'a>,
-    value: onnx_proto::wire::Value<'a>,
+    value: Value<'a>,
     mut push: impl FnMut(i64),
 ) -> Result<Option<Packed>> {
     match value {
-        onnx_proto::wire::Value::Varint(value) => {
+        Value::Varint(value) => {
             push(value.cast_signed());
             Ok(Some(Packed::No))
         }
-        onnx_proto::wire::Value::Len(payload) => {
+        Value::Len(payload) => {
             for value in reader.packed_varints(payload).int64() {
                 push(value?);
             }

@@ -359,11 +359,7 @@ impl<'a> Cx<'a> {
                     .tensor_into(&fields, indices, parts.indices.get_or_insert_default())
                     .map_err(|error| error.in_field("indices"))?,
                 (sparse_tensor::DIMS, _) => {
-                    match push_ints(&fields, field.value, |dim| parts.dims.push(dim))? {
-                        Some(Packed::Yes) => parts.form.forms.set_packed(sparse_tensor::DIMS, true),
-                        Some(Packed::No) => {}
-                        None => self.keep(&mut parts.form.unknown, &field, true),
-                    }
+                    self.integers(&fields, &field, &mut parts.form, |dim| parts.dims.push(dim))?;
                 }
                 (number, _) => self.keep(&mut parts.form.unknown, &field, sparse_tensor::is_known(number)),
             }

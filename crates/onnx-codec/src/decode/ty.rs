@@ -49,7 +49,7 @@ impl<'a> Cx<'a> {
         Ok(ty)
     }
 
-    /// A type, merged from its pieces; its bytes are kept where their form is not the usual one.
+    /// A type, merged from its pieces; its bytes are kept if their encoding is not canonical.
     pub(super) fn ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Type> {
         let minimal = self.input.non_minimal();
         let mut ty = Type::default();

@@ -64,12 +64,7 @@ impl Cx<'_> {
                 self.reference(writer, sharding_spec::TENSOR_NAME, sharding.tensor, sharding.forms);
             }
             if window.has(sharding_spec::DEVICE) {
-                ints(
-                    writer,
-                    sharding_spec::DEVICE,
-                    &sharding.devices,
-                    sharding.forms.is_packed(sharding_spec::DEVICE),
-                );
+                ints(writer, sharding_spec::DEVICE, &sharding.devices, sharding.forms);
             }
             for group in
                 sharding.groups.iter().filter(|_| window.has(sharding_spec::INDEX_TO_DEVICE_GROUP_MAP))
@@ -123,12 +118,7 @@ fn device_group(writer: &mut Writer, group: &DeviceGroup) -> Result {
             int(writer, int_int_list_entry::KEY, group.key, group.forms);
         }
         if window.has(int_int_list_entry::VALUE) {
-            ints(
-                writer,
-                int_int_list_entry::VALUE,
-                &group.members,
-                group.forms.is_packed(int_int_list_entry::VALUE),
-            );
+            ints(writer, int_int_list_entry::VALUE, &group.members, group.forms);
         }
         Ok(())
     })

@@ -206,7 +206,11 @@ fn int(writer: &mut Writer, number: u32, value: i64, forms: FieldForms) {
 }
 
 /// Writes a list of integers, packed if the file had it so.
-fn ints(writer: &mut Writer, number: u32, values: &[i64], packed: bool) {
+fn ints(writer: &mut Writer, number: u32, values: &[i64], forms: FieldForms) {
+    ints_packed_if(forms.is_packed(number), writer, number, values);
+}
+
+fn ints_packed_if(packed: bool, writer: &mut Writer, number: u32, values: &[i64]) {
     if packed {
         writer.packed_int64(number, values.iter().copied());
     } else {

@@ -148,9 +148,7 @@ impl Cx<'_> {
             AttrValue::Floats(values) => {
                 values.iter().for_each(|&value| writer.float(attribute::FLOATS, value))
             }
-            AttrValue::Ints(values) => {
-                ints(writer, attribute::INTS, values, attribute.forms().is_packed(attribute::INTS))
-            }
+            AttrValue::Ints(values) => ints(writer, attribute::INTS, values, attribute.forms()),
             AttrValue::Strings(texts) => texts.iter().for_each(|text| writer.bytes(attribute::STRINGS, text)),
             AttrValue::Tensors(tensors) => {
                 for tensor in tensors {

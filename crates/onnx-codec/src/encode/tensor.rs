@@ -6,7 +6,7 @@ use onnx_proto::wire::Writer;
 use onnx_types::raw_text::to_bytes;
 use onnx_types::tensor::{NoData, Payload, Tensor, TensorLayout, TensorMetadata, Varints};
 
-use super::{Cx, Result, Window, ints, merged, text_bytes};
+use super::{Cx, Result, Window, ints, ints_packed_if, merged, text_bytes};
 use crate::error::EncodeError;
 
 impl Cx<'_> {
@@ -25,7 +25,8 @@ impl Cx<'_> {
     ) -> Result {
         let forms = tensor.forms();
         if window.has(tensor::DIMS) {
-            ints(writer, tensor::DIMS, tensor.dims(), tensor.layout().contains(TensorLayout::DIMS_PACKED));
+            let packed = tensor.layout().contains(TensorLayout::DIMS_PACKED);
+            ints_packed_if(packed, writer, tensor::DIMS, tensor.dims());
         }
         if window.has(tensor::DATA_TYPE) && (tensor.data_type() != 0 || forms.is_explicit(tensor::DATA_TYPE))
         {
@@ -143,7 +144,7 @@ impl Cx<'_> {
                 writer.message(sparse_tensor::INDICES, |writer| self.tensor(writer, indices, None))?;
             }
             if window.has(sparse_tensor::DIMS) {
-                ints(writer, sparse_tensor::DIMS, &sparse.dims, sparse.forms.is_packed(sparse_tensor::DIMS));
+                ints(writer, sparse_tensor::DIMS, &sparse.dims, sparse.forms);
             }
             Ok(())
         })
