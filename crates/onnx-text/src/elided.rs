@@ -12,8 +12,9 @@ use crate::print::Digest;
 /// The tensors of the model that a text was printed from. The parser takes the data of elided tensors from it.
 ///
 /// An initializer is found by its name, and the tensor in an attribute by the first output of the node and the name of the
-/// attribute, in a list by its position, too; the two tensors of a sparse one are told apart. Element type and dimensions must be the same, and the digest, where the text has one. Of several tensors to
-/// which all of that applies none is taken, unless they are the same.
+/// attribute, in a list by its index, too; the two tensors of a sparse one are distinguished. Element type and dimensions
+/// must be the same, and the digest, if the text has one. Of several tensors to which all of that applies none is taken,
+/// unless they are equal.
 ///
 /// ```
 /// use onnx_text::{ElidedTensorSource, ParseOptions, PrintOptions, parse_model, print_model};

@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 use super::{Parser, Result};
 
 impl Parser<'_> {
-    fn text_entry(&mut self, number: u32, text: &mut Symbol, forms: &mut FieldForms) -> Result {
+    /// Takes the string in field `number`. A key that is there with its default is kept as such.
+    pub(super) fn text_entry(&mut self, number: u32, text: &mut Symbol, forms: &mut FieldForms) -> Result {
         *text = self.text("a string")?;
         forms.set_explicit(number, text.is_empty());
         Ok(())

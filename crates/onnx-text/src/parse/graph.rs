@@ -1,7 +1,7 @@
 //! Graphs.
 
 use onnx_ir::{Constant, GraphId, OuterGraph, QuantAnnotation, QuantParameter};
-use onnx_types::{FieldForms, Symbol, field};
+use onnx_types::{FieldForms, Symbol, UnknownFields, field};
 
 use super::info::{Definition, Info, Initializer};
 use super::meta::Form;
@@ -23,7 +23,7 @@ struct Annotation {
     tensor: Symbol,
     parameters: Vec<Parameter>,
     forms: FieldForms,
-    form: Form,
+    unknown: UnknownFields,
 }
 
 /// A key and a name.
@@ -178,18 +178,16 @@ impl<'a> Parser<'a> {
             tensor: Symbol::EMPTY,
             parameters: Vec::new(),
             forms: FieldForms::CANONICAL,
-            form: Form::default(),
+            unknown: UnknownFields::new(),
         };
         self.record(|parser, key| {
             match key {
                 b"tensor_name" => {
-                    annotation.tensor = parser.text("a string")?;
-                    if annotation.tensor.is_empty() {
-                        annotation.forms.set_explicit(field::tensor_annotation::TENSOR_NAME, true);
-                    }
+                    let number = field::tensor_annotation::TENSOR_NAME;
+                    parser.text_entry(number, &mut annotation.tensor, &mut annotation.forms)?;
                 }
                 b"quant_parameter_tensor_names" => parser.parameters(&mut annotation.parameters)?,
-                b"unknown" => parser.unknown(&mut annotation.form.unknown)?,
+                b"unknown" => parser.unknown(&mut annotation.unknown)?,
                 _ => return Ok(false),
             }
             Ok(true)
@@ -228,8 +226,8 @@ impl<'a> Parser<'a> {
             };
             let parameters = annotation.parameters.into_iter().map(parameter).collect();
             let tensor = self.loader.reference(annotation.tensor);
-            let Annotation { forms, form, .. } = annotation;
-            let annotation = QuantAnnotation { tensor, parameters, forms, unknown: form.unknown };
+            let Annotation { forms, unknown, .. } = annotation;
+            let annotation = QuantAnnotation { tensor, parameters, forms, unknown };
             self.model.graph_mut(graph).quantization.push(annotation);
         }
     }

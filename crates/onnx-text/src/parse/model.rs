@@ -239,17 +239,12 @@ impl<'a> Parser<'a> {
         let mut header = Header::default();
         self.header(|parser, key| {
             match key {
-                b"domain" => {
-                    header.domain = parser.text("a string")?;
-                    header.forms.set_explicit(function::DOMAIN, header.domain.is_empty());
-                }
+                b"domain" => parser.text_entry(function::DOMAIN, &mut header.domain, &mut header.forms)?,
                 b"overload" => {
-                    header.overload = parser.text("a string")?;
-                    header.forms.set_explicit(function::OVERLOAD, header.overload.is_empty());
+                    parser.text_entry(function::OVERLOAD, &mut header.overload, &mut header.forms)?
                 }
                 b"doc_string" => {
-                    header.doc = parser.text("a string")?;
-                    header.forms.set_explicit(function::DOC_STRING, header.doc.is_empty());
+                    parser.text_entry(function::DOC_STRING, &mut header.doc, &mut header.forms)?
                 }
                 b"opset_import" => parser.opsets(&mut header.opset_imports)?,
                 b"metadata_props" => parser.metadata(&mut header.metadata)?,

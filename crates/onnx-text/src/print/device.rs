@@ -15,15 +15,15 @@ use super::meta::Entries;
 
 impl Printer<'_> {
     /// Writes a string entry of a record. A record says which fields stand in the file by having them.
-    fn text_entry(&mut self, record: &mut Entries, key: &str, text: Symbol, written: bool) {
-        if !text.is_empty() || (written && self.exact()) {
+    fn text_entry(&mut self, record: &mut Entries, key: &str, text: Symbol, number: u32, forms: FieldForms) {
+        if !text.is_empty() || (forms.is_explicit(number) && self.exact()) {
             self.key(record, key);
             self.string(self.str(text));
         }
     }
 
-    fn int_entry(&mut self, record: &mut Entries, key: &str, value: i64, written: bool) {
-        if value != 0 || (written && self.exact()) {
+    fn int_entry(&mut self, record: &mut Entries, key: &str, value: i64, number: u32, forms: FieldForms) {
+        if value != 0 || (forms.is_explicit(number) && self.exact()) {
             self.key(record, key);
             self.int(value);
         }
@@ -38,19 +38,9 @@ impl Printer<'_> {
     /// Writes a device configuration of the model.
     pub(super) fn device(&mut self, device: &DeviceConfiguration) {
         let mut record = Entries::record();
-        self.text_entry(
-            &mut record,
-            "name",
-            device.name,
-            device.forms.is_explicit(device_configuration::NAME),
-        );
+        self.text_entry(&mut record, "name", device.name, device_configuration::NAME, device.forms);
         let count = i64::from(device.num_devices);
-        self.int_entry(
-            &mut record,
-            "num_devices",
-            count,
-            device.forms.is_explicit(device_configuration::NUM_DEVICES),
-        );
+        self.int_entry(&mut record, "num_devices", count, device_configuration::NUM_DEVICES, device.forms);
         if !device.devices.is_empty() {
             self.key(&mut record, "device");
             self.list('[', ']', &device.devices, |printer, &name| printer.string(printer.str(name)));
@@ -72,7 +62,8 @@ impl Printer<'_> {
                 &mut record,
                 "configuration_id",
                 name,
-                devices.forms.is_explicit(node_device_configuration::CONFIGURATION_ID),
+                node_device_configuration::CONFIGURATION_ID,
+                devices.forms,
             );
             let alive: Vec<&Sharding> =
                 devices.shardings.iter().filter(|sharding| !printer.is_gone(sharding.tensor)).collect();
@@ -126,7 +117,7 @@ impl Printer<'_> {
 
     fn device_group(&mut self, group: &DeviceGroup) {
         let mut record = Entries::record();
-        self.int_entry(&mut record, "key", group.key, group.forms.is_explicit(int_int_list_entry::KEY));
+        self.int_entry(&mut record, "key", group.key, int_int_list_entry::KEY, group.forms);
         if !group.members.is_empty() {
             self.key(&mut record, "value");
             self.ints(&group.members);
@@ -138,7 +129,7 @@ impl Printer<'_> {
 
     fn sharded_dim(&mut self, dim: &ShardedDim) {
         let mut record = Entries::record();
-        self.int_entry(&mut record, "axis", dim.axis, dim.forms.is_explicit(sharded_dim::AXIS));
+        self.int_entry(&mut record, "axis", dim.axis, sharded_dim::AXIS, dim.forms);
         if !dim.simple.is_empty() {
             self.key(&mut record, "simple_sharding");
             self.list('[', ']', &dim.simple, Self::simple_sharding);
@@ -164,7 +155,8 @@ impl Printer<'_> {
             &mut record,
             "num_shards",
             simple.num_shards,
-            simple.forms.is_explicit(simple_sharded_dim::NUM_SHARDS),
+            simple_sharded_dim::NUM_SHARDS,
+            simple.forms,
         );
         self.unknown(&mut record, &simple.unknown);
         self.end_record(&record);

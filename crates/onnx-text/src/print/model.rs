@@ -1,8 +1,8 @@
 //! Models and functions.
 
 use onnx_ir::{Binding, Function, FunctionId, GraphId, OpsetImport, TrainingInfo};
-use onnx_types::Symbol;
 use onnx_types::field::{function, model};
+use onnx_types::{FieldForms, Symbol};
 
 use super::meta::Entries;
 use super::{Place, Printer, Result};
@@ -68,15 +68,15 @@ impl Printer<'_> {
     }
 
     /// Writes a string in a header, if it is not empty or stands in the file all the same.
-    fn header_text(&mut self, header: &mut Header, key: &str, text: Symbol, written: bool) {
-        if !text.is_empty() || (written && self.exact()) {
+    fn header_text(&mut self, header: &mut Header, key: &str, text: Symbol, number: u32, forms: FieldForms) {
+        if !text.is_empty() || (forms.is_explicit(number) && self.exact()) {
             self.header_key(header, key);
             self.string(self.str(text));
         }
     }
 
-    fn header_int(&mut self, header: &mut Header, key: &str, value: i64, written: bool) {
-        if value != 0 || (written && self.exact()) {
+    fn header_int(&mut self, header: &mut Header, key: &str, value: i64, number: u32, forms: FieldForms) {
+        if value != 0 || (forms.is_explicit(number) && self.exact()) {
             self.header_key(header, key);
             self.int(value);
         }
@@ -85,12 +85,7 @@ impl Printer<'_> {
     fn model_header(&mut self) {
         let info = self.model.info();
         let mut header = Header { any: false };
-        self.header_int(
-            &mut header,
-            "ir_version",
-            info.ir_version,
-            info.forms.is_explicit(model::IR_VERSION),
-        );
+        self.header_int(&mut header, "ir_version", info.ir_version, model::IR_VERSION, info.forms);
         if !info.opset_imports.is_empty() {
             self.header_key(&mut header, "opset_import");
             self.opsets(&info.opset_imports);
@@ -100,16 +95,11 @@ impl Printer<'_> {
             ("producer_version", info.producer_version, model::PRODUCER_VERSION),
             ("domain", info.domain, model::DOMAIN),
         ] {
-            self.header_text(&mut header, key, text, info.forms.is_explicit(number));
+            self.header_text(&mut header, key, text, number, info.forms);
         }
-        self.header_int(
-            &mut header,
-            "model_version",
-            info.model_version,
-            info.forms.is_explicit(model::MODEL_VERSION),
-        );
+        self.header_int(&mut header, "model_version", info.model_version, model::MODEL_VERSION, info.forms);
         if !self.options.no_metadata {
-            self.header_text(&mut header, "doc_string", info.doc, info.forms.is_explicit(model::DOC_STRING));
+            self.header_text(&mut header, "doc_string", info.doc, model::DOC_STRING, info.forms);
         }
         if !info.metadata.is_empty() && !self.options.no_metadata {
             self.header_key(&mut header, "metadata_props");
@@ -249,24 +239,14 @@ impl Printer<'_> {
     fn function_header(&mut self, function: &Function) {
         let mut header = Header { any: false };
         let forms = function.forms;
-        self.header_text(
-            &mut header,
-            "domain",
-            function.written_domain(),
-            forms.is_explicit(function::DOMAIN),
-        );
-        self.header_text(&mut header, "overload", function.overload(), forms.is_explicit(function::OVERLOAD));
+        self.header_text(&mut header, "domain", function.written_domain(), function::DOMAIN, forms);
+        self.header_text(&mut header, "overload", function.overload(), function::OVERLOAD, forms);
         if !function.opset_imports.is_empty() {
             self.header_key(&mut header, "opset_import");
             self.opsets(&function.opset_imports);
         }
         if !self.options.no_metadata {
-            self.header_text(
-                &mut header,
-                "doc_string",
-                function.doc,
-                forms.is_explicit(function::DOC_STRING),
-            );
+            self.header_text(&mut header, "doc_string", function.doc, function::DOC_STRING, forms);
         }
         if !function.metadata.is_empty() && !self.options.no_metadata {
             if self.compat() {
