@@ -31,7 +31,7 @@ cargo xtask <task>
   fuzz          try random input, as long as one likes: --minutes N, --target NAME
   hostile       try every hostile case, and show what each took and may take
   sanitize      the tests of crates with unsafe code under the address sanitizer
-  tidy          check the laws of docs/architecture.md
+  tidy          run the checks of docs/architecture.md
 ";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Rust source as words: comments, strings and tests taken away, so that a law never trips over prose.
+//! Rust source as words: without comments, strings and tests, so that a check never reports prose.
 
 /// A word, a number, a lifetime, `::`, or a single other character; with its line, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

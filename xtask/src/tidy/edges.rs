@@ -1,4 +1,4 @@
-//! The law of layers: which crate may depend on which. Arrows point down only.
+//! The check of layers: which crate may depend on which. Arrows point down only.
 
 use std::collections::BTreeSet;
 

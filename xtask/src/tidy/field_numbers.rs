@@ -1,4 +1,4 @@
-//! Field numbers of protobuf are written as the constants of `onnx_proto::field`, not as literals.
+//! Field numbers of protobuf are written as the constants of `onnx_proto::field` or `onnx_types::field`, not as literals.
 
 use super::Violation;
 use super::code::{Code, Token};

@@ -1,4 +1,4 @@
-//! The laws of dependencies that `deny.toml` states: licences, banned crates, sources.
+//! The checks of dependencies that `deny.toml` states: licences, banned crates, sources.
 //!
 //! `cargo deny` checks the same file and more; this check stands in where it is not installed, so that a forbidden
 //! licence cannot slip through a machine that lacks the tool.

@@ -1,10 +1,10 @@
-//! The laws of manifests: lints from the workspace, no build scripts, crate roots that forbid `unsafe`.
+//! The checks of manifests: lints from the workspace, no build scripts, crate roots that forbid `unsafe`.
 
 use super::Violation;
 use super::metadata::{Metadata, Package};
 use super::sources::{Files, UNSAFE_MODULES};
 
-/// Lints without which a law of the architecture would not hold; each must stand in the workspace's lint table.
+/// Lints that a check of the architecture relies on; each must be in the workspace's lint table.
 const NEEDED_LINTS: &[&str] = &[
     "unsafe_code",
     "missing_docs",

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about packages, reduced to what the laws ask.
+//! What `cargo metadata` says about packages, reduced to what the checks need.
 
 use std::process::Command;
 

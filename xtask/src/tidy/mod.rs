@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: checks the laws of `docs/architecture.md` that no compiler and no linter knows.
+//! `cargo xtask tidy`: the checks of `docs/architecture.md` that no compiler and no linter has.
 //!
-//! Every law is a function that takes what was read from the disk and adds a [`Violation`] for each place where the law
-//! is broken; all of them are reported. The lists that a law consults stand at the top of its file, with a reason beside
-//! each exception.
+//! Every check is a function that takes what was read from the disk and adds a [`Violation`] for each place that violates
+//! it; all of them are reported. The lists that a check uses are at the top of its file, with a reason for each
+//! exception.
 
 mod code;
 mod edges;
@@ -18,7 +18,7 @@ use std::fmt;
 use crate::TaskResult;
 use metadata::Metadata;
 
-/// One place where a law is broken.
+/// One place that violates a check.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Violation {
     /// The file, relative to the root, and the line when there is one: `crates/onnx-ir/src/lib.rs:12`.
@@ -44,13 +44,13 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     if let Some(unknown) = args.first() {
         return Err(format!("tidy takes no argument `{unknown}`"));
     }
-    let mut violations = laws_of_the_workspace()?;
+    let mut violations = workspace_checks()?;
     licences::check(&Metadata::with_dependencies()?, &read("deny.toml")?, &mut violations);
     finish(violations)
 }
 
-/// The laws that can be checked from the workspace alone, without its dependencies.
-fn laws_of_the_workspace() -> Result<Vec<Violation>, String> {
+/// The checks that need the workspace only, not its dependencies.
+fn workspace_checks() -> Result<Vec<Violation>, String> {
     let metadata = Metadata::of_workspace()?;
     let files = sources::read_tree()?;
     let mut violations = Vec::new();
@@ -64,7 +64,7 @@ fn laws_of_the_workspace() -> Result<Vec<Violation>, String> {
 
 fn finish(mut violations: Vec<Violation>) -> TaskResult {
     if violations.is_empty() {
-        println!("tidy: the laws hold");
+        println!("tidy: no violations");
         return Ok(());
     }
     violations.sort();
@@ -83,7 +83,7 @@ mod tests {
     /// Needs no network: only what is in the repository is looked at.
     #[test]
     fn the_workspace_is_tidy() {
-        let violations = super::laws_of_the_workspace().unwrap();
+        let violations = super::workspace_checks().unwrap();
         if let Err(problem) = super::finish(violations) {
             panic!("{problem}");
         }

@@ -1,4 +1,4 @@
-//! The laws of source text: what a library crate may touch, how long files are, what they are called.
+//! The checks of source text: what a library crate may touch, how long files are, what they are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -161,7 +161,7 @@ fn leaks(path: &str, text: &str, violations: &mut Vec<Violation>) {
     }
 }
 
-/// The laws that hold for every Rust file, tests included.
+/// The checks of every Rust file, tests included.
 fn shape(path: &str, text: &str, code: &Code<'_>, violations: &mut Vec<Violation>) {
     let mut add = |place: String, problem: String| violations.push(Violation::new(place, problem));
     let segments: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();

@@ -79,7 +79,7 @@ pub struct Decoded {
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;

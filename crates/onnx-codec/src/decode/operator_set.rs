@@ -34,7 +34,7 @@ pub struct DecodedOperatorSet {
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
     let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);

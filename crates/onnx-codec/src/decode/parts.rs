@@ -15,7 +15,7 @@ use crate::error::DecodeError;
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let (decoded, ()) = part(bytes, options, |cx| {
         let main = cx.model.main_graph();
@@ -30,7 +30,7 @@ pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, De
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, FunctionId), DecodeError> {
     part(bytes, options, |cx| {
         let whole = cx.input.reader();
@@ -54,7 +54,7 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_main_graph(bytes, options, |cx, main| cx.node_fields(cx.input.reader(), 0, main, 0))
 }
@@ -63,7 +63,7 @@ pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, No
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| cx.attribute(&cx.input.reader(), cx.input.whole()))
 }
@@ -83,7 +83,7 @@ pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decode
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = TensorParts::default();
@@ -96,7 +96,7 @@ pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, 
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = SparseParts::default();
@@ -109,7 +109,7 @@ pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(De
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, or a limit is exceeded. Everything else is a finding.
+/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
 pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let read = |cx: &mut Cx<'_>, main| cx.graph_input(&cx.input.reader(), cx.input.whole(), main);
     let (decoded, ()) = in_main_graph(bytes, options, read)?;

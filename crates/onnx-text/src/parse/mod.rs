@@ -56,7 +56,8 @@ pub struct ParseOptions<'a> {
 ///
 /// # Errors
 ///
-/// When the text is not a model. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
+/// When the text is not a model, or the interrupt stops the work. The error holds everything that is wrong, up to
+/// [`Limits::text_errors`] findings.
 pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
     Ok(model)
@@ -66,7 +67,8 @@ pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a graph. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
+/// When the text is not a graph, or the interrupt stops the work. The error holds everything that is wrong, up to
+/// [`Limits::text_errors`] findings.
 pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -79,7 +81,8 @@ pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a function. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
+/// When the text is not a function, or the interrupt stops the work. The error holds everything that is wrong, up to
+/// [`Limits::text_errors`] findings.
 pub fn parse_function(
     text: impl AsRef<[u8]>,
     options: &ParseOptions<'_>,
@@ -91,7 +94,8 @@ pub fn parse_function(
 ///
 /// # Errors
 ///
-/// When the text is not a node. The error holds everything that is wrong, up to [`Limits::text_errors`] findings.
+/// When the text is not a node, or the interrupt stops the work. The error holds everything that is wrong, up to
+/// [`Limits::text_errors`] findings.
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
