@@ -54,7 +54,7 @@ fn parsed(name: &str, to: u64) -> String {
 }
 
 /// The messages of inference with a limit.
-fn inferred(model: &mut Model, name: &str, to: u64) -> String {
+fn inferred(model: &Model, name: &str, to: u64) -> String {
     let mut options = Options::default();
     options.execution.limits = limits(name, to);
     let inference = infer(model, &options);
@@ -108,23 +108,23 @@ fn limits_of_findings_hold() {
     assert_eq!(kept(&Limits::default()), 50);
     let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[2] x) => () { y = MatMul () z = MatMul () w = MatMul () }";
     model = parse_model(text, &ParseOptions::default()).unwrap();
-    let all = inferred(&mut model, "findings", 1000).lines().count();
+    let all = inferred(&model, "findings", 1000).lines().count();
     assert!(all > 1, "{all}");
-    assert_eq!(inferred(&mut model, "findings", 1).lines().count(), 1);
-    assert_eq!(inferred(&mut model, "findings_per_rule", 1).lines().count(), 1);
+    assert_eq!(inferred(&model, "findings", 1).lines().count(), 1);
+    assert_eq!(inferred(&model, "findings_per_rule", 1).lines().count(), 1);
 }
 
 #[test]
 fn limits_of_inference_hold() {
-    names(&inferred(&mut model(), "inference_depth", 1), "inference_depth");
+    names(&inferred(&model(), "inference_depth", 1), "inference_depth");
     // Followed elements and ranks that are derived from values beyond a limit are left unknown, without a word.
     let text = "<ir_version: 10, opset_import: [\"\": 18]>\n\
                 g (float[2,3,4] x, int64[5] r) => (float[] z) { s = Shape (x) z = Reshape (x, s) w = Reshape (x, r) }";
     for (name, to, known) in [("followed_elements", 2, [false, true]), ("inferred_rank", 4, [true, false])] {
-        let mut model = parse_model(text, &ParseOptions::default()).unwrap();
+        let model = parse_model(text, &ParseOptions::default()).unwrap();
         let mut options = Options::default();
         let nodes: Vec<_> = model.nodes(model.main_graph()).skip(1).collect();
-        let ranks = |model: &mut Model, options: &Options<'_>| {
+        let ranks = |model: &Model, options: &Options<'_>| {
             let inference = infer(model, options);
             let known = |node: &onnx_ir::NodeId| {
                 inference
@@ -133,9 +133,9 @@ fn limits_of_inference_hold() {
             };
             nodes.iter().map(known).collect::<Vec<_>>()
         };
-        assert_eq!(ranks(&mut model, &options), [true, true]);
+        assert_eq!(ranks(&model, &options), [true, true]);
         options.execution.limits = limits(name, to);
-        assert_eq!(ranks(&mut model, &options), known, "{name}");
+        assert_eq!(ranks(&model, &options), known, "{name}");
     }
     // The first 100,000 visits are free.
     let mut model = Model::new();
@@ -147,14 +147,14 @@ fn limits_of_inference_hold() {
         model.add_node(Position::End(graph), NewNode::new(op::RELU).inputs([last]).outputs([next])).unwrap();
         last = next;
     }
-    names(&inferred(&mut model, "visits_per_node", 0), "visits_per_node");
-    assert_eq!(inferred(&mut model, "visits_per_node", 1), "");
+    names(&inferred(&model, "visits_per_node", 0), "visits_per_node");
+    assert_eq!(inferred(&model, "visits_per_node", 1), "");
 
     let sum = r#"<ir_version: 10, opset_import: ["": 18]>
         g (float[N, M] x, float[M, K] y) => (float[P, Q] z) { z = Concat <axis = 0> (x, x, y, y) }"#;
-    let mut model = parse_model(sum, &ParseOptions::default()).unwrap();
-    names(&inferred(&mut model, "expression_steps", 0), "expression_steps");
-    assert_eq!(inferred(&mut model, "expression_steps", 16), "");
+    let model = parse_model(sum, &ParseOptions::default()).unwrap();
+    names(&inferred(&model, "expression_steps", 0), "expression_steps");
+    assert_eq!(inferred(&model, "expression_steps", 16), "");
 }
 
 #[test]

@@ -45,8 +45,22 @@ g (float[N, 4] x) => (float[] z) <float[4] w = {1, 2, 3, 4}, float[N, 4] b> {
 }"#,
 ];
 
-/// How many bytes a step takes: which edit, and three choices.
-const STEP: usize = 7;
+/// A step of a script: which edit, and three choices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) kind: u8,
+    pub(super) choices: [usize; 3],
+}
+
+/// The steps of a script, each from seven bytes.
+pub(super) fn steps(bytes: &[u8]) -> impl Iterator<Item = Step> {
+    let choice = |high, low| usize::from(u16::from_be_bytes([high, low]));
+    let (steps, _) = bytes.as_chunks();
+    steps.iter().map(move |&[kind, a, b, c, d, e, f]| Step {
+        kind,
+        choices: [choice(a, b), choice(c, d), choice(e, f)],
+    })
+}
 
 /// Scripts may be long, but models that double with each step may not.
 const NODES: usize = 80;
@@ -57,16 +71,12 @@ const NODES: usize = 80;
 ///
 /// What does not hold.
 pub fn edit_scripts(bytes: &[u8]) -> Result<(), String> {
-    let (&first, steps) = bytes.split_first().unwrap_or((&0, &[]));
+    let (&first, rest) = bytes.split_first().unwrap_or((&0, &[]));
     let text = MODELS.get(usize::from(first) % MODELS.len()).ok_or("there are models")?;
     let model = parse_model(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
     let mut script = Script { model: read(write(&model)?.ok_or("the models can be written")?)? };
-    for step in steps.chunks_exact(STEP).take(200) {
-        let choice = |at: usize| {
-            step.get(at..at + 2).map_or(0, |two| two.iter().fold(0, |n, &b| n << 8 | usize::from(b)))
-        };
-        let kind = step.first().copied().unwrap_or_default();
-        script.step(kind, [choice(1), choice(3), choice(5)]);
+    for step in steps(rest).take(200) {
+        script.step(step.kind, step.choices);
         sound(&script.model, &format!("after {step:?}"), false)?;
     }
     script.finish()

@@ -12,7 +12,7 @@ use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, FieldForms, Limits, Shape, Symbol, Type};
 
-use super::edits::{MODELS, Script, pick};
+use super::edits::{MODELS, Script, Step, pick, steps};
 use super::equal;
 
 /// Models of which parts are imported, and from which scripts start, too.
@@ -36,22 +36,19 @@ g (float[N] x, float[2] w) => (float[] y) <float[2] w = {1, 2}, float[2] v = {1,
 g (float["a b"] x) => (float[M] y) { h = com.acme.Frob (x) y = Relu (h) k = Constant <value_ints = [1, 2]> () }"#,
 ];
 
-/// How many bytes a step takes: which edit, and three choices.
-const STEP: usize = 7;
-
 /// Runs a script. The first bytes choose the model and the options, each seven after them are a step.
 ///
 /// # Errors
 ///
 /// What does not hold.
 pub fn incremental_check(bytes: &[u8]) -> Result<(), String> {
-    let (first, steps) = bytes.split_at_checked(2).unwrap_or((&[0, 0], &[]));
-    let choices: Vec<usize> = first.iter().map(|&byte| usize::from(byte)).collect();
+    let (first, rest) = bytes.split_at_checked(2).unwrap_or((&[0, 0], &[]));
+    let start: Vec<usize> = first.iter().map(|&byte| usize::from(byte)).collect();
     let texts: Vec<&str> = MODELS.into_iter().chain(OTHERS).collect();
-    let text = pick(&texts, choices[0]).ok_or("there are models")?;
+    let text = pick(&texts, start[0]).ok_or("there are models")?;
     let model = parse_model(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
     let mut script = Script { model };
-    let options = options(choices[1]);
+    let options = options(start[1]);
     let mut incremental = IncrementalCheck::new(options.clone());
     let mut revision = script.model.revision();
     compare(
@@ -60,12 +57,8 @@ pub fn incremental_check(bytes: &[u8]) -> Result<(), String> {
         &incremental.update(&script.model, &Changes::Everything),
         &"the first time",
     )?;
-    for step in steps.chunks_exact(STEP).take(30) {
-        let choice = |at: usize| {
-            step.get(at..at + 2).map_or(0, |two| two.iter().fold(0, |n, &b| n << 8 | usize::from(b)))
-        };
-        let kind = step.first().copied().unwrap_or_default();
-        let choices = [choice(1), choice(3), choice(5)];
+    for step in steps(rest).take(30) {
+        let Step { kind, choices } = step;
         if kind.is_multiple_of(3) {
             let _ = describe(&mut script, kind / 3, choices);
         } else {

@@ -46,7 +46,7 @@ pub fn fault(model: &Model) -> Result<(), (&'static str, String)> {
     }
     let mut options = Options::default();
     options.check_types = true;
-    let inference = run(&model.clone(), &options);
+    let inference = run(model, &options);
     if let Some(found) = inference.findings().diagnostics().first() {
         return Err(("infer", format!("{}: {}", found.locus, found.message)));
     }

@@ -218,11 +218,7 @@ fn a_condition_of_several_edits_is_recorded_once() {
 
 #[test]
 fn a_normalization_whose_exponent_was_not_read_is_refuted() {
-    let pattern = Pattern::parse(
-        "(x, two, eps, scale, bias) => (y) { m = ReduceMean (x) d = Sub (x, m) p = Pow (d, two) v = ReduceMean (p) \
-         e = Add (v, eps) s = Sqrt (e) n = Div (d, s) a = Mul (n, scale) y = Add (a, bias) }",
-    )
-    .unwrap();
+    let pattern = Pattern::parse(DECOMPOSED).unwrap();
     let text = r#"<ir_version: 7, opset_import: ["": 13]>
         g (float[N,H,S,4] x, float[4] w, float[4] b) => (float[N,H,S,4] y) <float two = {4}, float eps = {1e-5}> {
             m = ReduceMean <axes = [-1]> (x)
