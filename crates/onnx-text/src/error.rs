@@ -33,7 +33,7 @@ pub enum WriteError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The text is not a model.
+    /// The text is not a model, or parsing was [stopped](ParseError::stopped).
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// The model has no text.

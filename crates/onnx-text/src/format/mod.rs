@@ -3,6 +3,7 @@
 mod comments;
 
 use onnx_ir::Model;
+use onnx_types::Limits;
 
 use crate::error::FormatError;
 use crate::parse::{ParseOptions, parse_model};
@@ -50,7 +51,8 @@ pub struct Formatted {
 ///
 /// # Errors
 ///
-/// When the text is not a model, or cannot be laid out without a change to the model.
+/// When the text is not a model, or cannot be laid out without a change to the model, and when the work is
+/// [stopped](crate::ParseError::stopped).
 pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted, FormatError> {
     let options = ParseOptions { no_positions: true, ..options.clone() };
     let before = parse_model(text, &options)?;
@@ -59,7 +61,13 @@ pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted,
     if !comments::says_the_same(&text, &printed) {
         return Err(FormatError::Changed);
     }
-    let after = parse_model(&text, &options).map_err(|_| FormatError::Changed)?;
+    // A layout may be longer than the text.
+    let mut again = options;
+    again.execution.limits.text_bytes = again.execution.limits.text_bytes.max(Limits::DEFAULT.text_bytes);
+    let after = parse_model(&text, &again).map_err(|error| match error.stopped() {
+        Some(_) => FormatError::Parse(error),
+        None => FormatError::Changed,
+    })?;
     if print_model(&after, &PrintOptions::full())?.text != printed {
         return Err(FormatError::Changed);
     }

@@ -1,6 +1,10 @@
 //! Laying out texts with their comments.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use onnx_text::{FormatError, ParseOptions, TokenKind, format_model, tokens};
+use onnx_types::{Execution, Interrupt};
 
 const TEXT: &str = r#"<ir_version: 10, opset_import: ["": 21, "com.x": 1], doc_string: "d # no comment">
 main (float[N, 3] x, bool c) => (float[N, 3] y)
@@ -70,6 +74,42 @@ fn a_text_with_errors_is_refused_with_all_of_them() {
     let text = "<ir_version: 10>\n# here\ng (x) => (y) {\n y = (x)\n z = Relu <a = > (x)\n}";
     match format_model(text, &ParseOptions::default()) {
         Err(FormatError::Parse(error)) => assert!(error.findings().counts().errors >= 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Options with which the work is stopped at the check of this number, and the number of checks.
+fn stopped_at(check: usize) -> (ParseOptions<'static>, Arc<AtomicUsize>) {
+    let checks = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&checks);
+    let interrupt = Interrupt::when(move || counter.fetch_add(1, Ordering::Relaxed) >= check);
+    let execution = Execution::default().with_interrupt(interrupt);
+    (ParseOptions { execution, ..ParseOptions::default() }, checks)
+}
+
+#[test]
+fn work_that_is_stopped_at_any_check_reports_that() {
+    let (options, checks) = stopped_at(usize::MAX);
+    format_model(TEXT, &options).expect("this is a model");
+    let checks = checks.load(Ordering::Relaxed);
+    assert!(checks >= 2, "both parsers check");
+    for check in 0..checks {
+        match format_model(TEXT, &stopped_at(check).0) {
+            Err(FormatError::Parse(error)) => assert!(error.stopped().is_some()),
+            other => panic!("{check}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_layout_may_be_longer_than_the_limit_of_texts() {
+    let text = "<ir_version:10,opset_import:[\"\":21]>g(float[2]x)=>(float[2]y){y=Relu(x)}";
+    let mut options = ParseOptions::default();
+    options.execution.limits.text_bytes = text.len() as u64;
+    let formatted = format_model(text, &options).expect("this is a model").text;
+    assert!(formatted.len() > text.len());
+    match format_model(&formatted, &options) {
+        Err(FormatError::Parse(error)) => assert_eq!(error.findings().counts().errors, 1),
         other => panic!("{other:?}"),
     }
 }
