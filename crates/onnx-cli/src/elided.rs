@@ -29,7 +29,10 @@ pub(crate) fn load_with(
     let originals = ElidedTensorSource::new(&original.model, Some(&digest));
     let options = ParseOptions { originals: Some(&originals), ..options };
     let loaded = load_text(path, part, &options)?;
-    if is_unedited(&loaded, &original, part, &options) {
+    let is_unedited = is_unedited(&loaded, &original, part, &options);
+    // A parser that was stopped tells nothing about edits.
+    options.execution.interrupt.check()?;
+    if is_unedited {
         drop(originals);
         return Ok(Loaded { model: original.model, piece: original.piece, place: original.place, ..loaded });
     }

@@ -10,8 +10,8 @@ use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveErro
 use onnx_diag::{Rule, STOPPED, Sink, Status};
 use onnx_formats::FormatError;
 use onnx_text::PrintError;
-use onnx_types::Stopped;
 use onnx_types::tensor::DataError;
+use onnx_types::{Execution, Stopped};
 
 use crate::failures;
 
@@ -102,16 +102,23 @@ impl Failure {
 
     /// How a command ends that fails so: text with errors is a negative result, as other models with errors are.
     pub(crate) fn outcome(&self) -> Outcome {
-        let is_limit = |sink: &Sink| {
-            let rules = [&onnx_text::rules::TEXT_LIMIT, &STOPPED];
-            sink.diagnostics().iter().any(|found| rules.contains(&found.rule))
-        };
+        let is_limit =
+            |sink: &Sink| sink.diagnostics().iter().any(|found| *found.rule == onnx_text::rules::TEXT_LIMIT);
         match &self.faults {
             _ if self.limit.is_some() || *self.rule == STOPPED => Outcome::Limit,
             Some(faults) if is_limit(&faults.findings) => Outcome::Limit,
             Some(_) => Outcome::Findings,
             None if self.is_consequence => Outcome::Findings,
             None => Outcome::CouldNotRun,
+        }
+    }
+
+    /// The failure of work within this context: the timeout if it was exceeded, because the error of stopped work tells
+    /// nothing about a model.
+    pub(crate) fn or_timeout(self, execution: &Execution) -> Self {
+        match execution.interrupt.check() {
+            Ok(()) => self,
+            Err(stopped) => Self { closes_output: self.closes_output, ..Self::from(stopped) },
         }
     }
 
@@ -195,8 +202,7 @@ impl LibraryError for fmt::Error {}
 
 impl LibraryError for DecodeError {
     fn message(&self) -> String {
-        self.stopped()
-            .map_or_else(|| format!("cannot be read: {}", self.wire()), |stopped| stopped.to_string())
+        format!("cannot be read: {}", self.wire())
     }
 
     fn limit(&self) -> Option<&'static str> {
@@ -204,7 +210,7 @@ impl LibraryError for DecodeError {
     }
 
     fn rule(&self) -> &'static Rule {
-        if self.stopped().is_some() { &STOPPED } else { &failures::NOT_A_MODEL }
+        &failures::NOT_A_MODEL
     }
 }
 
@@ -214,7 +220,7 @@ impl LibraryError for FormatError {
     }
 
     fn rule(&self) -> &'static Rule {
-        if matches!(self, Self::Stopped(_)) { &STOPPED } else { &failures::NOT_A_MODEL }
+        &failures::NOT_A_MODEL
     }
 }
 

@@ -1,5 +1,7 @@
 //! `onnx fmt`: the canonical layout of text, in place.
 
+use std::path::Path;
+
 use onnx_codec::file::{read, write_atomically};
 use onnx_codec::{EncodeOptions, ReadMode};
 use onnx_diag::Clean;
@@ -21,7 +23,9 @@ pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
     for file in files {
         let result = file.and_then(|path| {
             progress.begin(&display_name(&path));
-            format_file(&path, args, out)
+            let execution = args.bounds.execution();
+            execution.interrupt.check()?;
+            format_file(&path, args, &execution, out).map_err(|failure| failure.or_timeout(&execution))
         });
         outcome = outcome.max(result.unwrap_or_else(|failure| {
             progress.aside(|| out.failure(&failure));
@@ -32,16 +36,22 @@ pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
+fn format_file(
+    path: &Path,
+    args: &FmtArgs,
+    execution: &Execution,
+    out: &mut Out,
+) -> Result<Outcome, Failure> {
     let name = display_name(path);
     let bytes = if is_stdin(path) { read_stdin()? } else { read(path, ReadMode::Memory)? };
     let text = std::str::from_utf8(&bytes)
         .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
-    let both = text.and_then(|text| Ok((text, formatted(text, &name, args.bounds.execution())?)));
+    let both = text.and_then(|text| Ok((text, formatted(text, &name, execution)?)));
     let (text, formatted) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
         Some(reason) => reason.about(&name),
         None => failure,
     })?;
+    execution.interrupt.check()?;
     let changes = formatted != text;
     if args.check {
         if changes {
@@ -58,8 +68,8 @@ fn format_file(path: &std::path::Path, args: &FmtArgs, out: &mut Out) -> Result<
 }
 
 /// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.
-fn formatted(text: &str, name: &str, execution: Execution) -> Result<String, Failure> {
-    let options = ParseOptions { execution, keep_elided: true, ..ParseOptions::default() };
+fn formatted(text: &str, name: &str, execution: &Execution) -> Result<String, Failure> {
+    let options = ParseOptions { execution: execution.clone(), keep_elided: true, ..ParseOptions::default() };
     let formatted = format_model(text, &options).map_err(|error| match error {
         FormatError::Parse(error) => {
             Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())
@@ -73,9 +83,7 @@ fn formatted(text: &str, name: &str, execution: Execution) -> Result<String, Fai
         return Ok(formatted.text);
     }
     let bytes = |model| {
-        Piece::Model
-            .encode(model, &EncodeOptions::within(&options.execution.limits))
-            .map(|encoded| encoded.to_vec())
+        Piece::Model.encode(model, &EncodeOptions::within(&execution.limits)).map(|encoded| encoded.to_vec())
     };
     if bytes(&formatted.before)? == bytes(&formatted.after)? {
         return Ok(formatted.text);
@@ -85,4 +93,17 @@ fn formatted(text: &str, name: &str, execution: Execution) -> Result<String, Fai
 
 fn changed(error: &FormatError) -> Failure {
     Failure::new(error).help("this is a defect of this program: please report it, with the file if you can")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stopping::{TEXT, check_stops};
+
+    #[test]
+    fn formatting_that_is_stopped_is_no_defect() {
+        check_stops(2, |execution| {
+            formatted(TEXT, "in.onnxtxt", &execution).map_err(|failure| failure.or_timeout(&execution))
+        });
+    }
 }

@@ -188,9 +188,9 @@ fn load_with(
     part: Part,
     options: &ParseOptions<'_>,
 ) -> Result<Loaded, Failure> {
-    let loaded = load_at_once(path, formats, mode, part, options);
-    // An error of stopped work tells nothing about the input.
-    loaded.map_err(|failure| options.execution.interrupt.check().err().map_or(failure, Failure::from))
+    // After the timeout, the other files of a directory are not read.
+    options.execution.interrupt.check()?;
+    load_at_once(path, formats, mode, part, options).map_err(|failure| failure.or_timeout(&options.execution))
 }
 
 fn load_at_once(

@@ -31,6 +31,8 @@ mod report;
 mod rules;
 mod size;
 mod smith;
+#[cfg(test)]
+mod stopping;
 mod store;
 mod syntax;
 mod tensors;

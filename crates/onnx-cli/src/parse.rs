@@ -17,8 +17,9 @@ pub(crate) fn run(args: &ParseArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("parsing", 1);
     progress.begin(&display_name(&args.input_file));
     let execution = args.bounds.execution();
-    let encoding = EncodeOptions::within(&execution.limits);
     let mut loaded = elided::load_with(&args.input_file, args.weights_from.as_deref(), args.part, execution)?;
+    loaded.execution.interrupt.check()?;
+    let encoding = EncodeOptions::within(&loaded.execution.limits);
     drop(progress);
     let options = store::options(args.output, loaded.files()?);
     if is_stream(&args.output_file) {

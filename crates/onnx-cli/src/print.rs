@@ -36,6 +36,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let (inputs, is_model) = (loaded.files()?, args.at.is_none() && matches!(loaded.piece, Piece::Model));
     let to_file = args.output_file.as_deref().filter(|path| !is_stdin(path));
     if is_model && (to_file.is_some() || !(is_terminal() || out.is_coloured())) {
+        loaded.execution.interrupt.check()?;
         drop(progress);
         print_model(loaded, &options, args, inputs, out)?;
         return Ok(Outcome::Fine);
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Some(selector) => print_at(&loaded, selector, &options)?,
         None => loaded.piece.print(&loaded.model, &options)?,
     };
+    loaded.execution.interrupt.check()?;
     drop(progress);
     report_left_out(&printed.left_out, &loaded.name, out);
     if let Some(path) = to_file {

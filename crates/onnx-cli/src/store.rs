@@ -62,6 +62,16 @@ pub(crate) fn write(
     out: &mut Out,
 ) -> Result<(), Failure> {
     to.execution.interrupt.check()?;
+    write_model(model, to, files, progress, out).map_err(|failure| failure.or_timeout(&to.execution))
+}
+
+fn write_model(
+    model: &Model,
+    to: &Destination<'_>,
+    files: &[DataFile],
+    progress: Progress,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let mut first = Some(contents(model, to)?);
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;
@@ -70,7 +80,7 @@ pub(crate) fn write(
     if is_stream(to.path) {
         drop(progress);
         if let Some(contents) = first {
-            let write = |stream: &mut dyn Write| contents.write(stream).map(|found| losses = found);
+            let write = |stream: &mut dyn Write| contents.write(to, stream).map(|found| losses = found);
             stream_with(to.path, &to.options.inputs, write, out)?;
         }
         report_losses(&losses, to.format, out);
@@ -88,14 +98,13 @@ pub(crate) fn write(
                 failure = Some(error);
                 Err(io::ErrorKind::Other.into())
             },
-            |contents| contents.write(file).map(|found| losses = found),
+            |contents| contents.write(to, file).map(|found| losses = found),
         )
     });
     if let Some(failure) = failure {
         return Err(failure);
     }
-    saved
-        .map_err(|error| to.execution.interrupt.check().err().map_or_else(|| error.into(), Failure::from))?;
+    saved?;
     drop(progress);
     report_losses(&losses, to.format, out);
     summary(to.path, model, files, out);
@@ -179,18 +188,16 @@ enum Contents<'m> {
     Binary(Segments),
     Text(&'m Model),
     /// Encoded, to be written as JSON or in the text format of protobuf.
-    Form(Segments, Format, Box<Execution>),
+    Form(Segments),
 }
 
 impl Contents<'_> {
     /// Writes the model, and returns what the format leaves out.
-    fn write(&self, out: &mut dyn Write) -> io::Result<Losses> {
+    fn write(&self, to: &Destination<'_>, out: &mut dyn Write) -> io::Result<Losses> {
         match self {
             Self::Binary(encoded) => encoded.iter().try_for_each(|piece| out.write_all(piece))?,
             Self::Text(model) => drop(write_onnx_text(model, &PrintOptions::full(), out)?),
-            Self::Form(encoded, format, execution) => {
-                return Ok(write_form(encoded, *format, execution, out)?);
-            }
+            Self::Form(encoded) => return Ok(write_form(encoded, to.format, &to.execution, out)?),
         }
         Ok(Losses::default())
     }
@@ -201,8 +208,7 @@ fn contents<'m>(model: &'m Model, to: &Destination<'_>) -> Result<Contents<'m>, 
         Format::Onnx => Contents::Binary(encode(model, &EncodeOptions::within(&to.execution.limits))?),
         Format::Onnxtxt => Contents::Text(model),
         Format::Textproto | Format::Json => {
-            let encoded = encode(model, &EncodeOptions::within(&to.execution.limits))?;
-            Contents::Form(encoded, to.format, Box::new(to.execution.clone()))
+            Contents::Form(encode(model, &EncodeOptions::within(&to.execution.limits))?)
         }
     })
 }

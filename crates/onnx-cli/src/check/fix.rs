@@ -70,6 +70,11 @@ fn text(model: &Model) -> Result<String, Failure> {
 
 /// Replaces the file as a whole, so that there is a whole model at any time.
 fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
+    loaded.execution.interrupt.check()?;
+    replace(path, loaded).map_err(|failure| failure.or_timeout(&loaded.execution))
+}
+
+fn replace(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let &Loaded { format, ref model, ref execution, .. } = loaded;
     let options = WriteOptions { inputs: loaded.files()?, ..WriteOptions::default() };
     if format == Format::Onnx {
@@ -105,4 +110,37 @@ fn difference(out: &mut String, before: &str, after: &str) -> Result<(), Failure
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::stopping::{TEXT, check_stops, loaded};
+
+    #[test]
+    fn writing_that_is_stopped_keeps_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("in.onnxtxt");
+        fs::write(&text, TEXT).unwrap();
+        let model = loaded(&text).model;
+        let encoded = encode(&model, &EncodeOptions::default()).unwrap();
+        for (name, format, least) in
+            [("m.onnx", Format::Onnx, 1), ("m.json", Format::Json, 2), ("m.textproto", Format::Textproto, 2)]
+        {
+            let path = folder.path().join(name);
+            let mut contents = Vec::new();
+            match format {
+                Format::Onnx => contents = encoded.to_vec(),
+                _ => drop(write_form(&encoded, format, &onnx_types::Execution::DEFAULT, &mut contents)),
+            }
+            fs::write(&path, &contents).unwrap();
+            check_stops(least, |execution| {
+                let result = write(&path, &Loaded { execution, ..loaded(&path) });
+                assert_eq!(fs::read(&path).unwrap(), contents);
+                result
+            });
+        }
+    }
 }

@@ -211,12 +211,24 @@ fn closed_pipes_are_ignored_and_full_devices_are_not() {
 #[test]
 fn timeouts_end_commands() {
     let folder = Folder::with("in.onnx", models::small());
-    for command in COMMANDS {
-        let command = command.replace("IN", "in.onnx");
+    onnx(&folder, "convert in.onnx in.onnxtxt").exits(0);
+    let others = [
+        "check --fix IN",
+        "convert IN - --to json",
+        "convert IN.onnxtxt out.bin --to onnx --weights-from IN",
+        "print IN -o out.bin",
+        "fmt IN.onnxtxt",
+        "fmt --check missing.onnxtxt IN.onnxtxt",
+        "parse IN.onnxtxt -o out.bin",
+        "parse IN.onnxtxt -o -",
+    ];
+    for command in COMMANDS.into_iter().chain(others) {
+        let command = command.replace("IN.onnxtxt", "in.onnxtxt").replace("IN", "in.onnx");
         let run = onnx(&folder, &format!("{command} --timeout 0s"));
         run.exits(3).says("the timeout was exceeded");
         assert!(!folder.list().contains(&"out.bin".to_owned()), "{command}");
-        onnx(&folder, &format!("{command} --timeout 1h")).exits(0);
+        let status = if command.contains("missing") { 2 } else { 0 };
+        onnx(&folder, &format!("{command} --timeout 1h")).exits(status);
         let _ = std::fs::remove_file(folder.path().join("out.bin"));
     }
     onnx(&folder, "check in.onnx --timeout 5").exits(2).says("write a number with its unit");
