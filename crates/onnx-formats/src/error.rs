@@ -65,18 +65,11 @@ pub enum FormatError {
         path: String,
     },
     /// The caller stopped the work.
-    #[error("the work was stopped: {0}")]
-    Stopped(Stopped),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// The text cannot be written.
-    #[error("{0}")]
-    Io(#[source] io::Error),
-}
-
-impl From<io::Error> for FormatError {
-    fn from(error: io::Error) -> Self {
-        let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>()).copied();
-        stopped.map_or(Self::Io(error), Self::Stopped)
-    }
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 impl FormatError {

@@ -81,6 +81,7 @@ impl<'a, 'p> Span<'a, 'p> {
         'a: 'b,
     {
         let len = usize::try_from(self.len()).unwrap_or(usize::MAX);
+        self.start.refill();
         if let Some(bytes) = self.start.rest.get(..len) {
             return bytes;
         }

@@ -265,3 +265,65 @@ fn other_messages() {
     assert!(MessageType::named("Tensor").is_none());
     assert_eq!(read_text(tensor, b"dims: 3", &Execution::DEFAULT).unwrap(), b"\x08\x03".as_slice());
 }
+
+/// Keeps what is written, and the length of the longest write.
+#[derive(Default)]
+struct Writes {
+    bytes: Vec<u8>,
+    longest: usize,
+}
+
+impl std::io::Write for Writes {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.longest = self.longest.max(bytes.len());
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A model with this `doc_string`, in bytes that may not be UTF-8.
+fn with_doc_string(doc_string: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x32];
+    let mut length = doc_string.len();
+    while length >= 0x80 {
+        bytes.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    [&bytes, doc_string].concat()
+}
+
+#[test]
+fn long_strings_are_written_in_parts() {
+    let characters: [&[u8]; 8] =
+        [b"a", "é".as_bytes(), "€".as_bytes(), "😀".as_bytes(), b"\x01", b"\xc2\x80", b"\x80", b"\xf0\x9f"];
+    for character in characters {
+        for offset in 0..4 {
+            let mut string = vec![b'"'; offset];
+            string.extend(std::iter::repeat_n(character, 60_000).flatten());
+            let bytes = with_doc_string(&string);
+            let execution = Execution::default();
+            let mut text = Writes::default();
+            write_text(MessageType::MODEL, [&bytes[..]], &execution, &mut text).unwrap();
+            assert_eq!(read_text(MessageType::MODEL, &text.bytes, &execution).unwrap(), bytes);
+            let mut json = Writes::default();
+            // The pieces of a model end anywhere.
+            let (first, second) = bytes.split_at(50_001);
+            let written = write_json(MessageType::MODEL, [first, second], &execution, &mut json);
+            match std::str::from_utf8(&string) {
+                Ok(_) => {
+                    written.unwrap();
+                    assert_eq!(read_json(MessageType::MODEL, &json.bytes, &execution).unwrap(), bytes);
+                }
+                Err(_) => {
+                    assert!(matches!(written, Err(FormatError::NotUtf8 { path }) if path == "doc_string"))
+                }
+            }
+            assert!(text.longest.max(json.longest) < 512 << 10, "{} {}", text.longest, json.longest);
+        }
+    }
+}

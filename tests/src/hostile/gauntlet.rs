@@ -48,10 +48,6 @@ const READING_BUDGET: usize = 64 << 10;
 /// What writing a form of protobuf may take whatever the size of the model: a buffer of 512 KiB, and what nesting takes.
 const WRITING: usize = 640 << 10;
 
-/// How many bytes of memory writing a form of protobuf takes in addition, for each byte of the model: one string is written into
-/// the buffer as a whole, and may be all of the model; the buffer doubles when it is full.
-const WRITING_STRING: usize = 3;
-
 /// Files up to this size are compared by the independent readers, too, which hold everything many times over.
 const COMPARED: usize = 100_000;
 
@@ -335,11 +331,10 @@ fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<S
         (Ok(_), Some(_)) => return Err("it is read".to_owned()),
         (Ok(encoded), None) => encoded,
     };
-    let most = encoded.len().saturating_mul(WRITING_STRING).saturating_add(WRITING);
     for write in [write_text, write_json] {
         let pieces = [&encoded[..]];
         bound
-            .within("write", most, || write(MessageType::MODEL, pieces, &execution, &mut io::sink()))?
+            .within("write", WRITING, || write(MessageType::MODEL, pieces, &execution, &mut io::sink()))?
             .map_err(|error| error.to_string())?;
         let mut written = Vec::new();
         write(MessageType::MODEL, pieces, &execution, &mut written).map_err(|error| error.to_string())?;

@@ -118,16 +118,22 @@ impl Form for Json {
         out.put(b"\"");
     }
 
-    fn string(&mut self, out: &mut Output<'_>, value: &[u8]) -> bool {
-        let Ok(text) = std::str::from_utf8(value) else { return false };
+    fn begin_string(&mut self, out: &mut Output<'_>) {
         out.put(b"\"");
-        if value.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
-            out.put(value);
+    }
+
+    fn string(&mut self, out: &mut Output<'_>, part: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(part) else { return false };
+        if part.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            out.put(part);
         } else {
             text.chars().for_each(|c| character(out, c));
         }
-        out.put(b"\"");
         true
+    }
+
+    fn end_string(&mut self, out: &mut Output<'_>) {
+        out.put(b"\"");
     }
 
     fn begin_bytes(&mut self, out: &mut Output<'_>) {

@@ -33,8 +33,10 @@ trait Form {
     fn int64(&mut self, out: &mut Output<'_>, value: i64);
     fn uint64(&mut self, out: &mut Output<'_>, value: u64);
     fn name(&mut self, out: &mut Output<'_>, name: &str);
-    /// Writes a `string`, and returns whether the form can express it.
-    fn string(&mut self, out: &mut Output<'_>, value: &[u8]) -> bool;
+    fn begin_string(&mut self, out: &mut Output<'_>);
+    /// Writes a part of a `string` that ends between two characters; returns `false` if the form cannot express it.
+    fn string(&mut self, out: &mut Output<'_>, part: &[u8]) -> bool;
+    fn end_string(&mut self, out: &mut Output<'_>);
     fn begin_bytes(&mut self, out: &mut Output<'_>);
     fn bytes(&mut self, out: &mut Output<'_>, chunk: &[u8]);
     fn end_bytes(&mut self, out: &mut Output<'_>);

@@ -1,8 +1,10 @@
 //! Gathering text before it is written.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use onnx_types::{Execution, Watch};
+
+use crate::FormatError;
 
 /// From how many bytes on they are written.
 const FULL: usize = 1 << 18;
@@ -44,12 +46,12 @@ impl<'w> Output<'w> {
 
     /// Writes what was gathered, once it is worth it.
     #[inline]
-    pub(super) fn pass_on(&mut self) -> io::Result<()> {
+    pub(super) fn pass_on(&mut self) -> Result<(), FormatError> {
         if self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
     }
 
-    pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.watch.work(self.buffer.len() as u64).map_err(io::Error::other)?;
+    pub(super) fn flush(&mut self) -> Result<(), FormatError> {
+        self.watch.work(self.buffer.len() as u64)?;
         self.to.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())

@@ -79,18 +79,24 @@ impl Form for Text {
         out.put(name.as_bytes());
     }
 
-    fn string(&mut self, out: &mut Output<'_>, value: &[u8]) -> bool {
+    fn begin_string(&mut self, out: &mut Output<'_>) {
         out.put(b"\"");
-        if value.is_ascii() {
-            escaped(out, value);
+    }
+
+    fn string(&mut self, out: &mut Output<'_>, part: &[u8]) -> bool {
+        if part.is_ascii() {
+            escaped(out, part);
         } else {
-            for chunk in value.utf8_chunks() {
+            for chunk in part.utf8_chunks() {
                 text(out, chunk.valid());
                 escaped(out, chunk.invalid());
             }
         }
-        out.put(b"\"");
         true
+    }
+
+    fn end_string(&mut self, out: &mut Output<'_>) {
+        out.put(b"\"");
     }
 
     fn begin_bytes(&mut self, out: &mut Output<'_>) {

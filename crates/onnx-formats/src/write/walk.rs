@@ -378,10 +378,19 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
             let kind = WireErrorKind::Limit { name: "string_bytes", limit, wanted };
             return Err(WireError::new(kind, offset).into());
         }
-        if self.form.string(&mut self.out, span.contiguous(&mut self.copy)) {
-            return Ok(());
+        let (form, out) = (&mut self.form, &mut self.out);
+        form.begin_string(out);
+        let mut rest = span.contiguous(&mut self.copy);
+        while !rest.is_empty() {
+            let (part, others) = rest.split_at(end_of_part(rest));
+            if !form.string(out, part) {
+                return Err(FormatError::NotUtf8 { path: path(&self.stack, None, Some((field, index))) });
+            }
+            out.pass_on()?;
+            rest = others;
         }
-        Err(FormatError::NotUtf8 { path: path(&self.stack, None, Some((field, index))) })
+        form.end_string(out);
+        Ok(())
     }
 
     /// Ends the list of another field, and begins the one of this field.
@@ -444,8 +453,19 @@ fn next_number<'a, 'p>(kind: Kind, span: &mut Span<'a, 'p>) -> Result<Option<Val
     })
 }
 
-/// How much of a `bytes` field is written at once.
-const BLOCK: usize = 3 << 14;
+/// How many bytes of a value are written at once: a multiple of 3, so that base64 has no rest, and few enough that the
+/// buffer of the output is large enough if each is written as an escape of 6 characters.
+const BLOCK: usize = 3 << 13;
+
+/// The length of the part of a string that is written at once, which ends between two characters.
+fn end_of_part(string: &[u8]) -> usize {
+    if string.len() <= BLOCK {
+        return string.len();
+    }
+    let continues = |at: &usize| string.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    // A character has at most 3 bytes that continue it: if there are more, they are not UTF-8.
+    (BLOCK.saturating_sub(3)..=BLOCK).rev().find(|at| !continues(at)).unwrap_or(BLOCK)
+}
 
 /// The plan for a message whose fields are not in order.
 fn plan<'a, 'p>(
