@@ -49,7 +49,7 @@ pub(crate) struct Cx<'a> {
     /// Whether it is kept for the next check what has something to report.
     pub(crate) is_tracked: bool,
     /// Whether the unit that is being checked reported something, or has to be checked again for another reason.
-    noted: Cell<bool>,
+    must_revisit: Cell<bool>,
 }
 
 impl<'a> Cx<'a> {
@@ -69,7 +69,7 @@ impl<'a> Cx<'a> {
             part,
             said: BTreeSet::new(),
             is_tracked: false,
-            noted: Cell::new(false),
+            must_revisit: Cell::new(false),
         }
     }
 
@@ -85,19 +85,19 @@ impl<'a> Cx<'a> {
 
     /// Checks the current unit again when the model is checked after an edit, whatever was edited: because it has something
     /// to report, or because a rule depends on something of which edits are not on record.
-    pub(crate) fn look_again(&self) {
-        self.noted.set(true);
+    pub(crate) fn revisit(&self) {
+        self.must_revisit.set(true);
     }
 
     /// Ends a unit: returns `true` if it has to be checked again.
-    pub(crate) fn take_noted(&self) -> bool {
-        self.noted.take()
+    pub(crate) fn take_revisit(&self) -> bool {
+        self.must_revisit.take()
     }
 
     /// Reports a finding of `rule`; `build` runs only when the finding is kept.
     #[cold]
     pub(crate) fn report(&mut self, rule: &'static Rule, build: impl FnOnce(&Places<'a>) -> Diagnostic) {
-        self.look_again();
+        self.revisit();
         if self.options.profile == Profile::Reference {
             return self.report_as_reference(rule, build);
         }
@@ -111,7 +111,7 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks at all: one finding says it all.
     #[cold]
     pub(crate) fn first_time(&mut self, rule: &'static Rule) -> bool {
-        self.look_again();
+        self.revisit();
         self.said.insert((rule.code, 0, 0))
     }
 
@@ -136,14 +136,14 @@ impl<'a> Cx<'a> {
     /// Whether this is the first time that `rule` asks about a name: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_symbol(&mut self, rule: &'static Rule, symbol: Symbol) -> bool {
-        self.look_again();
+        self.revisit();
         self.said.insert((rule.code, 0, symbol.index()))
     }
 
     /// Whether this is the first time that `rule` asks about a value: one finding says it all.
     #[cold]
     pub(crate) fn first_time_for_value(&mut self, rule: &'static Rule, value: ValueId) -> bool {
-        self.look_again();
+        self.revisit();
         self.said.insert((rule.code, value.data().as_ffi(), 0))
     }
 
@@ -155,7 +155,7 @@ impl<'a> Cx<'a> {
         imports: &Imports,
         domain: Symbol,
     ) -> bool {
-        self.look_again();
+        self.revisit();
         self.said.insert((rule.code, imports.number.into(), domain.index()))
     }
 }
@@ -340,6 +340,8 @@ pub(crate) struct ExternalCx<'c, 'a> {
     pub(crate) pieces: &'c [Piece<'a>],
     /// The size of the file in bytes, if files are looked at.
     pub(crate) size: Option<Result<u64, DataError>>,
+    /// The digest of the file, if the model states one and digests are compared.
+    pub(crate) digest: Option<Result<String, DataError>>,
 }
 
 /// Where a tensor stands.

@@ -1,8 +1,11 @@
 //! External data, gathered while tensors are visited and looked at file by file when all are known.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
-use onnx_types::tensor::{DataSource, Payload, Tensor};
+use onnx_types::tensor::{DataError, DataSource, Payload, Tensor};
+use onnx_types::{Interrupt, Stopped};
+use sha1::{Digest, Sha1};
 
 use crate::cx::{Cx, ExternalCx, TensorPlace};
 use crate::rules::external;
@@ -97,17 +100,58 @@ impl<'a> Piece<'a> {
 }
 
 /// Runs the rules about files over all pieces, which come in the order of the traversal.
-pub(crate) fn check(cx: &mut Cx<'_>) {
+///
+/// # Errors
+///
+/// Returns the reason if the work is to end.
+pub(crate) fn check(cx: &mut Cx<'_>) -> Result<(), Stopped> {
     let mut pieces = std::mem::take(&mut cx.pieces);
     // The sort is stable: the pieces of a file stay in their order.
     pieces.sort_by_key(|piece| piece.location);
     cx.is_unchecked = false;
     for pieces in pieces.chunk_by(|a, b| a.location == b.location) {
         let Some(&first) = pieces.first() else { continue };
-        let size = cx.options.external.as_ref().map(|files| files.source().len(first.location));
-        let mut cx = ExternalCx { cx, first, pieces, size };
+        cx.options.execution.interrupt.check()?;
+        let files = cx.options.external.as_ref();
+        let size = files.map(|files| files.source().len(first.location));
+        let digest = match (files.filter(|files| files.digests()), &size) {
+            (Some(files), Some(Ok(size))) if pieces.iter().any(|piece| piece.checksum.is_some()) => {
+                Some(digest(files.source(), first.location, *size, &cx.options.execution.interrupt)?)
+            }
+            _ => None,
+        };
+        let mut cx = ExternalCx { cx, first, pieces, size, digest };
         for entry in external::ENTRIES {
             (entry.check)(&mut cx);
         }
     }
+    Ok(())
+}
+
+/// How many bytes of a file are read between two checks of the interrupt.
+const STEP: u64 = 1 << 20;
+
+/// The SHA-1 digest of a file in lower-case hexadecimal.
+fn digest(
+    source: &dyn DataSource,
+    location: &str,
+    size: u64,
+    interrupt: &Interrupt,
+) -> Result<Result<String, DataError>, Stopped> {
+    let mut digest = Sha1::new();
+    let mut offset = 0;
+    while offset < size {
+        interrupt.check()?;
+        let step = STEP.min(size.saturating_sub(offset));
+        match source.read(location, offset, Some(step)) {
+            Ok(bytes) => digest.update(bytes),
+            Err(error) => return Ok(Err(error)),
+        }
+        offset = offset.saturating_add(step);
+    }
+    Ok(Ok(digest.finalize().iter().fold(String::new(), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })))
 }

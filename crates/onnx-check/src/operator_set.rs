@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use onnx_diag::{STOPPED, Sink};
+use onnx_diag::Sink;
 use onnx_ir::OperatorSetDocument;
 
 use crate::cx::{Cx, leads_to_cx};
@@ -50,11 +50,5 @@ pub fn check_operator_set(document: &OperatorSetDocument, options: &CheckOptions
     for entry in ENTRIES {
         (entry.check)(&mut OperatorSetCx { cx: &mut cx, document });
     }
-    let mut sink = cx.sink;
-    let of_functions = run::functions(&document.functions, &options);
-    if of_functions.diagnostics().iter().any(|found| *found.rule == STOPPED) {
-        return of_functions;
-    }
-    sink.merge(of_functions);
-    sink
+    run::functions(&document.functions, &options, cx.sink)
 }

@@ -46,7 +46,7 @@ pub(super) fn concerned(
         marks.units.extend(model.functions().iter().map(|&function| Unit::Function(function)));
     }
     let Marks { mut units, .. } = marks;
-    units.extend(memory.kept.drain());
+    units.extend(memory.revisited.drain());
     units.extend(memory.shared.iter().map(|&value| Unit::Value(value)));
     Some(units)
 }
@@ -243,8 +243,9 @@ impl Marks<'_> {
     /// Marks the rules about a graph that read something of it.
     fn rules(&mut self, graph: GraphId, reads: Reads) {
         if self.model.get_graph(graph).is_some() {
-            let indices = (0..).zip(graph::READS).filter(|(_, rule)| rule.intersects(reads));
-            self.units.extend(indices.map(|(index, _)| Unit::Rule(graph, index)));
+            let rules = graph::ENTRIES.iter().enumerate();
+            let rules = rules.filter(|(_, entry)| entry.check.reads.intersects(reads));
+            self.units.extend(rules.map(|(index, _)| Unit::Rule(graph, index)));
         }
     }
 

@@ -14,18 +14,18 @@ use super::plan::Units;
 #[derive(Default)]
 pub(super) struct Memory {
     /// The units that have something to report.
-    pub(super) kept: Units,
+    pub(super) revisited: Units,
     /// The parts of the model itself that everything depends on.
     pub(super) header: Header,
-    pub(super) values: Names<ValueId>,
-    pub(super) nodes: Names<NodeId>,
+    pub(super) values: NameOwners<ValueId>,
+    pub(super) nodes: NameOwners<NodeId>,
     /// The values that share their name with another one: each is visited whenever one of them is, as it depends on the
     /// order which of them is first.
     pub(super) shared: HashSet<ValueId, RandomState>,
     /// The graph that lists a value in `value_info`.
-    pub(super) homes: SecondaryMap<ValueId, GraphId>,
+    pub(super) listing_graph: SecondaryMap<ValueId, GraphId>,
     /// The values that several graphs list.
-    pub(super) listed_often: HashMap<ValueId, Vec<GraphId>, RandomState>,
+    pub(super) listing_graphs: HashMap<ValueId, Vec<GraphId>, RandomState>,
     /// The calls of functions by functions.
     pub(super) calls: HashMap<NodeId, FunctionId, RandomState>,
 }
@@ -78,8 +78,8 @@ impl Memory {
     pub(super) fn list_infos(&mut self, model: &Model, graph: GraphId) {
         for value in model.value_info(graph).map(|entry| entry.value()) {
             self.name(model, value);
-            if let Some(other) = self.homes.insert(value, graph).filter(|&other| other != graph) {
-                let graphs = self.listed_often.entry(value).or_default();
+            if let Some(other) = self.listing_graph.insert(value, graph).filter(|&other| other != graph) {
+                let graphs = self.listing_graphs.entry(value).or_default();
                 graphs.extend([other, graph]);
                 graphs.sort_unstable();
                 graphs.dedup();
@@ -89,8 +89,8 @@ impl Memory {
 
     /// The graphs that list a value in `value_info`; some may have done so before.
     pub(super) fn listing(&self, value: ValueId) -> Vec<GraphId> {
-        let home = self.homes.get(value).copied();
-        self.listed_often.get(&value).cloned().unwrap_or_else(|| home.into_iter().collect())
+        let graph = self.listing_graph.get(value).copied();
+        self.listing_graphs.get(&value).cloned().unwrap_or_else(|| graph.into_iter().collect())
     }
 
     /// Remembers the name of a value. Returns the values that are found to share it.
@@ -136,7 +136,7 @@ impl Memory {
 
 /// The entities that have names, by symbol.
 #[derive(Default)]
-pub(super) struct Names<K> {
+pub(super) struct NameOwners<K> {
     table: Vec<Slot<K>>,
 }
 
@@ -149,7 +149,7 @@ enum Slot<K> {
     Shared,
 }
 
-impl<K: Copy + PartialEq> Names<K> {
+impl<K: Copy + PartialEq> NameOwners<K> {
     /// Notes that an entity has a name. Returns the entities that are found to share it: none, this one, or this one
     /// and the one that had it before. `is_current` decides whether that still has it.
     fn insert(&mut self, name: Symbol, key: K, is_current: impl Fn(K) -> bool) -> [Option<K>; 2] {

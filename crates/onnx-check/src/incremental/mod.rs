@@ -88,7 +88,7 @@ impl IncrementalCheck {
         let sink = run_tracked(model, &self.options, &mut track, &mut self.tables);
         self.visited = track.visited;
         if !track.is_stopped {
-            memory.kept = track.kept;
+            memory.revisited = track.revisited;
             self.memory = Some(memory);
         }
         sink

@@ -33,7 +33,7 @@ pub(crate) type Units = HashSet<Unit, RandomState>;
 /// Units of a model, and the way to them.
 pub(crate) struct Plan {
     units: Units,
-    graphs: HashMap<GraphId, Stop, RandomState>,
+    graphs: HashMap<GraphId, Lists, RandomState>,
     /// The nodes of these graphs that are visited or contain a graph in which something is.
     nodes: HashMap<GraphId, Vec<NodeId>, RandomState>,
     has_functions: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
 
 /// The lists of a graph in which something is visited.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Stop {
+pub(crate) struct Lists {
     pub(crate) inputs: bool,
     pub(crate) initializers: bool,
     pub(crate) infos: bool,
@@ -62,17 +62,17 @@ impl Plan {
                 Unit::Model => {}
                 Unit::Function(_) => plan.has_functions = true,
                 Unit::Rule(graph, _) | Unit::Metadata(graph) | Unit::Interface(graph) => {
-                    plan.stop(model, graph);
+                    plan.lists_of(model, graph);
                 }
-                Unit::Infos(graph) | Unit::Info(graph, _) => plan.stop(model, graph).infos = true,
+                Unit::Infos(graph) | Unit::Info(graph, _) => plan.lists_of(model, graph).infos = true,
                 Unit::Node(node) => plan.node(model, node),
                 Unit::Value(value) => match model.get_value(value).map(|value| value.def()) {
                     Some(Def::Output { node, .. }) => plan.node(model, node),
                     Some(Def::Input { graph, .. }) => {
-                        let stop = plan.stop(model, graph);
-                        (stop.inputs, stop.initializers) = (true, true);
+                        let lists = plan.lists_of(model, graph);
+                        (lists.inputs, lists.initializers) = (true, true);
                     }
-                    Some(Def::Initializer(graph)) => plan.stop(model, graph).initializers = true,
+                    Some(Def::Initializer(graph)) => plan.lists_of(model, graph).initializers = true,
                     Some(Def::Unresolved(_)) | None => {}
                 },
             }
@@ -86,12 +86,12 @@ impl Plan {
     }
 
     /// The lists of a graph that are visited. A new graph is added, with the way to it.
-    fn stop(&mut self, model: &Model, graph: GraphId) -> &mut Stop {
+    fn lists_of(&mut self, model: &Model, graph: GraphId) -> &mut Lists {
         let mut at = graph;
         while let Some(record) = model.get_graph(at)
             && !self.graphs.contains_key(&at)
         {
-            self.graphs.insert(at, Stop::default());
+            self.graphs.insert(at, Lists::default());
             at = match record.owner() {
                 Owner::Node(owner) => {
                     let around = model.node(owner).graph();
@@ -111,7 +111,7 @@ impl Plan {
 
     fn node(&mut self, model: &Model, node: NodeId) {
         if let Some(record) = model.get_node(node) {
-            self.stop(model, record.graph());
+            self.lists_of(model, record.graph());
             self.nodes.entry(record.graph()).or_default().push(node);
         }
     }
@@ -169,7 +169,7 @@ pub(crate) struct Track {
     /// What is visited; `None` for everything.
     plan: Option<Plan>,
     /// The units that have to be visited again after any edit.
-    pub(super) kept: Units,
+    pub(super) revisited: Units,
     /// Number of units that were visited.
     pub(super) visited: usize,
     /// The visit ended early.
@@ -180,7 +180,7 @@ pub(crate) struct Track {
 
 impl Track {
     pub(super) fn new(plan: Option<Plan>) -> Self {
-        Self { plan, kept: Units::default(), visited: 0, is_stopped: false, pieces: 0 }
+        Self { plan, revisited: Units::default(), visited: 0, is_stopped: false, pieces: 0 }
     }
 
     /// The units that are visited; `None` for all.
@@ -189,10 +189,10 @@ impl Track {
     }
 
     /// The lists of a graph in which something is visited.
-    pub(crate) fn lists(track: Option<&Self>, graph: GraphId) -> Stop {
+    pub(crate) fn lists(track: Option<&Self>, graph: GraphId) -> Lists {
         match track.and_then(Self::plan) {
             Some(plan) => plan.graphs.get(&graph).copied().unwrap_or_default(),
-            None => Stop { inputs: true, initializers: true, infos: true },
+            None => Lists { inputs: true, initializers: true, infos: true },
         }
     }
 
@@ -205,10 +205,10 @@ impl Track {
 
     /// Ends a unit. It is visited again if it reported something, and if it has external data, which are compared with
     /// those of other tensors and may change outside of the model.
-    pub(crate) fn settle(&mut self, unit: Unit, is_noted: bool, pieces: usize) {
+    pub(crate) fn finish_unit(&mut self, unit: Unit, must_revisit: bool, pieces: usize) {
         let has_pieces = std::mem::replace(&mut self.pieces, pieces) != pieces;
-        if is_noted || has_pieces {
-            self.kept.insert(unit);
+        if must_revisit || has_pieces {
+            self.revisited.insert(unit);
         }
     }
 }

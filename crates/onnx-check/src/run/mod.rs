@@ -36,7 +36,8 @@ pub(crate) fn run(model: &Model, part: Part, options: &CheckOptions) -> Sink {
         Part::Model => run.model(),
         _ => run.part(part),
     }
-    run.finish()
+    run.finish();
+    run.into_sink()
 }
 
 /// Tables of all names of a model, which take longer to make than a small check.
@@ -61,13 +62,15 @@ pub(crate) fn run_tracked(
     run.cx.is_tracked = true;
     run.track = Some(track);
     run.model();
-    if let (Some(track), Some(_)) = (&mut run.track, run.stopped) {
-        track.is_stopped = true;
-    } else {
-        tables.names = std::mem::take(&mut run.names);
-        tables.seen = std::mem::take(&mut run.cx.seen);
+    run.finish();
+    match &mut run.track {
+        Some(track) if run.stopped.is_some() => track.is_stopped = true,
+        _ => {
+            tables.names = std::mem::take(&mut run.names);
+            tables.seen = std::mem::take(&mut run.cx.seen);
+        }
     }
-    run.finish()
+    run.into_sink()
 }
 
 /// What a model uses although its version of the format does not have it.
@@ -79,13 +82,14 @@ pub(crate) fn used_too_early(model: &Model) -> Vec<Feature> {
 }
 
 /// Finds everything that is wrong with the functions of a model, without the model around them. The reference never looks
-/// at functions alone.
-pub(crate) fn functions(model: &Model, options: &CheckOptions) -> Sink {
+/// at functions alone. The findings are added to those in `sink`.
+pub(crate) fn functions(model: &Model, options: &CheckOptions, sink: Sink) -> Sink {
     let mut run = Run::new(model, Part::Model, options);
+    run.cx.sink = sink;
     run.cx.is_unchecked = true;
     run.functions();
-    external::check(&mut run.cx);
-    run.end()
+    run.check_files();
+    run.into_sink()
 }
 
 struct Run<'a, 't> {
@@ -131,10 +135,18 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    fn finish(mut self) -> Sink {
-        self.too_early();
-        external::check(&mut self.cx);
-        self.end()
+    /// Runs the rules about what all units have together.
+    fn finish(&mut self) {
+        if self.stopped.is_none() {
+            self.too_early();
+            self.check_files();
+        }
+    }
+
+    fn check_files(&mut self) {
+        if self.stopped.is_none() {
+            self.stopped = external::check(&mut self.cx).err();
+        }
     }
 
     /// Counts a visit of a node or function. Returns `true` if the run is to end without findings.
@@ -146,7 +158,7 @@ impl<'a> Run<'a, '_> {
     }
 
     /// What was found; if the run was stopped, only that.
-    fn end(self) -> Sink {
+    fn into_sink(self) -> Sink {
         let Some(stopped) = self.stopped else { return self.cx.sink };
         let mut sink = Sink::with(Policy::new(), self.cx.options.caps());
         sink.report(Diagnostic::new(&STOPPED, Locus::model(), format!("checking was stopped: {stopped}")));
@@ -161,10 +173,10 @@ impl<'a> Run<'a, '_> {
 
     /// Ends a unit that was visited.
     #[inline]
-    fn settle(&mut self, unit: Unit) {
+    fn finish_unit(&mut self, unit: Unit) {
         if let Some(track) = &mut self.track {
-            let is_noted = self.cx.take_noted() | self.features.take_noted();
-            track.settle(unit, is_noted, self.cx.pieces.len());
+            let must_revisit = self.cx.take_revisit() | self.features.take_revisit();
+            track.finish_unit(unit, must_revisit, self.cx.pieces.len());
         }
     }
 
@@ -177,7 +189,7 @@ impl<'a> Run<'a, '_> {
         self.metadata(MetadataList::Symbols(&info.metadata), Holder::Model);
         self.opset(&info.opset_imports, None);
         self.non_dataflow();
-        self.settle(Unit::Model);
+        self.finish_unit(Unit::Model);
         let imports = Imports { versions: model.versions_of(OpsetScope::Model).clone(), number: 0 };
         self.graph(model.main_graph(), &imports);
         self.cx.is_unchecked = true;
@@ -221,7 +233,7 @@ impl<'a> Run<'a, '_> {
         let is_visited = self.visits(Unit::Function(id));
         if is_visited {
             self.declarations(id, record);
-            self.settle(Unit::Function(id));
+            self.finish_unit(Unit::Function(id));
         }
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
@@ -231,7 +243,7 @@ impl<'a> Run<'a, '_> {
         for default in &record.defaults {
             if is_visited {
                 self.contents_of(TensorHolder::Default(id, default.name()), default);
-                self.settle(Unit::Function(id));
+                self.finish_unit(Unit::Function(id));
             }
             for &graph in default.value().graphs() {
                 self.graph(graph, &imports);
@@ -277,7 +289,7 @@ impl<'a> Run<'a, '_> {
                 self.unchecked.push(self.cx.is_unchecked);
                 if self.visits(Unit::Node(node)) {
                     self.node(node, imports);
-                    self.settle(Unit::Node(node));
+                    self.finish_unit(Unit::Node(node));
                 }
             }
             Event::After(node) => {
@@ -299,13 +311,13 @@ impl<'a> Run<'a, '_> {
         let record = model.graph(id);
         for (index, entry) in graph::ENTRIES.iter().enumerate() {
             if self.visits(Unit::Rule(id, index)) {
-                (entry.check)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
-                self.settle(Unit::Rule(id, index));
+                (entry.check.run)(&mut GraphCx { cx: &mut self.cx, id, graph: record });
+                self.finish_unit(Unit::Rule(id, index));
             }
         }
         if self.visits(Unit::Metadata(id)) {
             self.metadata_of_graph(id);
-            self.settle(Unit::Metadata(id));
+            self.finish_unit(Unit::Metadata(id));
         }
         let lists = Track::lists(self.track.as_deref(), id);
         if lists.inputs {
@@ -337,7 +349,7 @@ impl<'a> Run<'a, '_> {
             Some(Constant::Sparse(sparse)) => self.sparse(sparse, place),
             None => {}
         }
-        self.settle(Unit::Value(id));
+        self.finish_unit(Unit::Value(id));
     }
 
     /// The types that a graph declares for its inputs, its outputs and other values.
@@ -353,7 +365,7 @@ impl<'a> Run<'a, '_> {
                 let (ty, other) = declared(output.own(), model.ty(output.value()));
                 self.ty(ty, other, TypePlace::Output(id, index));
             }
-            self.settle(Unit::Interface(id));
+            self.finish_unit(Unit::Interface(id));
         }
         if !has_infos {
             return;
@@ -363,7 +375,7 @@ impl<'a> Run<'a, '_> {
             let unit = Unit::Info(id, entry.value());
             if ty.is_some() && self.visits(unit) {
                 self.ty(ty, other, TypePlace::Info(id, entry.value()));
-                self.settle(unit);
+                self.finish_unit(unit);
             }
         }
     }

@@ -79,7 +79,7 @@ impl<'a> Run<'a, '_> {
     pub(super) fn visit_value(&mut self, id: ValueId) {
         if self.visits(Unit::Value(id)) {
             self.value(id);
-            self.settle(Unit::Value(id));
+            self.finish_unit(Unit::Value(id));
         }
     }
 
@@ -87,8 +87,8 @@ impl<'a> Run<'a, '_> {
         let record = self.cx.model.value(id);
         let earlier = self.names.bind(record.name(), id);
         if earlier.is_some() {
-            // It is not on record whether names count.
-            self.cx.look_again();
+            // `names_touched` can change without a recorded edit.
+            self.cx.revisit();
         }
         let mut cx = ValueCx { cx: &mut self.cx, id, value: record, earlier };
         for entry in value::ENTRIES {

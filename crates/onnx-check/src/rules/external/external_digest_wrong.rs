@@ -1,11 +1,8 @@
 //! The rule `external-digest-wrong`: a file of external data has another digest than the model states.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
-use onnx_types::tensor::{DataError, DataSource};
-use sha1::{Digest, Sha1};
+use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::ExternalCx;
 
@@ -20,13 +17,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
-    let Some(files) = cx.options.external.as_ref().filter(|files| files.digests()) else { return };
+    let Some(found) = cx.digest.take() else { return };
     let (location, pieces) = (cx.first.location, cx.pieces);
-    let Some(Ok(size)) = cx.size else { return };
-    if pieces.iter().all(|piece| piece.checksum.is_none()) {
-        return;
-    }
-    let found = digest(files.source(), location, size);
     let mut told = BTreeSet::new();
     for piece in pieces {
         let Some(stated) = piece.checksum.filter(|&stated| told.insert(stated)) else { continue };
@@ -47,32 +39,15 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     }
 }
 
-/// How much of a file is looked at at once.
-const STEP: u64 = 4 << 20;
-
-/// The SHA-1 digest of a file in lower-case hexadecimal.
-fn digest(source: &dyn DataSource, location: &str, size: u64) -> Result<String, DataError> {
-    let mut digest = Sha1::new();
-    let mut offset = 0;
-    while offset < size {
-        let step = STEP.min(size.saturating_sub(offset));
-        digest.update(source.read(location, offset, Some(step))?);
-        offset = offset.saturating_add(step);
-    }
-    Ok(digest.finalize().iter().fold(String::new(), |mut text, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
-}
-
 #[cfg(test)]
 mod tests {
-    use onnx_types::ElemType;
-    use onnx_types::tensor::{ExternalData, MemoryData, Tensor};
+    use bytes::Bytes;
+    use onnx_diag::STOPPED;
+    use onnx_types::tensor::{DataError, DataSource, ExternalData, MemoryData, Tensor};
+    use onnx_types::{ElemType, Execution, Interrupt};
 
     use crate::testing::{Builder, check_with};
-    use crate::{CheckOptions, ExternalFiles};
+    use crate::{CheckOptions, ExternalFiles, check};
 
     #[test]
     fn digests_are_compared_when_asked() {
@@ -90,5 +65,34 @@ mod tests {
         check_with(&asked, |m| model(m, wrong), &[("ONNX2515", place)]);
         check_with(&asked, |m| model(m, "81FE8BFE87576C3ECB22426F8E57847382917ACF"), &[]);
         check_with(&with(files), |m| model(m, wrong), &[]);
+    }
+
+    /// A file of zeros that is too large to be read; the first read cancels the work.
+    struct Endless(Interrupt);
+
+    impl DataSource for Endless {
+        fn read(&self, _: &str, _: u64, length: Option<u64>) -> Result<Bytes, DataError> {
+            self.0.cancel();
+            Ok(vec![0; length.map_or(0, |length| usize::try_from(length).unwrap())].into())
+        }
+
+        fn len(&self, _: &str) -> Result<u64, DataError> {
+            Ok(u64::MAX)
+        }
+    }
+
+    #[test]
+    fn reading_a_file_can_be_stopped() {
+        let mut m = Builder::new();
+        let place = ExternalData::new("w.bin").with_checksum("00");
+        m.initializer("w", Tensor::external(ElemType::Float, [1], place).unwrap());
+        let interrupt = Interrupt::new();
+        let options = CheckOptions {
+            external: Some(ExternalFiles::new(Endless(interrupt.clone())).with_digests()),
+            execution: Execution::default().with_interrupt(interrupt),
+            ..CheckOptions::default()
+        };
+        let found = check(&m.model, &options).into_diagnostics();
+        assert_eq!(found.iter().map(|found| found.rule).collect::<Vec<_>>(), [&STOPPED]);
     }
 }

@@ -16,29 +16,49 @@ pub(super) mod value_info_twice;
 pub(super) mod value_info_without_value;
 mod value_name_missing;
 
+use onnx_diag::Rule;
+
 use super::{Entry, entry};
 use crate::cx::GraphCx;
 
-/// The function of a rule of this unit.
-pub(crate) type Check = fn(&mut GraphCx<'_, '_>);
+/// A rule of this unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Check {
+    /// Looks for the defect.
+    pub(crate) run: fn(&mut GraphCx<'_, '_>),
+    /// The parts of the graph that it reads.
+    pub(crate) reads: Reads,
+}
+
+const fn reading(reads: Reads, rule: &'static Rule, run: fn(&mut GraphCx<'_, '_>)) -> Entry<Check> {
+    entry(rule, Check { run, reads })
+}
 
 /// The rules of this unit, in alphabetical order.
 pub(crate) static ENTRIES: &[Entry<Check>] = &[
-    entry(&actual_input_after_default::RULE, actual_input_after_default::check),
-    entry(&dimension_variable_not_identifier::RULE, dimension_variable_not_identifier::check),
-    entry(&graph_name_missing::RULE, graph_name_missing::check),
-    entry(&graph_name_twice::RULE, graph_name_twice::check),
-    entry(&graph_output_not_produced::RULE, graph_output_not_produced::check),
-    entry(&markup_in_documentation::RULE, markup_in_documentation::check),
-    entry(&name_not_identifier::RULE, name_not_identifier::check),
-    entry(&node_name_twice::RULE, node_name_twice::check),
-    entry(&output_listed_twice::RULE, output_listed_twice::check),
-    entry(&quantization_annotation_dangling::RULE, quantization_annotation_dangling::check),
-    entry(&unknown_quantization_key::RULE, unknown_quantization_key::check),
-    entry(&value_info_of_interface::RULE, value_info_of_interface::check),
-    entry(&value_info_twice::RULE, value_info_twice::check),
-    entry(&value_info_without_value::RULE, value_info_without_value::check),
-    entry(&value_name_missing::RULE, value_name_missing::check),
+    reading(Reads::INTERFACE, &actual_input_after_default::RULE, actual_input_after_default::check),
+    reading(
+        Reads::VARIABLES,
+        &dimension_variable_not_identifier::RULE,
+        dimension_variable_not_identifier::check,
+    ),
+    reading(Reads::TEXTS, &graph_name_missing::RULE, graph_name_missing::check),
+    reading(Reads::GRAPH_NAMES, &graph_name_twice::RULE, graph_name_twice::check),
+    reading(Reads::INTERFACE, &graph_output_not_produced::RULE, graph_output_not_produced::check),
+    reading(Reads::TEXTS, &markup_in_documentation::RULE, markup_in_documentation::check),
+    reading(Reads::NAMES, &name_not_identifier::RULE, name_not_identifier::check),
+    reading(Reads::NODE_NAMES, &node_name_twice::RULE, node_name_twice::check),
+    reading(Reads::INTERFACE, &output_listed_twice::RULE, output_listed_twice::check),
+    reading(Reads::TEXTS, &quantization_annotation_dangling::RULE, quantization_annotation_dangling::check),
+    reading(Reads::TEXTS, &unknown_quantization_key::RULE, unknown_quantization_key::check),
+    reading(
+        Reads::INTERFACE.and(Reads::INFO).and(Reads::SHARED),
+        &value_info_of_interface::RULE,
+        value_info_of_interface::check,
+    ),
+    reading(Reads::INFO.and(Reads::SHARED), &value_info_twice::RULE, value_info_twice::check),
+    reading(Reads::INFO, &value_info_without_value::RULE, value_info_without_value::check),
+    reading(Reads::INTERFACE.and(Reads::NAMELESS), &value_name_missing::RULE, value_name_missing::check),
 ];
 
 /// The parts of a graph that a rule reads: after an edit of one of them it runs again.
@@ -73,25 +93,6 @@ impl Reads {
         self.0 & other.0 != 0
     }
 }
-
-/// The parts that each of the [`ENTRIES`] reads.
-pub(crate) static READS: [Reads; ENTRIES.len()] = [
-    Reads::INTERFACE,
-    Reads::VARIABLES,
-    Reads::TEXTS,
-    Reads::GRAPH_NAMES,
-    Reads::INTERFACE,
-    Reads::TEXTS,
-    Reads::NAMES,
-    Reads::NODE_NAMES,
-    Reads::INTERFACE,
-    Reads::TEXTS,
-    Reads::TEXTS,
-    Reads::INTERFACE.and(Reads::INFO).and(Reads::SHARED),
-    Reads::INFO.and(Reads::SHARED),
-    Reads::INFO,
-    Reads::INTERFACE.and(Reads::NAMELESS),
-];
 
 /// Only the rule about names of values, for inputs that stand alone.
 pub(crate) fn check_names(cx: &mut GraphCx<'_, '_>) {

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.graph.quantization.is_empty() {
         // Nothing leads from a value to its annotations.
-        cx.look_again();
+        cx.revisit();
     }
     for annotation in &cx.graph.quantization {
         let tensor = annotation.tensor;

@@ -21,8 +21,8 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);
     if cx.is_tracked && has_one_name_twice(cx) {
-        // It is not on record whether names count.
-        cx.look_again();
+        // `names_touched` can change without a recorded edit.
+        cx.revisit();
     }
     cx.seen.begin();
     for entry in model.value_info(id) {

@@ -24,7 +24,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     };
     if cx.is_tracked && undefined().next().is_some() {
         // The loss of a use is not an edit of the value.
-        cx.look_again();
+        cx.revisit();
     }
     // A name that is used and not defined is reported where it is used.
     let stale = || undefined().filter(|&value| !model.value(value).is_used());

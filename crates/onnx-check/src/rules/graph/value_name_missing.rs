@@ -43,8 +43,8 @@ fn is_nameless(cx: &GraphCx<'_, '_>, value: ValueId) -> bool {
     if !record.name().is_empty() {
         return false;
     }
-    // It is not on record whether names count.
-    cx.look_again();
+    // `names_touched` can change without a recorded edit.
+    cx.revisit();
     !cx.model.names_touched() || record.is_name_as_read() || matches!(record.def(), Def::Unresolved(_))
 }
 
