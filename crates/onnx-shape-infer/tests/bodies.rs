@@ -1,9 +1,10 @@
 //! Results for the values in function bodies: what all calls have in common, if all calls are known.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, Justification, Options, infer};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_shape_infer::{Inference, Justification, MergePolicy, Options, infer};
 use onnx_text::{ParseOptions, parse_model};
+use onnx_types::Symbol;
 
 const FUNCTION: &str = r#"
 <domain: "my", opset_import: ["": 20]> F (a) => (b) { t = Transpose (a)  b = Relu (t) }"#;
@@ -110,7 +111,7 @@ fn updates_keep_what_holds() {
         let revision = model.revision();
         let inference = infer(&model, &Options::default());
         let node = model.nodes(model.main_graph()).nth(node).unwrap();
-        let (op, nothing) = (model.intern("Abs"), onnx_types::Symbol::EMPTY);
+        let (op, nothing) = (model.intern("Abs"), Symbol::EMPTY);
         model.set_op(node, nothing, op, nothing);
         let graph = model.main_graph();
         if expected.is_none() {
@@ -137,4 +138,38 @@ fn results_rest_on_all_guards() {
     };
     assert_eq!(justified("float[N,4] y"), Justification::Proved);
     assert!(matches!(justified("float[3] u"), Justification::Assumed { .. }));
+}
+
+/// A declared type can have the symbol of a value that was erased, if the types were written into the model before.
+#[test]
+fn calls_and_branches_can_have_symbols_of_erased_values() {
+    let call = "y = my.F (b)";
+    let branch = "y = If (c) <then_branch = p () => (u) { u = Transpose (b) }, else_branch = q () => (v) { v = Neg (b) }>";
+    let iteration = "y = Loop (n, c, b) <body = p (int64 i, bool d, s) => (e, t) { e = Identity (d)  t = Concat <axis = 0> (s, b) }>";
+    for user in [call, branch, iteration] {
+        let text =
+            format!("g (float[N,4] x, bool c, int64 n) => (y) {{ a = NonZero (x)  b = Neg (a)  {user} }}");
+        let mut model = model(&text);
+        let mut inference = infer(&model, &Options::default());
+        inference.apply(&mut model, MergePolicy::Refine).unwrap();
+        let revision = model.revision();
+        let graph = model.main_graph();
+        let nodes: Vec<NodeId> = model.nodes(graph).collect();
+        let [a, b, user] = nodes[..] else { panic!("three nodes") };
+        let x = model.graph(graph).inputs()[0];
+        let [acme, unknown] = ["com.acme", "Unknown"].map(|name| model.intern(name));
+        model.set_op(b, acme, unknown, Symbol::EMPTY);
+        model.set_input(b, 0, Some(x));
+        model.erase_node(a).unwrap();
+        // The type of `b` is the same as before, so the update visits the user only if it was edited.
+        let (domain, op) = (model.node(user).domain(), model.node(user).op());
+        model.set_op(user, acme, unknown, Symbol::EMPTY);
+        model.set_op(user, domain, op, Symbol::EMPTY);
+        let updated = inference.update(&model, &Options::default(), &model.changes_since(&revision));
+        let again = infer(&model, &Options::default());
+        let output = model.graph(graph).outputs()[0].value();
+        let known = |inference: &Inference| inference.shape(output).map(<[_]>::len);
+        assert_eq!(known(&updated), known(&again), "{text}");
+        assert!(known(&again).is_some());
+    }
 }

@@ -112,10 +112,8 @@ impl State<'_> {
 
     /// A type without the sizes that have symbols of a visit, as these mean another size in each call.
     fn in_all_calls(&self, ty: Ty) -> Ty {
-        let is_of_function =
-            |value: ValueId| matches!(self.model.scope(self.model.graph_of(value)), OpsetScope::Function(_));
-        let is_of_visit =
-            |symbol: &_| self.fresh.origin(*symbol).is_some_and(|(value, _)| is_of_function(value));
+        let is_of_function = |graph: GraphId| matches!(self.model.scope(graph), OpsetScope::Function(_));
+        let is_of_visit = |symbol: &_| self.origin_graph(*symbol).is_some_and(is_of_function);
         let general = |dim: Dim| if self.symbols(dim).iter().any(is_of_visit) { Dim::Unknown } else { dim };
         match ty {
             Ty::Tensor(elem, Some(dims)) => Ty::Tensor(elem, Some(dims.into_iter().map(general).collect())),

@@ -396,6 +396,14 @@ impl<'m> State<'m> {
         self.fresh.origin(symbol)
     }
 
+    /// The graph of the value that a symbol was made for; `None` if the value was erased. Values of functions and nested
+    /// graphs have no symbols of erased ones: an edit of a function leads to a new run, and a nested graph that was edited
+    /// is visited again.
+    pub(crate) fn origin_graph(&self, symbol: Symbol) -> Option<GraphId> {
+        let (value, _) = self.origin(symbol)?;
+        self.model.get_value(value).map(|_| self.model.graph_of(value))
+    }
+
     /// Gives every unknown size a symbol.
     pub(crate) fn materialize(&mut self, value: ValueId, dims: &mut [Dim]) {
         for (axis, dim) in dims.iter_mut().enumerate() {
@@ -426,7 +434,7 @@ impl<'m> State<'m> {
 
     /// Whether a symbol was made in a graph or in one nested in it.
     pub(crate) fn is_local(&self, symbol: Symbol, inside: GraphId) -> bool {
-        self.origin(symbol).is_some_and(|(value, _)| self.model.is_inside(self.model.graph_of(value), inside))
+        self.origin_graph(symbol).is_some_and(|graph| self.model.is_inside(graph, inside))
     }
 
     /// The symbol of `owner` for a symbol made in a graph that `owner` is outside of; the same one for the same symbol.

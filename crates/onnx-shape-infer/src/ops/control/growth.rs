@@ -221,9 +221,8 @@ pub(super) fn has_local(cx: &Cx<'_, '_>, dim: Dim, body: GraphId) -> bool {
 /// Whether a symbol may stand for another number in each iteration: it was made in the body, or in a function other than the
 /// one that the loop is in.
 fn is_local(cx: &Cx<'_, '_>, symbol: Symbol, body: GraphId) -> bool {
-    let Some((value, _)) = cx.state.origin(symbol) else { return false };
+    let Some(graph) = cx.state.origin_graph(symbol) else { return false };
     let model = cx.model();
-    let graph = model.graph_of(value);
     let root = model.root(graph);
     model.is_inside(graph, body) || (root != model.main_graph() && root != model.root(body))
 }
