@@ -39,6 +39,8 @@ pub struct Inference {
     pub(crate) variables: HashSet<Symbol, RandomState>,
     /// The graphs that are not known to be executed in every run.
     pub(crate) conditional: SecondaryMap<GraphId, ()>,
+    /// The nodes of the main graph that the results in function bodies rest on.
+    pub(crate) callers: SecondaryMap<NodeId, ()>,
     pub(crate) interface: Interface,
     pub(crate) stopped: Option<Stopped>,
 }
@@ -87,24 +89,20 @@ impl From<Engine<'_>> for Inference {
         if let Some(stopped) = engine.stopped {
             return Self { stopped: Some(stopped), ..Self::default() };
         }
-        let (state, interface) = (engine.state, engine.interface);
-        let (table, facts, fresh, failures) = (state.table, state.facts, state.fresh, state.failures);
-        let findings = Sink::new();
-        let (variables, conditional) = (state.variables, state.conditional);
-        let (exprs, imported, named) = (state.exprs, state.imported, state.named);
+        let state = engine.state;
         Self {
-            exprs,
-            imported,
-            named,
-            table,
-            facts,
-            fresh,
-            failures,
-            findings,
-            variables,
-            conditional,
-            interface,
-            stopped: None,
+            exprs: state.exprs,
+            imported: state.imported,
+            named: state.named,
+            table: state.table,
+            facts: state.facts,
+            fresh: state.fresh,
+            failures: state.failures,
+            variables: state.variables,
+            conditional: state.conditional,
+            callers: state.callers,
+            interface: engine.interface,
+            ..Self::default()
         }
     }
 }
@@ -123,6 +121,7 @@ impl Default for Inference {
             findings: Sink::default(),
             variables: HashSet::default(),
             conditional: SecondaryMap::default(),
+            callers: SecondaryMap::default(),
             interface: Interface::default(),
             stopped: None,
         }
@@ -174,15 +173,15 @@ impl Inference {
     /// that are known; the first update also makes an index of the facts. The whole model is inferred anew if the changes
     /// are not on record, and after edits of functions, of versions, and of the symbols in the inputs of the model.
     ///
+    /// The values in function bodies are an exception: nothing is known about them after an update that concerns a call, or
+    /// that finds a contradiction, as their results are what all calls have in common. [`infer`] finds them again.
+    ///
     /// # Panics
     ///
     /// As for [`infer`].
     #[must_use]
     pub fn update(self, model: &Model, options: &Options<'_>, changes: &Changes) -> Self {
-        let Changes::Edits(edits) = changes else { return infer(model, options) };
-        if self.stopped.is_some() {
-            return infer(model, options);
-        }
+        let (Changes::Edits(edits), None) = (changes, self.stopped) else { return infer(model, options) };
         if edits.is_empty() {
             return self;
         }

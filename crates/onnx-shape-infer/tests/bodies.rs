@@ -125,6 +125,58 @@ fn updates_keep_what_holds() {
     }
 }
 
+/// The shape of `t` after an update of a model with calls of [2, 4] and [3, 4], and of `Neg`.
+#[track_caller]
+fn check_update(edit: impl FnOnce(&mut Model, [NodeId; 3]), expected: Option<&str>) {
+    let text = "g (float[2,4] x, float[3,4] z) => (y, w, v) { y = my.F (x)  w = my.F (z)  v = Neg (z) }";
+    let mut model = model(text);
+    let revision = model.revision();
+    let inference = infer(&model, &Options::default());
+    assert_eq!(shape(&model, &inference, "t").as_deref(), Some("4,?"));
+    let nodes: Vec<NodeId> = model.nodes(model.main_graph()).collect();
+    edit(&mut model, nodes.try_into().unwrap());
+    let updated = inference.update(&model, &Options::default(), &model.changes_since(&revision));
+    assert_eq!(shape(&model, &updated, "t").as_deref(), expected);
+}
+
+/// The results of one call fewer can be more precise, and an update does not visit the others.
+#[test]
+fn updates_forget_results_if_a_call_is_gone() {
+    let erase = |model: &mut Model, [call, ..]: [NodeId; 3]| {
+        let x = model.graph(model.main_graph()).inputs()[0];
+        model.replace_node(call, &[Some(x)]).unwrap();
+    };
+    check_update(erase, None);
+    let retarget = |model: &mut Model, [call, ..]: [NodeId; 3]| {
+        let op = model.intern("Relu");
+        model.set_op(call, Symbol::EMPTY, op, Symbol::EMPTY);
+    };
+    check_update(retarget, None);
+    let other = |model: &mut Model, [_, _, other]: [NodeId; 3]| {
+        let op = model.intern("Relu");
+        model.set_op(other, Symbol::EMPTY, op, Symbol::EMPTY);
+    };
+    check_update(other, Some("4,?"));
+}
+
+/// As in a new run, in a node that no call needs.
+#[test]
+fn updates_forget_results_if_the_model_contradicts_itself() {
+    let contradict = |model: &mut Model, [_, _, other]: [NodeId; 3]| {
+        let x = model.graph(model.main_graph()).inputs()[0];
+        let op = model.intern("Add");
+        model.set_op(other, Symbol::EMPTY, op, Symbol::EMPTY);
+        model.set_input(other, 1, Some(x));
+    };
+    check_update(contradict, None);
+}
+
+#[test]
+fn updates_forget_results_if_there_are_training_graphs() {
+    check_update(|model, _| model.info_mut().training.push(onnx_ir::TrainingInfo::default()), None);
+    check_update(|model, _| model.info_mut().model_version = 2, Some("4,?"));
+}
+
 /// Whatever a call rests on, the results in the body rest on it.
 #[test]
 fn results_rest_on_all_guards() {

@@ -3,7 +3,7 @@
 //! A visit of a body holds for one call only, and the table keeps the last one. Each visit is therefore joined into a
 //! separate table, which becomes the result if every call of the model was visited.
 
-use onnx_ir::{Callee, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
+use onnx_ir::{Aspects, Callee, Edits, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_schema::Registry;
 use onnx_types::{Dim, ElemType};
 use slotmap::SecondaryMap;
@@ -21,6 +21,9 @@ pub(crate) struct Bodies {
     with_calls: SecondaryMap<GraphId, ()>,
     /// The graphs with calls that were entered since the visit of their node began.
     entered: SecondaryMap<GraphId, ()>,
+    /// The nodes of the main graph that are calls or contain calls.
+    callers: SecondaryMap<NodeId, ()>,
+    /// Whether a call, or a node with graphs that may contain calls, was visited.
     is_touched: bool,
     /// Whether a call that may be executed was not visited.
     is_incomplete: bool,
@@ -39,20 +42,24 @@ impl Bodies {
         };
         bodies.is_incomplete = !model.info().training.is_empty() || model.functions().iter().any(has_graph);
         for graph in model.all_graphs() {
-            let calls = |node| matches!(model.callee(node, registry), Callee::Function(_));
-            if model.nodes(graph).any(calls) {
-                bodies.note_calls(model, graph);
+            for node in model.nodes(graph) {
+                if matches!(model.callee(node, registry), Callee::Function(_)) {
+                    bodies.note_call(model, node);
+                }
             }
         }
         bodies
     }
 
-    fn note_calls(&mut self, model: &Model, graph: GraphId) {
-        let mut next = Some(graph);
-        while let Some(graph) = next
-            && self.with_calls.insert(graph, ()).is_none()
-        {
-            next = model.owner_node(graph).map(|owner| model.node(owner).graph());
+    fn note_call(&mut self, model: &Model, call: NodeId) {
+        let mut next = Some(call);
+        while let Some(node) = next {
+            let graph = model.node(node).graph();
+            if graph == model.main_graph() {
+                self.callers.insert(node, ());
+            }
+            let is_new = self.with_calls.insert(graph, ()).is_none();
+            next = model.owner_node(graph).filter(|_| is_new);
         }
     }
 
@@ -65,11 +72,6 @@ impl Bodies {
             self.is_touched = true;
             self.entered.remove(graph);
         }
-    }
-
-    /// Whether a call, or a node with graphs that may contain calls, was visited.
-    pub(super) const fn is_touched(&self) -> bool {
-        self.is_touched
     }
 
     /// Notes that a graph is visited.
@@ -125,6 +127,18 @@ impl State<'_> {
 }
 
 impl Engine<'_> {
+    /// Forgets the results in function bodies after an update that concerned a call: they are those of all calls, and an
+    /// update visits some. A new contradiction can be the reason why a call has other arguments.
+    pub(super) fn update_functions(&mut self, edits: &Edits, is_outdated: impl Fn(NodeId) -> bool) {
+        let state = &mut self.state;
+        let has_call = state.bodies.is_touched || state.callers.keys().any(is_outdated);
+        let has_training = edits.model().contains(Aspects::INTERFACE);
+        if has_call || has_training || !state.failures.is_empty() {
+            state.callers.clear();
+            self.forget_functions();
+        }
+    }
+
     /// Replaces what the last visits of function bodies found by what holds in all calls, if that is known.
     pub(super) fn end_functions(&mut self) {
         self.forget_functions();
@@ -139,6 +153,7 @@ impl Engine<'_> {
                 }
             }
         }
+        self.state.callers = bodies.callers;
     }
 }
 

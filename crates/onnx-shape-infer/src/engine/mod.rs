@@ -87,7 +87,7 @@ impl<'m> Engine<'m> {
         if let Some(mut before) = before {
             state.facts = before.facts.take_intervals();
             (state.table, state.fresh, state.conditional) = (before.table, before.fresh, before.conditional);
-            (state.exprs, state.imported) = (before.exprs, before.imported);
+            (state.exprs, state.imported, state.callers) = (before.exprs, before.imported, before.callers);
             state.named = before.named.within(model.names());
             state.earlier = Some((before.facts, before.failures));
         }

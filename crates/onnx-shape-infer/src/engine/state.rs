@@ -123,6 +123,9 @@ pub(crate) struct State<'m> {
     /// The positions of the reported contradictions by their hashes: bodies are visited more than once.
     reported: HashMap<u64, usize, RandomState>,
     pub(crate) bodies: super::bodies::Bodies,
+    /// The nodes of the main graph that the results in function bodies rest on: those that are calls or contain calls.
+    /// None if nothing is known about function bodies.
+    pub(crate) callers: SecondaryMap<NodeId, ()>,
     /// What texts of declared sizes mean.
     pub(super) read: HashMap<Symbol, Dim, RandomState>,
     /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
@@ -181,6 +184,7 @@ impl<'m> State<'m> {
             widened: HashMap::default(),
             reported: HashMap::default(),
             bodies: super::bodies::Bodies::default(),
+            callers: SecondaryMap::new(),
             read: HashMap::default(),
             variables,
             conditional: SecondaryMap::new(),

@@ -71,10 +71,9 @@ impl Engine<'_> {
             self.visit_again(&mut queue, node, main);
         }
         self.frames.clear();
-        if self.state.bodies.is_touched() {
-            self.forget_functions();
-        }
-        self.forget(&queue)
+        let is_founded = self.forget(&queue);
+        self.update_functions(edits, |node| queue.outdated.contains_key(&node));
+        is_founded
     }
 
     /// Queues the nodes whose results may be different after edits of nodes, values and graphs.
