@@ -26,7 +26,7 @@ impl LimitArgs {
     /// The limits and the timeout, for all work of the command.
     pub(crate) fn execution(&self) -> Execution {
         let execution = Execution::from(self.limits());
-        execution.with_interrupt(self.timeout.clone().unwrap_or_default())
+        execution.with_interrupt(self.timeout.clone().unwrap_or(Interrupt::NEVER))
     }
 
     fn limits(&self) -> Limits {

@@ -16,7 +16,7 @@ impl DecodeError {
         &self.0
     }
 
-    /// Why the work was stopped; `None` if the bytes are the reason.
+    /// Returns `Some` if the caller stopped the work, `None` if the bytes are the reason.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         matches!(self.0.kind(), WireErrorKind::Stopped).then_some(Stopped)

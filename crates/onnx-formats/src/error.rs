@@ -103,7 +103,7 @@ pub(crate) struct SyntaxError {
     pub(crate) message: String,
     /// The limit that is exceeded.
     limit: Option<&'static str>,
-    /// Why the work was stopped.
+    /// Set if the caller stopped the work.
     stopped: Option<Stopped>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use onnx_diag::{Diagnostic, Severity};
 use onnx_ir::{GraphId, Model, ValueId};
-use onnx_types::{Dim, ElemType, Shape, Symbol, TensorType, Type, TypeKind};
+use onnx_types::{Dim, ElemType, Shape, TensorType, Type, TypeKind};
 
 use crate::naming::Interning;
 use crate::result::Inference;
@@ -181,16 +181,12 @@ impl Merge<'_> {
             Ty::Unknown | Ty::Tensor(ElemType::Undefined, _) => None,
             Ty::Tensor(elem, None) => Some(Arc::new(Type::tensor(elem, None))),
             Ty::Tensor(elem, Some(dims)) => {
-                let ty = (elem, dims);
-                let written = match self.shared.get(&ty) {
-                    Some(shared) => Arc::clone(shared),
-                    None => {
-                        let dims = ty.1.iter().map(|&dim| self.interning.dim(model, dim));
-                        let written = Arc::new(Type::tensor(elem, Some(Shape::new(dims))));
-                        self.shared.insert(ty, Arc::clone(&written));
-                        written
-                    }
-                };
+                let Self { shared, interning, .. } = self;
+                let written = shared.entry((elem, dims)).or_insert_with_key(|(elem, dims)| {
+                    let dims = dims.iter().map(|&dim| interning.dim(model, dim));
+                    Arc::new(Type::tensor(*elem, Some(Shape::new(dims))))
+                });
+                let written = Arc::clone(written);
                 self.last = key.map(|key| (key, Arc::clone(&written)));
                 Some(written)
             }
@@ -237,13 +233,9 @@ impl Merge<'_> {
         let kind = match (&declared.kind, &inferred.kind) {
             (K::Undefined, _) => self.interned(model, inferred).kind,
             (declared, K::Undefined) => declared.clone(),
-            (K::Tensor(old), K::Tensor(new)) => {
-                let dims = new.shape.as_ref().map(Shape::dims);
-                K::Tensor(self.merge_tensors(model, old, new.elem, dims).unwrap_or_else(|| old.clone()))
-            }
+            (K::Tensor(old), K::Tensor(new)) => K::Tensor(self.merged_tensor(model, old, new)),
             (K::SparseTensor(old), K::SparseTensor(new)) => {
-                let dims = new.shape.as_ref().map(Shape::dims);
-                K::SparseTensor(self.merge_tensors(model, old, new.elem, dims).unwrap_or_else(|| old.clone()))
+                K::SparseTensor(self.merged_tensor(model, old, new))
             }
             (K::Sequence(old), K::Sequence(new)) => K::Sequence(inner(old, new)),
             (K::Optional(old), K::Optional(new)) => K::Optional(inner(old, new)),
@@ -254,6 +246,16 @@ impl Merge<'_> {
             (declared, _) => declared.clone(),
         };
         Type { kind, denotation: declared.denotation, source: None }
+    }
+
+    fn merged_tensor(
+        &mut self,
+        model: &mut Model,
+        declared: &TensorType,
+        inferred: &TensorType,
+    ) -> TensorType {
+        let dims = inferred.shape.as_ref().map(Shape::dims);
+        self.merge_tensors(model, declared, inferred.elem, dims).unwrap_or_else(|| declared.clone())
     }
 
     /// The merged element type and shape; `None` if they are those that are declared.
@@ -304,12 +306,5 @@ impl Merge<'_> {
             (_, inferred, MergePolicy::Override) if !made_up(inferred) => self.interning.dim(model, inferred),
             (declared, _, _) => declared,
         }
-    }
-}
-
-impl Inference {
-    /// Whether this run made a symbol up, for a size that nothing is known about.
-    pub(crate) fn is_fresh(&self, symbol: Symbol) -> bool {
-        self.fresh.origin(symbol).is_some()
     }
 }

@@ -147,7 +147,7 @@ impl Inference {
         let value = |symbol| sizes.iter().find(|&&(known, _)| known == symbol).map(|&(_, size)| size);
         // The size of a dimension, where its symbols have sizes; nothing inside where it means nothing for them.
         let known = |dim: Dim| {
-            let is_known = self.symbols(dim).iter().all(|&symbol| value(symbol).is_some());
+            let is_known = self.exprs.symbols(dim).iter().all(|&symbol| value(symbol).is_some());
             is_known.then(|| self.exprs.eval(dim, &value))
         };
         for (input, axis, dim, found) in derived {
@@ -165,13 +165,5 @@ impl Inference {
             Fact { .. } => None,
         }));
         (sizes, violations)
-    }
-
-    fn symbols(&self, dim: Dim) -> Vec<Symbol> {
-        match dim {
-            Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => self.exprs.symbols(dim),
-            Dim::Known(_) | Dim::Unknown => Vec::new(),
-        }
     }
 }

@@ -356,12 +356,8 @@ impl Inference {
         let mut is_empty = true;
         let mut graph = None;
         for &dim in dims {
-            let symbols = match dim {
-                Dim::Var(symbol) => vec![symbol],
-                Dim::Expr(_) => self.exprs.symbols(dim),
-                Dim::Known(_) | Dim::Unknown => Vec::new(),
-            };
-            for (value, _) in symbols.into_iter().filter_map(|symbol| self.origin(symbol)) {
+            let symbols = self.exprs.symbols(dim).into_iter();
+            for (value, _) in symbols.filter_map(|symbol| self.origin(symbol)) {
                 if model.get_value(value).is_some() {
                     slice.value(model, value);
                     graph = graph.or_else(|| self.conditional_graph(model.graph_of(value)));

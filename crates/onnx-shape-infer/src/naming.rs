@@ -7,16 +7,16 @@ use std::fmt;
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, ValueId};
 use onnx_types::expr::{Dialect, ExprTable};
-use onnx_types::{Dim, Interner, Shape, Symbol, SymbolNames, TableId, Type};
+use onnx_types::{Dim, Interner, InternerId, Shape, Symbol, SymbolNames, Type};
 
 use crate::result::Inference;
 use crate::ty::with_shapes;
 
-/// The names that unnamed symbols of a result have got in the tables of one model.
+/// The names that unnamed symbols of a result have in the tables of one model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
     /// The interner that the names are in.
-    table: Option<TableId>,
+    table: Option<InternerId>,
     /// The name of each symbol, by the number of the symbol.
     symbols: Vec<Option<Symbol>>,
     /// The symbol of each name.
@@ -28,15 +28,10 @@ impl Named {
         self.table.as_ref().is_some_and(|table| *table == names.id())
     }
 
-    /// The names in an interner; none if it is another one than before.
-    pub(crate) fn within(self, names: &Interner) -> Self {
-        if self.is_within(names) { self } else { Self { table: Some(names.id()), ..Self::default() } }
-    }
-
-    /// Forgets the names in another interner.
-    fn begin(&mut self, names: &Interner) {
+    /// Begins work with an interner: names in another one are forgotten.
+    pub(crate) fn begin(&mut self, names: &Interner) {
         if !self.is_within(names) {
-            *self = std::mem::take(self).within(names);
+            *self = Self { table: Some(names.id()), ..Self::default() };
         }
     }
 
@@ -45,7 +40,8 @@ impl Named {
         if self.own.is_empty() { None } else { self.own.get(&name).copied() }
     }
 
-    /// The symbol with a name that stands for a symbol; [`begin`](Self::begin) comes first.
+    /// The named symbol for an unnamed one; a symbol with a name is returned as it is. [`begin`](Self::begin) must have been
+    /// called for the interner.
     fn symbol(&mut self, names: &mut Interner, symbol: Symbol) -> Symbol {
         let Some(number) = symbol.number() else { return symbol };
         let number = number as usize;
@@ -125,9 +121,7 @@ impl Inference {
         self.named.begin(model.names());
         intern(&self.exprs, &mut self.named, model, dim)
     }
-}
 
-impl Inference {
     /// The type of a value in the tables of the model, as [`apply`](Self::apply) writes it; see [`intern`](Self::intern).
     /// `None` if nothing is known.
     pub fn intern_type(&mut self, model: &mut Model, value: ValueId) -> Option<Type> {

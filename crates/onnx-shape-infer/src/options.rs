@@ -46,8 +46,9 @@ pub struct Options<'a> {
     pub sizes: &'a [(Symbol, i64)],
     /// The implementation that results must hold for: the specification by default.
     pub runtime: Runtime,
-    /// What ends the work early, and bounds on work and memory: [`followed_elements`](Limits::followed_elements), [`inferred_rank`](Limits::inferred_rank),
-    /// [`visits_per_node`](Limits::visits_per_node), [`inference_depth`](Limits::inference_depth) and those of findings.
+    /// The interrupt, the observer, and bounds on work and memory: [`followed_elements`](Limits::followed_elements),
+    /// [`inferred_rank`](Limits::inferred_rank), [`visits_per_node`](Limits::visits_per_node),
+    /// [`expression_steps`](Limits::expression_steps), [`inference_depth`](Limits::inference_depth) and those of findings.
     pub execution: Execution,
 }
 

@@ -195,7 +195,7 @@ impl Inference {
         self.table.adopt(value, from);
     }
 
-    /// Why the run was stopped: it was interrupted, or its time was over. Nothing is known about any value then, and the
+    /// Returns `Some` if the run was [interrupted](onnx_types::Interrupt). Nothing is known about any value then, and the
     /// only finding is [`STOPPED`].
     #[must_use]
     pub const fn stopped(&self) -> Option<Stopped> {
@@ -254,5 +254,10 @@ impl Inference {
     #[must_use]
     pub fn origin(&self, symbol: Symbol) -> Option<(ValueId, usize)> {
         self.fresh.origin(symbol).map(|(value, axis)| (value, axis as usize))
+    }
+
+    /// Returns `true` if this run made a symbol, for a size that nothing is known about.
+    pub(crate) fn is_fresh(&self, symbol: Symbol) -> bool {
+        self.fresh.origin(symbol).is_some()
     }
 }

@@ -63,7 +63,7 @@ impl ParseError {
         Self { findings: Box::new(findings), stopped: Some(stopped) }
     }
 
-    /// Why the work was stopped; `None` if the text is the reason.
+    /// Returns `Some` if the caller stopped the work, `None` if the text is the reason.
     #[must_use]
     pub const fn stopped(&self) -> Option<Stopped> {
         self.stopped

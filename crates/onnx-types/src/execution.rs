@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Limits;
 
-/// What a caller decides about work on a model, in the same form for every entry point: bounds on its cost, when it ends
-/// early, who observes it, and the seed of what is random. Clones share the interrupt and the observer, so one context
+/// The context of work on a model, in the same form for every entry point: bounds on its cost, an interrupt that ends it
+/// early, an observer of its progress, and the seed of its random numbers. Clones share the interrupt and the observer, so one context
 /// serves a whole pipeline.
 ///
 /// Work that is interrupted ends without a result and reports that. It never ends with another result: how fast the machine
@@ -86,7 +86,9 @@ impl From<Limits> for Execution {
 
 /// Ends work early: when it is [cancelled](Self::cancel), or when a condition holds, such as a deadline that has passed. Clones
 /// are the same interrupt. It is checked at intervals of less than a millisecond of most work.
-#[derive(Clone, Default)]
+///
+/// There is no default: [`NEVER`](Self::NEVER) cannot be cancelled, and [`new`](Self::new) can.
+#[derive(Clone)]
 pub struct Interrupt(Option<Arc<State>>);
 
 struct State {
@@ -100,6 +102,10 @@ impl Interrupt {
 
     /// An interrupt that can be cancelled.
     #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "work without an interrupt has `NEVER`, so neither is the default"
+    )]
     pub fn new() -> Self {
         Self::with_condition(None)
     }
@@ -122,11 +128,11 @@ impl Interrupt {
         }
     }
 
-    /// Whether work may continue.
+    /// Returns `Ok` if work may continue.
     ///
     /// # Errors
     ///
-    /// Returns [`Stopped`] if the work is to end, and then always.
+    /// Returns an error if the work must end; all later checks return it, too.
     pub fn check(&self) -> Result<(), Stopped> {
         let Some(state) = &self.0 else { return Ok(()) };
         if state.is_cancelled.load(Ordering::Relaxed) {
@@ -172,7 +178,7 @@ impl Progress {
     /// Work that is not observed.
     pub const UNOBSERVED: Self = Self(None);
 
-    /// Tells the observer how far work is.
+    /// Reports progress to the observer.
     pub fn report(&self, step: Step) {
         if let Some(observer) = &self.0 {
             observer(step);
@@ -186,15 +192,15 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// How far work is. Steps come at short intervals of work, not of time, and from the thread that works.
+/// Progress of work. Steps are reported at short intervals of work, not of time, by the thread that works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// What is done, as one word: `decode`, `parse`, `check`, `infer`, `run`, `prove`.
+    /// The kind of work, as one word: `decode`, `parse`, `check`, `infer`, `run`, `prove`.
     pub task: &'static str,
-    /// How much of it is done: bytes of a file or text, nodes of a model, operations of a run.
+    /// Amount of work that is done, in bytes of a file or text, nodes of a model, or operations of a run.
     pub done: u64,
-    /// How much there is in all; less than `done` where nodes are visited several times. 0 if that is not known.
+    /// Total amount of work, in the same unit; less than `done` if nodes are visited several times. 0 if it is not known.
     pub total: u64,
 }
 
@@ -204,7 +210,7 @@ pub struct Watch {
     interrupt: Interrupt,
     progress: Progress,
     step: Step,
-    /// When to check next: never, for work that has no interrupt and no observer.
+    /// Amount of work at which the next check is due; `u64::MAX` for work without an interrupt and an observer.
     next: u64,
     interval: u64,
 }
@@ -223,7 +229,7 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the work is to end.
+    /// Returns an error if the work must end.
     #[inline]
     pub fn work(&mut self, amount: u64) -> Result<(), Stopped> {
         self.step.done = self.step.done.saturating_add(amount);
@@ -234,7 +240,7 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the work is to end.
+    /// Returns an error if the work must end.
     #[inline]
     pub fn reach(&mut self, position: u64) -> Result<(), Stopped> {
         self.step.done = position;

@@ -26,7 +26,7 @@ pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
 pub use execution::{Execution, Interrupt, Progress, Step, Stopped, Watch};
 pub use expr::ExprId;
 pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
-pub use lineage::TableId;
+pub use lineage::InternerId;
 pub use symbol::{Interner, NameHash, NameHasher, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};

@@ -83,11 +83,11 @@ pub struct Limits {
     pub run_steps: u64,
     /// The greatest number of graphs and calls that are active in each other in a run. Default: 4096.
     pub run_depth: usize,
-    /// How many runs in which the old side of a claim completes make it tested. Default: 24.
+    /// The number of runs after which a claim is tested, counting those in which its old side completes. Default: 24.
     pub proof_runs: usize,
     /// The greatest number of attempts at such runs. Default: 120.
     pub proof_attempts: usize,
-    /// The greatest number of nodes of both sides of a claim; what they compute from further nodes is any value. Default: 512.
+    /// The greatest number of nodes of both sides of a claim. A value of a further node counts as any value. Default: 512.
     pub proof_nodes: usize,
     /// The greatest number of elements of a tensor that is generated for a proof. Default: 65,536.
     pub proof_elements: u64,

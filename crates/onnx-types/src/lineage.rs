@@ -6,18 +6,18 @@ use crate::symbol::Symbol;
 
 /// Identifies an [`Interner`](crate::Interner): a clone of an interner is another one.
 #[derive(Clone, Debug)]
-pub struct TableId(
+pub struct InternerId(
     /// Compared by address, which stays in use as long as the identity exists.
     Arc<()>,
 );
 
-impl PartialEq for TableId {
+impl PartialEq for InternerId {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for TableId {}
+impl Eq for InternerId {}
 
 /// The origin of the symbols of an interner.
 ///
@@ -57,8 +57,8 @@ impl Lineage {
         lineage.with_section(names)
     }
 
-    pub(crate) fn id(&self) -> TableId {
-        TableId(Arc::clone(&self.id))
+    pub(crate) fn id(&self) -> InternerId {
+        InternerId(Arc::clone(&self.id))
     }
 
     #[cfg(not(debug_assertions))]

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use string_interner::Symbol as _;
 use string_interner::backend::{Backend as _, StringBackend};
 
-use crate::lineage::{Lineage, TableId};
+use crate::lineage::{InternerId, Lineage};
 use crate::name_index::Index;
 use crate::raw_text::holds_raw_bytes;
 
@@ -239,7 +239,7 @@ impl Interner {
 
     /// Identifies this table. A clone is another table.
     #[must_use]
-    pub fn id(&self) -> TableId {
+    pub fn id(&self) -> InternerId {
         self.lineage.id()
     }
 
@@ -299,7 +299,7 @@ impl Interner {
         debug_assert!(!holds_raw_bytes(name));
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => self.lineage.tagged(symbol),
-            Err(place) => self.add_plain(place, hash.0, name),
+            Err(place) => self.add_verbatim(place, hash.0, name),
         }
     }
 
@@ -313,11 +313,11 @@ impl Interner {
 
     fn add(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
         self.raw_bytes |= holds_raw_bytes(name);
-        self.add_plain(place, hash, name)
+        self.add_verbatim(place, hash, name)
     }
 
     /// Adds a name that holds no bytes that are not UTF-8.
-    fn add_plain(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
+    fn add_verbatim(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
         let symbol = Symbol::from_index(self.texts.intern(name).to_usize() as u32);
         self.index.insert(place, hash, symbol);
         self.lineage.tagged(symbol)

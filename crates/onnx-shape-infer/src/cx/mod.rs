@@ -74,7 +74,7 @@ impl<'m> Cx<'_, 'm> {
     /// The names of the model.
     #[must_use]
     pub const fn names(&self) -> &'m Interner {
-        self.state.names
+        self.state.model.names()
     }
 
     /// The schema of the node, if it is a standard operator.

@@ -3,7 +3,7 @@
 //! A visit of a body holds for one call only, and the table keeps the last one. Each visit is therefore joined into a
 //! separate table, which becomes the result if every call of the model was visited.
 
-use onnx_ir::{Aspects, Callee, Edits, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
+use onnx_ir::{Aspects, Edits, FunctionId, GraphId, Model, NodeId, OpsetScope, ValueId};
 use onnx_schema::Registry;
 use onnx_types::{Dim, ElemType};
 use slotmap::SecondaryMap;
@@ -16,7 +16,6 @@ use crate::ty::Ty;
 #[derive(Default)]
 pub(crate) struct Bodies {
     joined: SecondaryMap<ValueId, Ty>,
-    visited: SecondaryMap<FunctionId, ()>,
     /// The graphs that contain calls, themselves or in graphs nested in them.
     with_calls: SecondaryMap<GraphId, ()>,
     /// The graphs with calls that were entered since the visit of their node began.
@@ -30,6 +29,11 @@ pub(crate) struct Bodies {
 }
 
 impl Bodies {
+    /// For runs that visit a part of the calls.
+    pub(super) fn unused() -> Self {
+        Self { is_incomplete: true, ..Self::default() }
+    }
+
     /// Prepares for the calls of a model. Training graphs are not inferred, and graphs in defaults of functions are in
     /// scopes that no visit has.
     pub(super) fn new(model: &Model, registry: &Registry) -> Self {
@@ -43,7 +47,10 @@ impl Bodies {
         bodies.is_incomplete = !model.info().training.is_empty() || model.functions().iter().any(has_graph);
         for graph in model.all_graphs() {
             for node in model.nodes(graph) {
-                if matches!(model.callee(node, registry), Callee::Function(_)) {
+                // The hash lookup comes first: most nodes call no function.
+                if model.function_called(model.node(node)).is_some()
+                    && model.callee(node, registry).function().is_some()
+                {
                     bodies.note_call(model, node);
                 }
             }
@@ -99,24 +106,25 @@ impl Bodies {
 
 impl State<'_> {
     /// Joins the visit of a body that has ended with those before it.
-    pub(super) fn join_body(&mut self, function: FunctionId, body: GraphId) {
-        let mut bodies = std::mem::take(&mut self.bodies);
-        let is_first = bodies.visited.insert(function, ()).is_none();
+    pub(super) fn join_body(&mut self, body: GraphId) {
+        if self.bodies.is_incomplete {
+            return;
+        }
         for value in values(self.model, body) {
             let found = self.in_all_calls(self.table.ty(value));
-            match bodies.joined.get_mut(value) {
-                Some(before) if !is_first => *before = joined(before, &found),
-                _ => drop(bodies.joined.insert(value, found)),
+            match self.bodies.joined.get_mut(value) {
+                Some(before) => *before = joined(before, &found),
+                None => drop(self.bodies.joined.insert(value, found)),
             }
         }
-        self.bodies = bodies;
     }
 
     /// A type without the sizes that have symbols of a visit, as these mean another size in each call.
     fn in_all_calls(&self, ty: Ty) -> Ty {
         let is_of_function = |graph: GraphId| matches!(self.model.scope(graph), OpsetScope::Function(_));
         let is_of_visit = |symbol: &_| self.origin_graph(*symbol).is_some_and(is_of_function);
-        let general = |dim: Dim| if self.symbols(dim).iter().any(is_of_visit) { Dim::Unknown } else { dim };
+        let general =
+            |dim: Dim| if self.exprs.symbols(dim).iter().any(is_of_visit) { Dim::Unknown } else { dim };
         match ty {
             Ty::Tensor(elem, Some(dims)) => Ty::Tensor(elem, Some(dims.into_iter().map(general).collect())),
             Ty::Tensor(..) => ty,
@@ -142,18 +150,14 @@ impl Engine<'_> {
     /// Replaces what the last visits of function bodies found by what holds in all calls, if that is known.
     pub(super) fn end_functions(&mut self) {
         self.forget_functions();
-        let bodies = std::mem::take(&mut self.state.bodies);
-        if bodies.is_incomplete || !self.state.failures.is_empty() || self.stopped.is_some() {
+        let state = &mut self.state;
+        if state.bodies.is_incomplete || !state.failures.is_empty() || self.stopped.is_some() {
             return;
         }
-        for &function in self.state.model.functions() {
-            for value in values(self.state.model, self.state.model.function(function).body()) {
-                if let Some(ty) = bodies.joined.get(value) {
-                    self.state.table.set(value, ty);
-                }
-            }
+        for (value, ty) in &state.bodies.joined {
+            state.table.set(value, ty);
         }
-        self.state.callers = bodies.callers;
+        state.callers = std::mem::take(&mut state.bodies.callers);
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn step(
     let body = cx.model().function(function).body();
     if let Some(call) = control.call.take() {
         active.remove(function);
-        cx.state.join_body(function, body);
+        cx.state.join_body(body);
         let raw = cx.raw_results(body);
         if let Some(entry) = call.slot.and_then(|slot| memo.entries.get_mut(slot)) {
             entry.results = Some(raw.clone());

@@ -66,7 +66,7 @@ impl<'m> Engine<'m> {
         self.interface.input_symbols.clear();
         for &value in self.state.model.graph(graph).inputs() {
             for &dim in self.state.table.dims(value).unwrap_or_default() {
-                for symbol in self.state.symbols(dim) {
+                for symbol in self.state.exprs.symbols(dim) {
                     self.interface.input_symbols.insert(symbol, ());
                 }
             }
@@ -184,6 +184,7 @@ impl<'m> Engine<'m> {
             Dim::Known(_) => dim,
             _ if self
                 .state
+                .exprs
                 .symbols(dim)
                 .iter()
                 .any(|symbol| self.interface.input_symbols.contains_key(symbol)) =>
@@ -213,7 +214,7 @@ impl<'m> Engine<'m> {
                     let relation = Relation::Equal(found, wanted);
                     self.state.conclude(relation, Strength::Assumed, Some(node), DECLARED);
                     // Files declare sizes that are not so; one that follows from the inputs counts for more.
-                    if self.state.symbols(found).iter().all(|&symbol| self.state.is_fresh(symbol)) {
+                    if self.state.exprs.symbols(found).iter().all(|&symbol| self.state.is_fresh(symbol)) {
                         *dim = wanted;
                     }
                 }
@@ -239,20 +240,11 @@ impl State<'_> {
         }
     }
 
-    /// The symbols in a dimension.
-    pub(crate) fn symbols(&self, dim: Dim) -> Vec<Symbol> {
-        match dim {
-            Dim::Var(symbol) => vec![symbol],
-            Dim::Expr(_) => self.exprs.symbols(dim),
-            Dim::Known(_) | Dim::Unknown => Vec::new(),
-        }
-    }
-
     /// A declared type with the texts of its dimension variables read as expressions.
     pub(crate) fn declared(&mut self, ty: &Type) -> Ty {
         self.read_dims(ty, |state, dim| match dim {
             Dim::Known(size) if size < 0 => Dim::Unknown,
-            // A name that this result has got when it was applied.
+            // The name that `apply` gave to a symbol of this result.
             Dim::Var(name) if let Some(symbol) = state.named.of(name) => Dim::Var(symbol),
             Dim::Var(name) => {
                 let dim = state.read_symbol(name);
@@ -295,7 +287,7 @@ impl State<'_> {
     /// the size of an input. Otherwise it is a name as well: some writers name sizes after paths (`block/conv-1`), and to
     /// take these for arithmetic would relate sizes that have nothing to do with each other.
     fn read_symbol(&mut self, name: Symbol) -> Dim {
-        let text = self.names.resolve(name);
+        let text = self.model.names().resolve(name);
         if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && !text.bytes().all(|b| b.is_ascii_digit())
         {
@@ -306,9 +298,9 @@ impl State<'_> {
             return dim;
         }
         // A number written as text is no promise that other readers understand.
-        let dim = match self.exprs.try_parse_known(self.names, text) {
+        let dim = match self.exprs.try_parse_known(self.model.names(), text) {
             Ok(dim @ (Dim::Var(_) | Dim::Expr(_)))
-                if self.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) =>
+                if self.exprs.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) =>
             {
                 dim
             }

@@ -29,7 +29,7 @@ use call::Memo;
 use frame::{Args, Frame, Runs, Scope};
 use state::State;
 
-/// How many nodes are visited between two checks of the interrupt.
+/// Number of visits of nodes between two checks of the interrupt.
 const WATCHED_NODES: u64 = 64;
 
 /// One run.
@@ -53,7 +53,7 @@ pub(crate) struct Engine<'m> {
     left: usize,
     pub(crate) interface: Interface,
     watch: Watch,
-    /// Why the run is to end without a result.
+    /// Set if the run ends without a result.
     pub(crate) stopped: Option<Stopped>,
 }
 
@@ -88,7 +88,8 @@ impl<'m> Engine<'m> {
             state.facts = before.facts.take_intervals();
             (state.table, state.fresh, state.conditional) = (before.table, before.fresh, before.conditional);
             (state.exprs, state.imported, state.callers) = (before.exprs, before.imported, before.callers);
-            state.named = before.named.within(model.names());
+            state.named = before.named;
+            state.named.begin(model.names());
             state.earlier = Some((before.facts, before.failures));
         }
         Self {

@@ -119,8 +119,10 @@ impl<'m> Engine<'m> {
     }
 
     fn report_missing_import(&mut self, id: NodeId, node: &Node) {
-        let message =
-            format!("operator set {} is not imported", Quoted(self.state.names.resolve(node.domain())));
+        let message = format!(
+            "operator set {} is not imported",
+            Quoted(self.state.model.names().resolve(node.domain()))
+        );
         self.state.fail(&NOT_IMPORTED, id, message);
     }
 
@@ -171,7 +173,7 @@ impl<'m> Engine<'m> {
         if !self.has_onnxruntime {
             return None;
         }
-        let [domain, op] = [node.domain(), node.op()].map(|name| self.state.names.resolve(name));
+        let [domain, op] = [node.domain(), node.op()].map(|name| self.state.model.names().resolve(name));
         let version = opset.or((!domain.is_empty()).then_some(i64::MAX))?;
         onnxruntime::lookup(domain, op, version).map(Target::Runtime)
     }
@@ -417,7 +419,7 @@ impl Cx<'_, '_> {
 
     /// Whether the elements of the first output could be followed: it is a small tensor of known shape.
     fn wants_content(&self) -> bool {
-        let limit = self.state.options.execution.limits.followed_elements;
+        let limit = self.content_limit();
         let table = &self.state.table;
         let small = |out: &Out| match out.like.map_or_else(|| out.ty.dims(), |like| table.dims(like)) {
             Some(dims) => count(dims).is_some_and(|count| count <= limit),

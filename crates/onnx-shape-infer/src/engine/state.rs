@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use onnx_diag::Rule;
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_types::expr::{ExprTable, SymbolBounds};
-use onnx_types::{Dim, ExprId, Interner, Symbol};
+use onnx_types::{Dim, ExprId, Symbol};
 use slotmap::SecondaryMap;
 
 use super::control::Known;
@@ -97,13 +97,11 @@ fn number(origins: &mut Vec<(ValueId, u32)>, place: (ValueId, u32)) -> Symbol {
 pub(crate) struct State<'m> {
     pub(crate) model: &'m Model,
     pub(crate) options: &'m Options<'m>,
-    /// The names of the model.
-    pub(crate) names: &'m Interner,
     /// The expressions of the results; those of the model are in its own table.
     pub(crate) exprs: ExprTable,
     /// The expressions of the model that were read, as expressions of the results.
     pub(crate) imported: Imported,
-    /// The names that symbols of the results have got in the model.
+    /// The names that symbols of the results have in the model.
     pub(crate) named: Named,
     pub(crate) table: Table,
     pub(crate) facts: Facts,
@@ -168,7 +166,6 @@ impl<'m> State<'m> {
         Self {
             model,
             options,
-            names: model.names(),
             exprs: ExprTable::separate(),
             imported: Imported::default(),
             named: Named::default(),
@@ -183,7 +180,7 @@ impl<'m> State<'m> {
             step_credit: options.execution.limits.expression_steps.saturating_mul(16),
             widened: HashMap::default(),
             reported: HashMap::default(),
-            bodies: super::bodies::Bodies::default(),
+            bodies: super::bodies::Bodies::unused(),
             callers: SecondaryMap::new(),
             read: HashMap::default(),
             variables,
@@ -421,7 +418,7 @@ impl<'m> State<'m> {
     /// graph does not determine may be another number in the next run.
     pub(crate) fn export(&mut self, dim: Dim, inside: GraphId, owner: ValueId) -> Dim {
         let local: Vec<Symbol> =
-            self.symbols(dim).into_iter().filter(|&symbol| self.is_local(symbol, inside)).collect();
+            self.exprs.symbols(dim).into_iter().filter(|&symbol| self.is_local(symbol, inside)).collect();
         if local.is_empty() {
             return dim;
         }

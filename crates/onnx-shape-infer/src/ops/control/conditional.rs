@@ -70,7 +70,7 @@ impl Chosen {
     fn of(&self, cx: &mut Cx<'_, '_>, pair: (Dim, Dim)) -> Dim {
         let [then, otherwise] = self.graphs;
         for (dim, graph) in [(pair.0, then), (pair.1, otherwise)] {
-            if cx.state.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, graph)) {
+            if cx.state.exprs.symbols(dim).into_iter().any(|symbol| cx.state.is_local(symbol, graph)) {
                 return Dim::Unknown;
             }
         }

@@ -120,8 +120,8 @@ fn guards(
     let mut needed = Vec::new();
     for fact in assumed {
         let Some((a, b)) = fact.relation.dims() else { continue };
-        let mut symbols = cx.state.symbols(a);
-        symbols.extend(cx.state.symbols(b));
+        let mut symbols = cx.state.exprs.symbols(a);
+        symbols.extend(cx.state.exprs.symbols(b));
         symbols.retain(|&symbol| is_local(cx, symbol, body));
         if symbols.is_empty() {
             continue;
@@ -215,7 +215,7 @@ fn holds(cx: &Cx<'_, '_>, relation: Relation) -> Option<bool> {
 
 /// Whether a dimension depends on symbols that were made in the body.
 pub(super) fn has_local(cx: &Cx<'_, '_>, dim: Dim, body: GraphId) -> bool {
-    cx.state.symbols(dim).into_iter().any(|symbol| is_local(cx, symbol, body))
+    cx.state.exprs.symbols(dim).into_iter().any(|symbol| is_local(cx, symbol, body))
 }
 
 /// Whether a symbol may stand for another number in each iteration: it was made in the body, or in a function other than the

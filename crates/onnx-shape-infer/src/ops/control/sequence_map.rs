@@ -47,7 +47,7 @@ fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
         let ty = with_shapes(&ty, &mut |shape| {
             let mut shape = shape.clone();
             for dim in shape.dims_mut() {
-                let symbols = cx.state.symbols(*dim);
+                let symbols = cx.state.exprs.symbols(*dim);
                 if symbols.into_iter().any(|symbol| cx.state.is_local(symbol, body)) {
                     *dim = Dim::Unknown;
                 }

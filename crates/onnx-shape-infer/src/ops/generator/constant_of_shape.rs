@@ -48,7 +48,7 @@ fn values(cx: &mut Cx<'_, '_>) -> Outcome {
         None => None,
     };
     let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(Stop::Unknown)?;
-    if count > cx.state.options.execution.limits.followed_elements {
+    if count > cx.content_limit() {
         return Err(Stop::Unknown);
     }
     cx.set_content(0, std::iter::repeat_n(elem, count));

@@ -81,7 +81,7 @@ fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(&[Dim::Known(count)]) = cx.output_ty(0).dims() else { return Err(Stop::Unknown) };
     let (start, delta) = (single(cx, 0)?.dim(), single(cx, 2)?.dim());
     let elem = cx.elem(0)?;
-    if count > i64::try_from(cx.state.options.execution.limits.followed_elements).unwrap_or(i64::MAX) {
+    if count > i64::try_from(cx.content_limit()).unwrap_or(i64::MAX) {
         return Err(Stop::Unknown);
     }
     let mut is_exact = true;
