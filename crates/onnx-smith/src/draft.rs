@@ -7,7 +7,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::smith::{Kind, Smith};
-use crate::{elements, recipes};
+use crate::{elements, ops};
 
 /// The most elements of a constant.
 const MOST_ELEMENTS: i64 = 256;
@@ -62,7 +62,7 @@ impl<'s, 'b> Draft<'s, 'b> {
     /// Makes the node.
     pub(crate) fn forge(mut self) -> Option<NodeId> {
         let depth = self.smith.scopes.len();
-        if recipes::follow(&mut self).is_none() {
+        if ops::follow(&mut self).is_none() {
             self.smith.scopes.truncate(depth);
             self.abandon();
             return None;

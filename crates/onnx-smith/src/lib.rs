@@ -32,7 +32,7 @@
 //! tell how often that happened to each operator.
 //!
 //! What an operator takes is in its schema. How operands fit together, such as the channels of `Conv`, is said by
-//! **recipes**, one for each family; most operators need none.
+//! **recipes**, at the paths of their inference rules; most operators need none.
 //!
 //! Operators of a [`Pack`](onnx_schema::Pack) need a declaration and an inference rule, so that it is known what their
 //! outputs are; [`SmithPack::with_recipe`] adds a recipe.
@@ -57,9 +57,10 @@ mod choices;
 mod custom;
 mod draft;
 mod elements;
+mod family;
 mod finish;
 mod functions;
-mod recipes;
+mod ops;
 mod shrink;
 mod smith;
 mod stats;

@@ -1,0 +1,12 @@
+//! What the recipes of several operators share.
+
+pub(crate) mod bodies;
+pub(crate) mod broadcast;
+pub(crate) mod channels;
+pub(crate) mod general;
+pub(crate) mod image;
+pub(crate) mod indices;
+pub(crate) mod resizing;
+pub(crate) mod samples;
+pub(crate) mod sequences;
+pub(crate) mod sizes;

@@ -1,0 +1,8 @@
+//! Recipe of `Resize`.
+
+use onnx_schema::op;
+
+use crate::family::resizing::resize;
+use crate::ops::{Row, row};
+
+pub(in crate::ops) const RECIPES: &[Row] = &[row(&[op::RESIZE], resize)];
