@@ -8,7 +8,7 @@ use onnx_shape_infer::follows_values;
 use super::shown::{Source, best};
 use super::{Operator, domain_name};
 use crate::documents::HEADER;
-use crate::filetests::Range;
+use onnx_filetest::Range;
 
 /// From a page to the root of the workspace.
 const ROOT: &str = "../../../..";
@@ -138,8 +138,7 @@ fn inferred(text: &mut String, operator: &Operator<'_>) -> std::fmt::Result {
 
 fn example(text: &mut String, operator: &Operator<'_>, sources: &[Source]) -> Result<(), String> {
     let newest = operator.newest;
-    let (group, _) = operator.home.short.split_once('/').unwrap_or_default();
-    let (source, nodes) = best(sources, newest, group)
+    let (source, nodes) = best(sources, newest, &operator.home.short)
         .ok_or_else(|| format!("no file test of inference has a line of {}", newest.name()))?;
     let path = &source.path;
     let file = path.rsplit('/').next().unwrap_or_default();

@@ -16,9 +16,9 @@ use crate::conformance::suites::contrib::recorded;
 use crate::documents::HEADER;
 
 const RULES: &str = "crates/onnx-shape-infer/src/contrib";
-const FILETESTS: &str = "tests/filetests/infer/contrib";
+const FILETESTS: &str = "crates/onnx-shape-infer/tests/filetests/contrib";
 
-/// The operators of onnxruntime that no file test below `infer/contrib` shows the outputs of.
+/// The operators of onnxruntime that no file test below `contrib` shows the outputs of.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use onnx_schema::{Schema, SchemaId};
 
-use crate::filetests::{Example, Range, examples};
+use onnx_filetest::{Example, Range, examples};
 
 /// A file test of inference.
 pub(super) struct Source {
@@ -16,7 +16,7 @@ pub(super) struct Source {
     examples: Vec<Example>,
 }
 
-const FILETESTS: &str = "tests/filetests/infer";
+const FILETESTS: &str = "crates/onnx-shape-infer/tests/filetests";
 
 /// All file tests of inference, by path.
 ///
@@ -60,15 +60,16 @@ impl Source {
         self.examples.iter().filter(|example| example.has_content).map(|example| example.schema)
     }
 
-    /// How well the file shows an operator with rules in the group: first of all its newest schema, in a file of the
-    /// group's own rather than in a whole model, which has its name if possible, and often.
-    fn merit(&self, newest: &Schema, group: &str) -> (bool, bool, bool, usize) {
+    /// How well the file shows an operator with the home `group/file`: first of all its newest schema, in a file of the
+    /// operator's own rather than in a whole model, which has its name if possible, and often.
+    fn merit(&self, newest: &Schema, home: &str) -> (bool, bool, bool, usize) {
         let shown: Vec<&Example> = self.of(newest).collect();
         let is_newest = shown.iter().any(|example| example.schema == newest.id());
-        let own = self.path.strip_prefix(FILETESTS).and_then(|path| path.strip_prefix('/'));
-        let (folder, file) = own.and_then(|path| path.split_once('/')).unwrap_or_default();
+        let own = self.path.strip_prefix(FILETESTS).and_then(|path| path.strip_prefix("/ops/"));
+        let is_own = own.is_some_and(|path| path.starts_with(home));
+        let (_, file) = own.and_then(|path| path.split_once('/')).unwrap_or_default();
         let named = file.replace(['_'], "").starts_with(&newest.name().to_lowercase());
-        (is_newest, folder == group, named, shown.len().min(MOST))
+        (is_newest, is_own, named, shown.len().min(MOST))
     }
 }
 
@@ -84,11 +85,11 @@ const MOST_LINES: usize = 24;
 pub(super) fn best<'a>(
     sources: &'a [Source],
     newest: &Schema,
-    group: &str,
+    home: &str,
 ) -> Option<(&'a Source, Vec<&'a Example>)> {
     let shown = sources.iter().filter(|source| source.of(newest).next().is_some());
     // The last of equal ones would win, so the order is turned round.
-    let best = shown.rev().max_by_key(|source| source.merit(newest, group))?;
+    let best = shown.rev().max_by_key(|source| source.merit(newest, home))?;
     let all: Vec<&Example> = best.of(newest).collect();
     let is_fault = |example: &&&Example| example.text.contains("# error:");
     let (faults, plain): (Vec<&Example>, Vec<&Example>) =

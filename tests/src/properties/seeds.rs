@@ -37,10 +37,15 @@ pub fn models() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// The crates with file tests.
+const WITH_FILETESTS: [&str; 4] = ["onnx-check", "onnx-shape-infer", "onnx-codec", "onnx-text"];
+
 /// Texts: the file tests, which hold every operator and most mistakes.
 #[must_use]
 pub fn texts() -> Vec<Vec<u8>> {
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("filetests"), "onnxtxt")
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let texts = |name| files(&crates.join(name).join("tests/filetests"), "onnxtxt");
+    WITH_FILETESTS.into_iter().flat_map(texts).collect()
 }
 
 /// Models as protobuf's text and as JSON, and hostile texts of both.

@@ -1,0 +1,62 @@
+//! The examples on the pages of rules are tests: *Wrong* raises what its comments say, where they say it, and *Right*
+//! raises nothing.
+#![forbid(unsafe_code)]
+#![allow(clippy::panic, reason = "helpers of tests may fail")]
+
+use onnx_check::{CheckOptions, ExternalFiles, RULES, check};
+use onnx_diag::Rule;
+use onnx_filetest::expect::Finding;
+use onnx_filetest::pages::{examples, examples_hold, pages_are_complete};
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::MemoryData;
+
+/// The rules that are heard when recommendations are asked for.
+const RECOMMENDATIONS: &[&str] = &[
+    "metadata-key-not-reverse-dns",
+    "model-domain-missing",
+    "producer-missing",
+    "opset-domain-not-reverse-dns",
+];
+
+/// Everything that parser and checker find in a text. Beside it is a file `weights.bin` of 64 KiB, for rules about such.
+fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
+    let mut files = MemoryData::new();
+    files.insert("weights.bin", vec![0; 64 << 10]);
+    let options = CheckOptions {
+        data: true,
+        external: Some(ExternalFiles::new(files).with_digests()),
+        // These are asked for, and would be on every other page.
+        recommendations: RECOMMENDATIONS.contains(&rule.slug),
+        ..CheckOptions::default()
+    };
+    let sink = match parse_model(text, &ParseOptions::default()) {
+        Ok(model) => check(&model, &options),
+        Err(error) => error.into_findings(),
+    };
+    sink.diagnostics().iter().map(Finding::new).collect()
+}
+
+#[test]
+fn examples_of_rule_pages_hold() {
+    if let Err(report) = examples_hold(RULES, findings) {
+        panic!("\n{report}");
+    }
+}
+
+/// The rules whose examples would be too long to read: a chain of more than 100 functions, 10,000 of them, and 2 GiB.
+const TOO_LONG: &[&str] = &["function-calls-too-deep", "model-too-large", "too-many-functions"];
+
+#[test]
+fn every_rule_has_both_examples() {
+    // Operator set documents are no models; their pages are proved beside the other tests of such documents.
+    for rule in RULES.into_iter().filter(|rule| !rule.explain.contains("```textproto")) {
+        let examples = examples(rule.explain);
+        let has = |wanted: &str| examples.iter().any(|example| example.heading == wanted);
+        assert_eq!(has("Wrong") && has("Right"), !TOO_LONG.contains(&rule.slug), "{}", rule.slug);
+    }
+}
+
+#[test]
+fn every_rule_has_a_page() {
+    assert_eq!(pages_are_complete(RULES), Ok(()));
+}
