@@ -48,7 +48,7 @@ const TOO_LONG: &[&str] = &["function-calls-too-deep", "model-too-large", "too-m
 
 #[test]
 fn every_rule_has_both_examples() {
-    // Operator set documents are no models; their pages are proved beside the other tests of such documents.
+    // Operator set documents are not models; their pages are proved beside the other tests of such documents.
     for rule in RULES.into_iter().filter(|rule| !rule.explain.contains("```textproto")) {
         let examples = examples(rule.explain);
         let has = |wanted: &str| examples.iter().any(|example| example.heading == wanted);

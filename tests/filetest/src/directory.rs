@@ -10,7 +10,7 @@ use crate::{bless, run};
 ///
 /// # Errors
 ///
-/// When a test fails, a file is no file test, or it cannot be read or written; with the reports of all files.
+/// When a test fails, a file is not a file test, or it cannot be read or written; with the reports of all files.
 pub fn run_directory(root: &Path) -> Result<usize, String> {
     let files = files(root)?;
     let is_blessing = env::var_os("BLESS").is_some();

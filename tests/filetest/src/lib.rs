@@ -4,7 +4,7 @@
 //! words that it understands. The kinds find something out about the text; what they find must be what the comments
 //! `# error: CODE "text"` expect ([`expect`]). `docs/testing.md` has the details.
 //!
-//! The crates of the workspace depend on this one for their tests alone: each has its file tests in `tests/filetests`,
+//! The crates of the workspace depend on this one only for their tests: each has its file tests in `tests/filetests`,
 //! and turns on the features for the kinds that it has.
 #![forbid(unsafe_code)]
 
