@@ -69,8 +69,8 @@
 //! # Own operators
 //!
 //! A rule is a function of a [`Cx`]: it asks for the shapes of the inputs with `?`, and sets those of the outputs.
-//! [`InferPack::with_rule`] adds one for an operator that ONNX does not define; the standard operators are written against
-//! the same API. `docs/add-an-operator.md` walks through one.
+//! [`InferPack::with_rule`] adds one for an operator that ONNX does not define, and [`InferPack::with_rule_since`] one for
+//! its later versions; the standard operators are written against the same API. `docs/add-an-operator.md` walks through one.
 //!
 //! # What it is not
 //!

@@ -1,6 +1,6 @@
 //! Which rule serves which operator.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -205,11 +205,43 @@ pub fn follows_values(schema: SchemaId) -> bool {
 /// A rule for an operator outside the standard sets; closures serve.
 pub type CustomRule = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 
-/// What a pack knows about one operator.
+/// The rules of packs for one operator.
 #[derive(Clone, Default)]
 pub(crate) struct Custom {
+    infer: Rows,
+    values: Rows,
+}
+
+impl Custom {
+    /// The rules that serve a version: for types and shapes, and for elements. `None` if there is neither.
+    pub(crate) fn at(&self, version: i64) -> Option<Served> {
+        let (infer, values) = (self.infer.at(version), self.values.at(version));
+        (infer.is_some() || values.is_some()).then_some(Served { infer, values })
+    }
+}
+
+/// The rules of packs for one operator at one version.
+pub(crate) struct Served {
     pub(crate) infer: Option<CustomRule>,
     pub(crate) values: Option<CustomRule>,
+}
+
+/// Rules by the version from which each serves, until the next one.
+#[derive(Clone, Default)]
+struct Rows(BTreeMap<i64, CustomRule>);
+
+impl Rows {
+    fn at(&self, version: i64) -> Option<CustomRule> {
+        self.0.range(..=version).next_back().map(|(_, rule)| Arc::clone(rule))
+    }
+
+    /// Replaces the rules from the first version on that the rows of a later pack serve.
+    fn merge(&mut self, later: &Self) {
+        if let Some((&first, _)) = later.0.first_key_value() {
+            drop(self.0.split_off(&first));
+            self.0.extend(later.0.iter().map(|(&since, rule)| (since, Arc::clone(rule))));
+        }
+    }
 }
 
 /// What the packs of a registry say about types and shapes.
@@ -225,8 +257,8 @@ impl Extension for Rules {
         self.onnxruntime |= later.onnxruntime;
         for (domain, op, custom) in later.custom.iter() {
             let entry = self.custom.entry(domain, op);
-            entry.infer = custom.infer.clone().or_else(|| entry.infer.take());
-            entry.values = custom.values.clone().or_else(|| entry.values.take());
+            entry.infer.merge(&custom.infer);
+            entry.values.merge(&custom.values);
         }
     }
 }
@@ -273,7 +305,8 @@ impl Rules {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait InferPack: Sized {
-    /// Adds the rule of an operator of a domain, at all its versions. Before it runs, outputs have the types that the
+    /// Adds the rule of an operator of a domain, at all its versions: [`with_rule_since`](Self::with_rule_since) the first.
+    /// Before it runs, outputs have the types that the
     /// declaration of the operator says; without a declaration, the rule sets them.
     ///
     /// A function of the model and an operator of ONNX precede one of the same name. Without a rule, outputs have the types
@@ -284,34 +317,68 @@ pub trait InferPack: Sized {
         domain: &str,
         op: &str,
         infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        self.with_rule_since(domain, op, i64::MIN, infer)
+    }
+
+    /// Adds the rule of an operator from a version of the operator set on, until the next version with a rule. A node of an
+    /// earlier version has no rule. If the set is not imported, the rule of the last version serves.
+    ///
+    /// The rules of a later pack replace those of an earlier one from their first version on.
+    #[must_use]
+    fn with_rule_since(
+        self,
+        domain: &str,
+        op: &str,
+        since: i64,
+        infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self;
 
-    /// Adds how an operator computes small tensors; it runs after the rule, where an output is small.
+    /// Adds how an operator computes small tensors, at all its versions; it runs after the rule, where an output is small.
     #[must_use]
     fn with_values(
         self,
         domain: &str,
         op: &str,
         values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        self.with_values_since(domain, op, i64::MIN, values)
+    }
+
+    /// Adds how an operator computes small tensors from a version on, as
+    /// [`with_rule_since`](Self::with_rule_since) adds a rule.
+    #[must_use]
+    fn with_values_since(
+        self,
+        domain: &str,
+        op: &str,
+        since: i64,
+        values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self;
 }
 
 impl InferPack for Pack {
-    fn with_rule(
+    fn with_rule_since(
         self,
         domain: &str,
         op: &str,
+        since: i64,
         infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.extended(|rules: &mut Rules| rules.custom.entry(domain, op).infer = Some(Arc::new(infer)))
+        self.extended(|rules: &mut Rules| {
+            rules.custom.entry(domain, op).infer.0.insert(since, Arc::new(infer));
+        })
     }
 
-    fn with_values(
+    fn with_values_since(
         self,
         domain: &str,
         op: &str,
+        since: i64,
         values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.extended(|rules: &mut Rules| rules.custom.entry(domain, op).values = Some(Arc::new(values)))
+        self.extended(|rules: &mut Rules| {
+            rules.custom.entry(domain, op).values.0.insert(since, Arc::new(values));
+        })
     }
 }

@@ -166,3 +166,46 @@ fn an_expression_that_is_too_long_becomes_one_symbol() {
     let [y, z] = ["y", "z"].map(|name| shapes(&model, &inference, name)[1].clone());
     assert_eq!((y.as_str(), z), ("unk__0, K", y.clone()));
 }
+
+/// The size of the output of `my.Op` at a version, as the rules of packs say it.
+fn size_at(version: i64, packs: impl IntoIterator<Item = Pack>) -> Option<Vec<Dim>> {
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"my\": {version}]> g (float[2] x) => (y) {{ y = my.Op (x) }}"
+    );
+    let model = parse_model(&text, &ParseOptions::default()).unwrap();
+    let registry =
+        packs.into_iter().fold(Registry::standard(), |registry, pack| registry.with(pack).unwrap());
+    let inference = infer(&model, &Options::default().with_registry(&registry));
+    inference.shape(model.graph(model.main_graph()).outputs()[0].value()).map(<[_]>::to_vec)
+}
+
+/// A pack whose rules say the version that they serve from.
+fn pack(versions: &[i64]) -> Pack {
+    versions.iter().fold(Pack::new(), |pack, &version| {
+        pack.with_rule_since("my", "Op", version, move |cx| {
+            cx.set_elem(0, onnx_types::ElemType::Float);
+            cx.set_shape(0, [Dim::Known(version)]);
+            Ok(())
+        })
+    })
+}
+
+#[test]
+fn rules_of_packs_serve_from_a_version_on() {
+    let all: fn(i64) -> Pack = |size| {
+        Pack::new().with_rule("my", "Op", move |cx| {
+            cx.set_elem(0, onnx_types::ElemType::Float);
+            cx.set_shape(0, [Dim::Known(size)]);
+            Ok(())
+        })
+    };
+    let at = |version, packs: Vec<Pack>| {
+        size_at(version, packs).map(|dims| dims.first().and_then(|dim| dim.known()).unwrap())
+    };
+    let sizes = |packs: &dyn Fn() -> Vec<Pack>| [1, 2, 3, 4, 5].map(|version| at(version, packs()));
+    assert_eq!(sizes(&|| vec![pack(&[2, 4])]), [None, Some(2), Some(2), Some(4), Some(4)]);
+    assert_eq!(sizes(&|| vec![all(9), pack(&[4])]), [Some(9), Some(9), Some(9), Some(4), Some(4)]);
+    // A later pack replaces rules from its first version on.
+    assert_eq!(sizes(&|| vec![pack(&[2, 4]), pack(&[3])]), [None, Some(2), Some(3), Some(3), Some(3)]);
+    assert_eq!(sizes(&|| vec![pack(&[2, 4]), all(9)]), [Some(9); 5]);
+}

@@ -15,14 +15,14 @@ use super::state::Site;
 use crate::contrib;
 use crate::cx::{Cx, Out, Outcome, Stop};
 use crate::fault::{LIMIT, NOT_IMPORTED};
-use crate::registry::{ControlFn, Custom, Rule, RuleFn, TABLE};
+use crate::registry::{ControlFn, Rule, RuleFn, Served, TABLE};
 use crate::ty::Ty;
 
 /// What serves a node.
 enum Target<'m> {
     Plain(RuleFn, Option<RuleFn>),
     /// The rule of a pack, and the declaration of the operator if there is one.
-    Custom(Custom, Option<&'m DeclaredSchema>),
+    Custom(Served, Option<&'m DeclaredSchema>),
     Runtime(&'static RuntimeSchema),
     /// An operator of a custom set without a rule.
     Declared(&'m DeclaredSchema),
@@ -144,7 +144,7 @@ impl<'m> Engine<'m> {
             Callee::Custom(schema) => (None, self.declared_target(node, opset, schema)),
             _ => (
                 None,
-                self.custom_target(node, None)
+                self.custom_target(node, opset, None)
                     .or_else(|| self.runtime_target(node, opset))
                     .unwrap_or(Target::Nothing),
             ),
@@ -154,18 +154,24 @@ impl<'m> Engine<'m> {
     /// What serves an operator of a declared set.
     fn declared_target(&self, node: &Node, opset: Option<i64>, schema: &'m DeclaredSchema) -> Target<'m> {
         let is_open = || self.state.options.registry.declared_versions(schema.domain()).is_none();
-        self.custom_target(node, Some(schema))
+        self.custom_target(node, opset, Some(schema))
             .or_else(|| self.runtime_target(node, opset).filter(|_| is_open()))
             .unwrap_or(Target::Declared(schema))
     }
 
     /// The rule of a pack.
-    fn custom_target(&self, node: &Node, schema: Option<&'m DeclaredSchema>) -> Option<Target<'m>> {
+    fn custom_target(
+        &self,
+        node: &Node,
+        opset: Option<i64>,
+        schema: Option<&'m DeclaredSchema>,
+    ) -> Option<Target<'m>> {
         if self.custom.is_empty() {
             return None;
         }
         let domain = onnx_schema::normalize_domain(node.domain());
-        self.custom.get(&(domain, node.op())).map(|custom| Target::Custom(custom.clone(), schema))
+        let served = self.custom.get(&(domain, node.op()))?.at(opset.unwrap_or(i64::MAX))?;
+        Some(Target::Custom(served, schema))
     }
 
     /// An operator that onnxruntime adds. The runtime accepts nodes of its own domains without an import.
