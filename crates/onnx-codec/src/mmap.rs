@@ -16,13 +16,14 @@
 //! *Replacing* a file by renaming another over it, which is what this crate does when it writes, is safe: the map keeps
 //! the old file. Where others may write to the files, read them with [`ReadMode::Memory`](crate::ReadMode::Memory), which
 //! is the default.
+//!
+//! Without the feature `mmap`, files are copied instead.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 
 use bytes::Bytes;
-use memmap2::MmapOptions;
 
 /// Maps the first `len` bytes of a file, which must be its size; with `whole`, the system reads all of them beforehand.
 ///
@@ -35,7 +36,16 @@ pub(crate) fn map(file: &File, len: u64, whole: bool) -> io::Result<Bytes> {
         return Ok(Bytes::new());
     }
     let size = usize::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    let mut options = MmapOptions::new();
+    let bytes = contents(file, size, whole)?;
+    if file.metadata()?.len() < len {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file shrank while it was opened"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(feature = "mmap")]
+fn contents(file: &File, size: usize, whole: bool) -> io::Result<Bytes> {
+    let mut options = memmap2::MmapOptions::new();
     if whole {
         options.populate();
     }
@@ -43,10 +53,21 @@ pub(crate) fn map(file: &File, len: u64, whole: bool) -> io::Result<Bytes> {
     // their lifetime. What remains is the contract of `ReadMode::Map`, by which the caller vouches that nobody truncates
     // or changes the file meanwhile; the module says what happens otherwise.
     let map = unsafe { options.len(size).map_copy_read_only(file)? };
-    if file.metadata()?.len() < len {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file shrank while it was opened"));
-    }
     Ok(Bytes::from_owner(map))
+}
+
+/// The size comes from the file system, which may report holes of any size: what does not fit into memory is an error.
+#[cfg(not(feature = "mmap"))]
+fn contents(mut file: &File, size: usize, _whole: bool) -> io::Result<Bytes> {
+    use io::{Read as _, Seek as _};
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size)?;
+    file.rewind()?;
+    file.take(size as u64).read_to_end(&mut bytes)?;
+    if bytes.len() < size {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes.into())
 }
 
 #[cfg(test)]

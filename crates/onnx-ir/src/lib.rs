@@ -117,7 +117,7 @@
 //!
 //! Nothing public hands out long borrows. Iterators such as [`Model::nodes`] borrow the model, for reading. A [`Cursor`]
 //! borrows nothing: it visits the nodes that were there when it was made and are still there when their turn comes.
-//! [`Model::petgraph`] lends a graph to the algorithms of `petgraph`.
+//! With the feature `petgraph`, `Model::petgraph` lends a graph to the algorithms of that crate.
 //!
 //! # Provenance
 //!
@@ -160,6 +160,7 @@ mod names;
 mod node;
 mod operator_set;
 mod order;
+#[cfg(feature = "petgraph")]
 mod petgraph_view;
 mod places;
 mod provenance;
@@ -202,6 +203,7 @@ pub use node::{NewNode, Node};
 pub use onnx_schema::AttrKind;
 pub use operator_set::{OperatorEntry, OperatorSetDocument};
 pub use order::Position;
+#[cfg(feature = "petgraph")]
 pub use petgraph_view::{GraphView, Neighbors, Visited};
 pub use places::Places;
 pub use provenance::{Derivation, DerivationId, DerivationSource, Origin};

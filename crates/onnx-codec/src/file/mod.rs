@@ -57,7 +57,8 @@ pub enum ReadMode {
     ///
     /// Whoever chooses this vouches that no other process truncates or overwrites the file while any of the bytes are in
     /// use: truncation ends the process when a missing page is touched, overwriting changes bytes that were checked.
-    /// Replacing the file by a rename does no harm. What is no regular file, such as a pipe, is copied.
+    /// Replacing the file by a rename does no harm. What is no regular file, such as a pipe, is copied, and so is any file
+    /// without the feature `mmap`.
     Map,
     /// As [`Map`](Self::Map), and the system brings in the whole file at once, where it can. For who will look at all of
     /// it: writing a model elsewhere then waits for no page. It still takes no memory of the process itself.
