@@ -8,6 +8,7 @@ mod encode;
 mod error;
 pub mod externalize;
 pub mod file;
+mod load;
 pub mod message;
 mod mmap;
 pub mod operator_set;
@@ -26,6 +27,7 @@ pub use externalize::{
     inline, save, save_as,
 };
 pub use file::{FileError, InputFiles, ReadMode, WriteOptions};
+pub use load::{LoadError, Loaded, load};
 pub use onnx_proto::wire::Segments;
 pub use onnx_types::Limits;
 pub use sniff::{Content, sniff};

@@ -37,6 +37,25 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
     (
+        "onnx-toolkit",
+        &[
+            "onnx-types",
+            "onnx-schema",
+            "onnx-diag",
+            "onnx-proto",
+            "onnx-ir",
+            "onnx-ops",
+            "onnx-codec",
+            "onnx-formats",
+            "onnx-text",
+            "onnx-check",
+            "onnx-shape-infer",
+            "onnx-eval",
+            "onnx-pass",
+            "onnx-smith",
+        ],
+    ),
+    (
         "onnx-cli",
         &[
             "onnx-types",

@@ -27,7 +27,7 @@ use stream::Stream;
 pub use stream::print_model_to;
 
 /// Makes a digest of a tensor's data, such as `sha256:0f…`; `None` where they cannot be read.
-pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + 'a;
+pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + Sync + 'a;
 
 /// How to print.
 #[derive(Clone, Copy)]
