@@ -32,6 +32,9 @@ const STEPS: &[Step] = &[
         run: || crate::hostile::run(&["--no-tests".to_owned()]).map(|()| String::new()),
     },
     Step { name: "docs", slow: true, run: docs },
+    Step { name: "public API", slow: true, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
+    Step { name: "WebAssembly", slow: true, run: crate::wasm::check },
+    Step { name: "packages", slow: true, run: crate::package::check },
     Step { name: "dependencies", slow: false, run: dependencies },
     Step {
         name: "conformance",

@@ -3,6 +3,7 @@
 //! Each task is one module with one `run` function that receives the arguments after the task's name.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its terminal")]
 
+mod api;
 mod attack;
 mod bench;
 mod ci;
@@ -10,9 +11,11 @@ mod codegen;
 mod conformance;
 mod fuzz;
 mod hostile;
+mod package;
 mod python;
 mod sanitize;
 mod tidy;
+mod wasm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -23,6 +26,7 @@ pub(crate) type TaskResult = Result<(), String>;
 const HELP: &str = "\
 cargo xtask <task>
 
+  api           write the public API of every crate to docs/api; --check fails where it differs
   attack        independent stress tests: `attack infer` holds inference of random models against onnxruntime
   ci            everything that CI runs: format, clippy, tidy, codegen --check, tests, doc tests, conformance
   codegen       regenerate the committed generated files; --check fails on drift; --extract reads the facts anew
@@ -30,6 +34,7 @@ cargo xtask <task>
   bench         run the benchmarks; --peers measures side by side with other tools
   fuzz          try random input, as long as one likes: --minutes N, --target NAME
   hostile       try every hostile case, and show what each took and may take
+  package       pack every crate as for publishing, and compile the packages; publishes nothing
   sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          run the checks of docs/architecture.md
 ";
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
     let task = args.next().unwrap_or_default();
     let rest: Vec<String> = args.collect();
     let result = match task.as_str() {
+        "api" => api::run(&rest),
         "attack" => attack::run(&rest),
         "bench" => bench::run(&rest),
         "ci" => ci::run(&rest),
@@ -46,6 +52,7 @@ fn main() -> ExitCode {
         "conformance" => conformance::run(&rest),
         "fuzz" => fuzz::run(&rest),
         "hostile" => hostile::run(&rest),
+        "package" => package::run(&rest),
         "sanitize" => sanitize::run(&rest),
         "tidy" => tidy::run(&rest),
         "" | "help" | "--help" | "-h" => {

@@ -17,6 +17,16 @@ pub(crate) fn target() -> PathBuf {
     root().join(target)
 }
 
+/// The names of the crates, which are those of their folders.
+pub(crate) fn crates() -> Result<Vec<String>, String> {
+    let folder = root().join("crates");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
 /// Runs a command in the root folder and fails when it does.
 pub(crate) fn run(program: &str, args: &[&str]) -> TaskResult {
     let status = Command::new(program)

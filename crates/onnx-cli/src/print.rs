@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
         full: args.full,
         no_metadata: args.no_metadata,
         compat: args.compat,
-        digest: args.digest.then_some(&digest as &dyn Fn(&Tensor) -> Option<String> + Sync),
+        digest: args.digest.then_some(&digest as &onnx_text::Digest<'_>),
         ..PrintOptions::default()
     };
     let (inputs, is_model) = (loaded.files()?, args.at.is_none() && matches!(loaded.piece, Piece::Model));

@@ -1,4 +1,41 @@
 //! ONNX files to the editable graph and back, losing nothing.
+//!
+//! # Decoding
+//!
+//! [`load`] reads a model file, [`decode`] bytes in memory. The result is an `onnx_ir::Model` and the findings of reading:
+//! what is malformed but can be represented, with its byte offset. Only bytes that are not protobuf, and exceeded limits, are
+//! errors. Tensors share the memory of the input.
+//!
+//! ```
+//! use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
+//!
+//! // ir_version = 10, and a graph with the name "g".
+//! let file = bytes::Bytes::from_static(b"\x08\x0a\x3a\x03\x12\x01g");
+//! let mut model = decode(file.clone(), &DecodeOptions::default())?.model;
+//! assert_eq!(encode(&model, &EncodeOptions::default())?.to_vec(), file);
+//!
+//! model.info_mut().ir_version = 11;
+//! assert_eq!(encode(&model, &EncodeOptions::default())?.to_vec()[..2], *b"\x08\x0b");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Encoding
+//!
+//! [`encode`] writes canonical protobuf: fields in the order of their numbers, lists of numbers packed. Fields that the
+//! file encoded in another form, and fields that no known release defines, are written as they were. A file in canonical form
+//! therefore comes back byte for byte, and any other field for field. The result is a list of [`Segments`], in which large
+//! payloads are shared with the model.
+//!
+//! # External data
+//!
+//! The weights of a model may be in other files. [`FileSource`] reads them, only from inside of the directory of the model;
+//! [`externalize()`] and [`inline`] move weights between the model and its files; [`save`]
+//! writes a model and its files together, all or nothing.
+//!
+//! # Parts
+//!
+//! [`decode_graph`], [`decode_node`], [`encode_function`] and the like read and write single messages. [`message`] converts
+//! between models and prost messages, [`operator_set`] reads the documents that declare operators of other domains.
 #![deny(unsafe_code)]
 // What comes from outside is neither indexed nor added up unchecked.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]

@@ -8,7 +8,7 @@
 //! | read and write files, external weights | [`codec`] | `onnx-codec` |
 //! | read and write the ONNX text syntax | [`text`] | `onnx-text` |
 //! | the text format and JSON form of protobuf | `formats` (feature) | `onnx-formats` |
-//! | look at and edit the graph | [`ir`] | `onnx-ir` |
+//! | inspect and edit the graph | [`ir`] | `onnx-ir` |
 //! | typed views and builders of operators | [`ops`] | `onnx-ops` |
 //! | find defects | [`check`] | `onnx-check` |
 //! | infer types, shapes and sizes | [`infer`] | `onnx-shape-infer` |
@@ -20,7 +20,7 @@
 //! | diagnostics and their renderers | [`diag`] | `onnx-diag` |
 //! | messages and the wire format | [`proto`] | `onnx-proto` |
 //!
-//! # Load, look, write
+//! # Load, inspect, write
 //!
 //! A [`Model`](ir::Model) owns its nodes, values and graphs, which keys refer to. Tensors share the memory of the file, and
 //! external weights stay in their files: what reads weights takes [`Loaded::data`](codec::Loaded::data).

@@ -2,7 +2,9 @@
 //!
 //! The assertions are made by the compiler; a type that loses the property does not compile.
 
-use onnx_toolkit::{check, codec, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types};
+use onnx_toolkit::{
+    check, codec, diag, eval, formats, infer, ir, ops, pass, proto, schema, smith, text, types,
+};
 
 const fn shared<T: Send + Sync>() {}
 
@@ -72,5 +74,8 @@ fn one_model_serves_many_threads() {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(results.iter().all(|result| *result == ("2*N".to_owned(), vec![1.0, 0.0, 1.0, 0.0])), "{results:?}");
+    assert!(
+        results.iter().all(|result| *result == ("2*N".to_owned(), vec![1.0, 0.0, 1.0, 0.0])),
+        "{results:?}"
+    );
 }

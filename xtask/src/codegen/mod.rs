@@ -4,6 +4,7 @@ mod fields;
 mod formats;
 mod messages;
 mod operators;
+pub(crate) mod readmes;
 
 use std::process::Command;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     }
     messages::generate(mode)?;
     operators::generate(mode)?;
+    readmes::generate(mode)?;
     documents(mode)
 }
 

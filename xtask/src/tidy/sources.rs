@@ -22,7 +22,8 @@ const BINARY: &str = "crates/onnx-cli/";
 const OPENS_FILES: &str = "crates/onnx-codec/";
 
 /// The crates that may name prost types.
-const KNOWS_PROST: &[&str] = &["crates/onnx-proto/", "crates/onnx-formats/", "crates/onnx-codec/"];
+const KNOWS_PROST: &[&str] =
+    &["crates/onnx-proto/", "crates/onnx-formats/", "crates/onnx-codec/", "crates/onnx-toolkit/"];
 
 const MAX_LINES: usize = 600;
 

@@ -1,0 +1,156 @@
+//! `cargo xtask package`: whether every crate could be published, without publishing anything.
+//!
+//! A copy of the tracked files is made under `target/package`, in which the packages have the names under which they would
+//! be published, and each contains the licenses. `cargo package` makes the archives there; they are unpacked, and compiled
+//! as packages that see nothing of the workspace but each other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{TaskResult, workspace};
+
+/// The prefix of the names of published packages, instead of `onnx-`: the name `onnx-ir` belongs to another project. The
+/// names of the libraries in code stay `onnx_ir` and so on.
+const PREFIX: &str = "onnxkit-";
+
+const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Packs and compiles all crates.
+pub(crate) fn run(args: &[String]) -> TaskResult {
+    if !args.is_empty() {
+        return Err("package takes no arguments".to_owned());
+    }
+    check().map(|remark| println!("{remark}"))
+}
+
+/// The same, with a remark for the summary of CI.
+pub(crate) fn check() -> Result<String, String> {
+    let tree = workspace::target().join("package/tree");
+    let crates = workspace::crates()?;
+    copy(&tree)?;
+    rename(&tree, &crates)?;
+    pack(&tree, &crates)?;
+    let unpacked = unpack(&tree, &crates)?;
+    compile(&unpacked)?;
+    Ok(format!("{} packages", crates.len()))
+}
+
+/// The name under which a crate would be published.
+fn published(name: &str) -> String {
+    name.replacen("onnx-", PREFIX, 1)
+}
+
+fn copy(tree: &Path) -> TaskResult {
+    let root = workspace::root();
+    let list = workspace::output(
+        Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .args(["--", "crates", "Cargo.toml", "README.md"])
+            .args(LICENSES)
+            .current_dir(&root),
+    )?;
+    reset(tree)?;
+    for path in list.split('\0').filter(|path| !path.is_empty()) {
+        let (from, to) = (root.join(path), tree.join(path));
+        // A file that is deleted but still tracked.
+        if from.exists() {
+            copy_file(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+fn rename(tree: &Path, crates: &[String]) -> TaskResult {
+    let manifest = tree.join("Cargo.toml");
+    let mut text = read(&manifest)?
+        .replace(r#"members = ["crates/*", "tests", "benches", "xtask"]"#, r#"members = ["crates/*"]"#);
+    for name in crates {
+        let entry = format!("{name} = {{ path = ");
+        text = text.replace(&entry, &format!("{name} = {{ package = \"{}\", path = ", published(name)));
+    }
+    write(&manifest, &text)?;
+    for name in crates {
+        let folder = tree.join("crates").join(name);
+        let manifest = folder.join("Cargo.toml");
+        let mut text = read(&manifest)?
+            .replacen(&format!("name = \"{name}\"\n"), &format!("name = \"{}\"\n", published(name)), 1)
+            .replace("path = \".\"", &format!("package = \"{}\", path = \".\"", published(name)));
+        if folder.join("src/lib.rs").exists() {
+            text.push_str(&format!("\n[lib]\nname = \"{}\"\n", name.replace('-', "_")));
+        }
+        write(&manifest, &text)?;
+        for license in LICENSES {
+            copy_file(&workspace::root().join(license), &folder.join(license))?;
+        }
+    }
+    Ok(())
+}
+
+fn pack(tree: &Path, crates: &[String]) -> TaskResult {
+    let status = Command::new("cargo")
+        .args(["package", "--quiet", "--workspace", "--no-verify", "--allow-dirty", "--target-dir", "target"])
+        .current_dir(tree)
+        .status()
+        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    if !status.success() {
+        return Err(format!("`cargo package` failed for the {} crates in {}", crates.len(), tree.display()));
+    }
+    Ok(())
+}
+
+/// Unpacks the archives side by side, checks what each contains, and makes them find each other.
+fn unpack(tree: &Path, crates: &[String]) -> Result<PathBuf, String> {
+    let unpacked = workspace::target().join("package/unpacked");
+    reset(&unpacked)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut root = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n");
+    for name in crates {
+        let folder = format!("{}-{version}", published(name));
+        let archive = tree.join(format!("target/package/{folder}.crate"));
+        let mut tar = Command::new("tar");
+        workspace::output(tar.arg("-xzf").arg(&archive).arg("-C").arg(&unpacked))?;
+        for file in LICENSES.iter().chain(&["README.md", "Cargo.toml"]) {
+            if !unpacked.join(&folder).join(file).exists() {
+                return Err(format!("the package of {name} has no {file}"));
+            }
+        }
+        root.push_str(&format!("{} = {{ path = \"{folder}\" }}\n", published(name)));
+    }
+    write(&unpacked.join("Cargo.toml"), &root)?;
+    copy_file(&workspace::root().join("Cargo.lock"), &unpacked.join("Cargo.lock"))?;
+    Ok(unpacked)
+}
+
+fn compile(unpacked: &Path) -> TaskResult {
+    let status = Command::new("cargo")
+        .args(["check", "--quiet", "--workspace", "--lib", "--bins", "--target-dir"])
+        .arg(workspace::target())
+        .current_dir(unpacked)
+        .status()
+        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the packages do not compile".to_owned()) }
+}
+
+fn reset(folder: &Path) -> TaskResult {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn copy_file(from: &Path, to: &Path) -> TaskResult {
+    let failed = |error| format!("{}: {error}", to.display());
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent).map_err(failed)?;
+    }
+    fs::copy(from, to).map(drop).map_err(failed)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> TaskResult {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

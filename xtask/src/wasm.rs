@@ -1,0 +1,39 @@
+//! The libraries compile for `wasm32-unknown-unknown`: they need no files, threads, clock or environment.
+
+use std::process::{Command, Stdio};
+
+use crate::workspace;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Compiles all libraries for WebAssembly, with a remark for the summary of CI.
+pub(crate) fn check() -> Result<String, String> {
+    if let Err(problem) = install() {
+        return Ok(format!("not compiled, because the target is not installed: {problem}"));
+    }
+    let mut command = Command::new("cargo");
+    // The facade depends on all libraries; with its features, on every one.
+    command.args(["check", "--quiet", "--locked", "--package", "onnx-toolkit", "--target", TARGET]);
+    command.args(["--no-default-features", "--features", "formats,petgraph,smith"]);
+    let status = command
+        .current_dir(workspace::root())
+        .status()
+        .map_err(|error| format!("`cargo` could not be started: {error}"))?;
+    if status.success() {
+        Ok(TARGET.to_owned())
+    } else {
+        Err(format!("the libraries do not compile for {TARGET}"))
+    }
+}
+
+/// Adds the standard library for the target where it is missing. It comes from where the toolchain came from.
+fn install() -> Result<(), String> {
+    let status = Command::new("rustup")
+        .args(["target", "add", TARGET])
+        .current_dir(workspace::root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(|error| format!("`rustup` could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`rustup target add {TARGET}` failed")) }
+}
