@@ -1,7 +1,7 @@
 //! `cargo xtask package`: whether every crate could be published, without publishing anything.
 //!
 //! A copy of the tracked files is made under `target/package`, in which the packages have the names under which they would
-//! be published, and each contains the licenses. `cargo package` makes the archives there; they are unpacked, and compiled
+//! be published; each contains the licenses, and no tests, which need the workspace. `cargo package` makes the archives there; they are unpacked, and compiled
 //! as packages that see nothing of the workspace but each other.
 
 use std::fs;
@@ -63,8 +63,12 @@ fn copy(tree: &Path) -> TaskResult {
 
 fn rename(tree: &Path, crates: &[String]) -> TaskResult {
     let manifest = tree.join("Cargo.toml");
-    let mut text = read(&manifest)?
-        .replace(r#"members = ["crates/*", "tests", "benches", "xtask"]"#, r#"members = ["crates/*"]"#);
+    let mut text = String::new();
+    for line in read(&manifest)?.lines() {
+        let line = if line.starts_with("members = ") { r#"members = ["crates/*"]"# } else { line };
+        text.push_str(line);
+        text.push('\n');
+    }
     for name in crates {
         let entry = format!("{name} = {{ path = ");
         text = text.replace(&entry, &format!("{name} = {{ package = \"{}\", path = ", published(name)));
@@ -73,9 +77,11 @@ fn rename(tree: &Path, crates: &[String]) -> TaskResult {
     for name in crates {
         let folder = tree.join("crates").join(name);
         let manifest = folder.join("Cargo.toml");
-        let mut text = read(&manifest)?
-            .replacen(&format!("name = \"{name}\"\n"), &format!("name = \"{}\"\n", published(name)), 1)
-            .replace("path = \".\"", &format!("package = \"{}\", path = \".\"", published(name)));
+        let mut text = without_tests(&read(&manifest)?).replacen(
+            &format!("name = \"{name}\"\n"),
+            &format!("name = \"{}\"\n", published(name)),
+            1,
+        );
         if folder.join("src/lib.rs").exists() {
             text.push_str(&format!("\n[lib]\nname = \"{}\"\n", name.replace('-', "_")));
         }
@@ -87,9 +93,29 @@ fn rename(tree: &Path, crates: &[String]) -> TaskResult {
     Ok(())
 }
 
+/// The manifest of a crate without what its tests need: they depend on the workspace, and on each other in cycles.
+fn without_tests(manifest: &str) -> String {
+    let mut text = String::new();
+    let mut is_kept = true;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_kept = !line.contains("dev-dependencies");
+        }
+        if is_kept {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if line == "[package]" {
+            text.push_str("exclude = [\"tests\", \"examples\"]\n");
+        }
+    }
+    text
+}
+
 fn pack(tree: &Path, crates: &[String]) -> TaskResult {
     let status = Command::new("cargo")
-        .args(["package", "--quiet", "--workspace", "--no-verify", "--allow-dirty", "--target-dir", "target"])
+        .args(["package", "--quiet", "--no-verify", "--allow-dirty", "--target-dir", "target"])
+        .args(crates.iter().flat_map(|name| ["--package".to_owned(), published(name)]))
         .current_dir(tree)
         .status()
         .map_err(|error| format!("`cargo` could not be started: {error}"))?;
