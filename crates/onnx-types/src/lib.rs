@@ -72,7 +72,7 @@ pub use execution::{Execution, Interrupt, Progress, Step, Stopped, Watch};
 pub use expr::ExprId;
 pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
 pub use lineage::InternerId;
-pub use symbol::{Interner, NameHash, NameHasher, Symbol};
+pub use symbol::{Interner, NameHash, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};
 pub use unknown::{FieldForms, UnknownField, UnknownFields};

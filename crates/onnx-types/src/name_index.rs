@@ -36,7 +36,7 @@ impl Index {
         self.entries.len() / 5 * 4
     }
 
-    /// Loads the entries of hashes into the caches of the processor.
+    /// Loads the slots of hashes into the caches of the processor.
     #[inline]
     #[cfg_attr(
         not(test),
@@ -46,7 +46,7 @@ impl Index {
             reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
         )
     )]
-    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u32>) {
+    pub(crate) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
         let mask = self.entries.len() - 1;
         // The loads depend on nothing but the hashes, so they overlap; the sum only keeps them from being left out.
         let sum = hashes.fold(0_u64, |sum, hash| sum ^ self.entries[hash as usize & mask]);
@@ -69,15 +69,15 @@ impl Index {
     )]
     pub(crate) fn find(&self, hash: u32, matches: impl Fn(Symbol) -> bool) -> Result<Symbol, usize> {
         let mask = self.entries.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut slot = hash as usize & mask;
         loop {
-            let entry = self.entries[place];
-            let Some(raw) = NonZeroU32::new(entry as u32) else { return Err(place) };
+            let entry = self.entries[slot];
+            let Some(raw) = NonZeroU32::new(entry as u32) else { return Err(slot) };
             let symbol = Symbol::from_raw(raw);
             if (entry >> 32) as u32 == hash && matches(symbol) {
                 return Ok(symbol);
             }
-            place = (place + 1) & mask;
+            slot = (slot + 1) & mask;
         }
     }
 
@@ -86,11 +86,11 @@ impl Index {
         expect(
             clippy::arithmetic_side_effects,
             clippy::indexing_slicing,
-            reason = "the place was found in this table, which has more entries than names"
+            reason = "the slot was found in this table, which has more entries than names"
         )
     )]
-    pub(crate) fn insert(&mut self, place: usize, hash: u32, symbol: Symbol) {
-        self.entries[place] = u64::from(hash) << 32 | u64::from(symbol.raw().get());
+    pub(crate) fn insert(&mut self, slot: usize, hash: u32, symbol: Symbol) {
+        self.entries[slot] = u64::from(hash) << 32 | u64::from(symbol.raw().get());
         self.len += 1;
         if self.len > self.entries.len() / 5 * 4 {
             self.grow();
@@ -115,11 +115,11 @@ impl Index {
         let mut entries = vec![0_u64; self.entries.len() * 2];
         let mask = entries.len() - 1;
         for &entry in self.entries.iter().filter(|&&entry| entry != 0) {
-            let mut place = (entry >> 32) as usize & mask;
-            while entries[place] != 0 {
-                place = (place + 1) & mask;
+            let mut slot = (entry >> 32) as usize & mask;
+            while entries[slot] != 0 {
+                slot = (slot + 1) & mask;
             }
-            entries[place] = entry;
+            entries[slot] = entry;
         }
         self.entries = entries;
     }

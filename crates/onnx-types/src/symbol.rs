@@ -161,7 +161,7 @@ pub struct Interner {
     texts: StringBackend<Raw>,
     /// Where to find the symbol of a text.
     index: Index,
-    hasher: NameHasher,
+    hasher: RandomState,
     /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
     fresh: u64,
     /// Whether a name holds bytes that are not UTF-8.
@@ -171,22 +171,6 @@ pub struct Interner {
 /// The hash of a name in one [`Interner`]; in another one it means nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NameHash(u32);
-
-/// Hashes names as one [`Interner`] does, for who finds names while another works on the table.
-#[derive(Clone, Debug, Default)]
-pub struct NameHasher(RandomState);
-
-impl NameHasher {
-    /// The hash of a name's bytes.
-    #[inline]
-    #[must_use]
-    pub fn hash(&self, name: &[u8]) -> NameHash {
-        let mut hasher = self.0.build_hasher();
-        hasher.write(name);
-        // The upper half: foldhash mixes it best.
-        NameHash((hasher.finish() >> 32) as u32)
-    }
-}
 
 impl Interner {
     /// An interner that holds only the empty name.
@@ -222,7 +206,7 @@ impl Interner {
             lineage: Lineage::new(names.len()),
             texts: StringBackend::with_capacity(texts),
             index: Index::with_capacity(capacity),
-            hasher: NameHasher::default(),
+            hasher: RandomState::default(),
             fresh: 0,
             raw_bytes: false,
         };
@@ -243,26 +227,23 @@ impl Interner {
         self.lineage.id()
     }
 
-    /// The hash of a name's bytes in this table, for those who look at a name more than once.
+    /// The hash of a name's bytes in this table, for callers that look a name up more than once or prefetch it.
     #[inline]
     #[must_use]
     pub fn hash(&self, name: &[u8]) -> NameHash {
-        self.hasher.hash(name)
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(name);
+        // The upper half: foldhash mixes it best.
+        NameHash((hasher.finish() >> 32) as u32)
     }
 
-    /// What hashes names as this table does.
-    #[must_use]
-    pub fn hasher(&self) -> NameHasher {
-        self.hasher.clone()
-    }
-
-    /// Loads the places where names would stand into the processor's caches.
+    /// Loads the hash slots of names into the caches of the processor.
     ///
-    /// A table of many names is larger than the caches, so looking names up one after the other is waiting for memory one
-    /// time after the other. Who knows the next names can have the waits at once.
+    /// A table of many names is larger than the caches, so each lookup of a new name is a cache miss. If the next names are
+    /// known, the misses overlap.
     #[inline]
-    pub fn touch(&self, names: impl Iterator<Item = NameHash>) {
-        self.index.touch(names.map(|hash| hash.0));
+    pub fn prefetch(&self, names: impl Iterator<Item = NameHash>) {
+        self.index.prefetch(names.map(|hash| hash.0));
     }
 
     /// The symbol of `name`, which is added when it is new.
@@ -272,38 +253,32 @@ impl Interner {
     /// When the table is full at some 2³¹ names; decoders limit the number of names long before.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
-        self.intern_hashed(name, self.hash(name.as_bytes()))
-    }
-
-    /// The symbol of `name`, which is added when it is new, by the hash that [`hash`](Self::hash) gave for its bytes.
-    ///
-    /// # Panics
-    ///
-    /// As [`intern`](Self::intern).
-    #[inline]
-    pub fn intern_hashed(&mut self, name: &str, hash: NameHash) -> Symbol {
+        let hash = self.hash(name.as_bytes());
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => self.lineage.tagged(symbol),
-            Err(place) => self.add(place, hash.0, name),
+            Err(slot) => {
+                self.raw_bytes |= holds_raw_bytes(name);
+                self.add(slot, hash.0, name)
+            }
         }
     }
 
-    /// As [`intern_hashed`](Self::intern_hashed), for a name that is known to hold no bytes that are not UTF-8 in the form
-    /// of [`raw_text`](crate::raw_text), such as one of ASCII characters only. It is not looked at again.
+    /// Like [`intern`](Self::intern), by the [`hash`](Self::hash) of a name that is known to contain no bytes that are not
+    /// UTF-8 in the form of [`raw_text`](crate::raw_text), such as a name in ASCII. It is not scanned again.
     ///
     /// # Panics
     ///
-    /// As [`intern`](Self::intern).
+    /// See [`intern`](Self::intern).
     #[inline]
     pub fn intern_verbatim(&mut self, name: &str, hash: NameHash) -> Symbol {
         debug_assert!(!holds_raw_bytes(name));
         match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => self.lineage.tagged(symbol),
-            Err(place) => self.add_verbatim(place, hash.0, name),
+            Err(slot) => self.add(slot, hash.0, name),
         }
     }
 
-    /// The symbol of the text with these bytes if the table holds it, by the hash that [`hash`](Self::hash) gave for them.
+    /// The symbol of the text with these bytes if the table holds it, by their [`hash`](Self::hash).
     #[inline]
     #[must_use]
     pub fn find(&self, name: &[u8], hash: NameHash) -> Option<Symbol> {
@@ -311,15 +286,9 @@ impl Interner {
         found.ok().map(|symbol| self.lineage.tagged(symbol))
     }
 
-    fn add(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
-        self.raw_bytes |= holds_raw_bytes(name);
-        self.add_verbatim(place, hash, name)
-    }
-
-    /// Adds a name that holds no bytes that are not UTF-8.
-    fn add_verbatim(&mut self, place: usize, hash: u32, name: &str) -> Symbol {
+    fn add(&mut self, slot: usize, hash: u32, name: &str) -> Symbol {
         let symbol = Symbol::from_index(self.texts.intern(name).to_usize() as u32);
-        self.index.insert(place, hash, symbol);
+        self.index.insert(slot, hash, symbol);
         self.lineage.tagged(symbol)
     }
 

@@ -313,7 +313,7 @@ impl<'a> ScanBuffer<'a> {
         limits: &Limits,
         scanned: &mut ScannedNodes<'a>,
     ) {
-        names.touch(self.fields.iter().map(|field| field.hash));
+        names.prefetch(self.fields.iter().map(|field| field.hash));
         let all = self.text(input, limits);
         let (mut start, mut output) = (0, None);
         for node in &self.nodes {

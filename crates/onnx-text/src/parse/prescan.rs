@@ -15,7 +15,7 @@
 )]
 
 use onnx_ir::{GraphId, LoadedNode};
-use onnx_types::{NameHash, NameHasher, Symbol};
+use onnx_types::{Interner, NameHash, Symbol};
 use smallvec::SmallVec;
 
 use super::Parser;
@@ -124,7 +124,7 @@ impl ScannedNodes {
 /// Scans nodes and their names.
 struct NodeScanner<'a> {
     lexer: Lexer<'a>,
-    hasher: NameHasher,
+    interner: &'a Interner,
 }
 
 impl NodeScanner<'_> {
@@ -134,7 +134,7 @@ impl NodeScanner<'_> {
         names.clear();
         nodes.clear();
         (*passed, *prefetched, *nodes_passed) = (0, 0, 0);
-        let mut names = Names { found: names, hasher: &self.hasher };
+        let mut names = Names { found: names, interner: self.interner };
         for _ in 0..NODES {
             let Some(node) = names_of_node(&mut self.lexer, &mut names) else { break };
             nodes.extend(Some(node).filter(|node| node.is_simple));
@@ -158,7 +158,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn scan_nodes(&mut self) {
         let here = self.lex.mark().at;
-        let mut scanner = NodeScanner { lexer: self.lex, hasher: self.model.names().hasher() };
+        let mut scanner = NodeScanner { lexer: self.lex, interner: self.model.names() };
         scanner.find(&mut self.scanned);
         // Guarantees progress if nothing was found at this node.
         self.scanned.end = self.scanned.end.max(here + 1);
@@ -170,7 +170,7 @@ impl Parser<'_> {
         let ScannedNodes { names, passed, prefetched, .. } = &mut self.scanned;
         let next = names.get(*passed..).unwrap_or_default();
         let next = next.get(..PREFETCHED).unwrap_or(next);
-        self.model.names().touch(next.iter().map(|name| name.hash));
+        self.model.names().prefetch(next.iter().map(|name| name.hash));
         // At least one, so that a batch without names does not cause a call for each of its nodes.
         *prefetched = *passed + next.len().max(1);
     }
@@ -263,7 +263,7 @@ fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<Scanned
 /// Where names go that are found.
 struct Names<'n> {
     found: &'n mut Vec<ScannedName>,
-    hasher: &'n NameHasher,
+    interner: &'n Interner,
 }
 
 impl Names<'_> {
@@ -312,7 +312,7 @@ impl Names<'_> {
     #[inline]
     fn push(&mut self, at: usize, is_quoted: bool, content: &[u8]) -> Option<()> {
         let length = u32::try_from(content.len()).ok()?;
-        self.found.push(ScannedName { at, length, hash: self.hasher.hash(content), is_quoted });
+        self.found.push(ScannedName { at, length, hash: self.interner.hash(content), is_quoted });
         Some(())
     }
 }
