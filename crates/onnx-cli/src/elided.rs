@@ -26,14 +26,14 @@ pub(crate) fn load_with(
     };
     let format = Format::of(original).unwrap_or(Format::Onnx);
     let original = load_part(original, format, ReadMode::Map, part, &options)?;
-    let originals = ElidedTensorSource::new(&original.model, Some(&digest));
-    let options = ParseOptions { originals: Some(&originals), ..options };
+    let elided_source = ElidedTensorSource::new(&original.model, Some(&digest));
+    let options = ParseOptions { elided_source: Some(&elided_source), ..options };
     let loaded = load_text(path, part, &options)?;
     let is_unedited = is_unedited(&loaded, &original, part, &options);
     // A parser that was stopped tells nothing about edits.
     options.execution.interrupt.check()?;
     if is_unedited {
-        drop(originals);
+        drop(elided_source);
         return Ok(Loaded { model: original.model, piece: original.piece, place: original.place, ..loaded });
     }
     Ok(Loaded { place: original.place.clone(), ..loaded })

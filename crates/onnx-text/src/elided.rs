@@ -25,19 +25,19 @@ use crate::print::Digest;
 /// let elided = print_model(&original, &options)?.text.replace("g ()", "renamed ()");
 /// assert!(elided.contains("{…3 elements}"));
 ///
-/// let originals = ElidedTensorSource::new(&original, None);
-/// let edited = parse_model(&elided, &ParseOptions { originals: Some(&originals), ..ParseOptions::default() })?;
+/// let elided_source = ElidedTensorSource::new(&original, None);
+/// let edited = parse_model(&elided, &ParseOptions { elided_source: Some(&elided_source), ..ParseOptions::default() })?;
 /// assert!(print_model(&edited, &PrintOptions::default())?.text.contains("{1, 2, 3}"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ElidedTensorSource<'a> {
-    tensors: HashMap<Place<&'a str>, Vec<&'a Tensor>, RandomState>,
+    tensors: HashMap<TensorKey<&'a str>, Vec<&'a Tensor>, RandomState>,
     digest: Option<&'a Digest<'a>>,
 }
 
 /// What a tensor belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Place<Name> {
+pub(crate) struct TensorKey<Name> {
     /// The initializer, or the first output of the node.
     pub(crate) holder: Name,
     /// The attribute; empty for initializers.
@@ -48,7 +48,7 @@ pub(crate) struct Place<Name> {
     pub(crate) part: TensorPart,
 }
 
-impl<Name> Place<Name> {
+impl<Name> TensorKey<Name> {
     /// The first or only tensor of an initializer or attribute.
     pub(crate) const fn new(holder: Name, attribute: Name) -> Self {
         Self { holder, attribute, element: 0, part: TensorPart::Dense }
@@ -75,24 +75,24 @@ impl<'a> ElidedTensorSource<'a> {
             if holder.is_empty() {
                 return;
             }
-            let key = Place { holder, attribute, element: place.element, part: place.part };
+            let key = TensorKey { holder, attribute, element: place.element, part: place.part };
             tensors.entry(key).or_default().push(tensor);
         });
         Self { tensors, digest }
     }
 
-    /// The tensor that was elided at a place.
+    /// The tensor that was elided with this key.
     ///
     /// # Errors
     ///
     /// When there is none, or more than one; says why.
     pub(crate) fn find(
         &self,
-        place: &Place<&str>,
+        key: &TensorKey<&str>,
         head: &Tensor,
         digest: Option<&str>,
     ) -> Result<&'a Tensor, &'static str> {
-        let listed = self.tensors.get(place).map(Vec::as_slice).unwrap_or_default();
+        let listed = self.tensors.get(key).map(Vec::as_slice).unwrap_or_default();
         let mut found: Vec<&Tensor> = listed
             .iter()
             .copied()
@@ -116,9 +116,9 @@ impl<'a> ElidedTensorSource<'a> {
 }
 
 impl<'a> ElidedTensorSource<'a> {
-    /// The tensor at a place that has the same type, dimensions and elements, bit for bit, whatever field holds them.
-    pub(crate) fn same(&self, place: &Place<&str>, tensor: &Tensor) -> Option<&'a Tensor> {
-        let listed = self.tensors.get(place)?;
+    /// The tensor with this key that has the same type, dimensions and elements, bit for bit, whatever field holds them.
+    pub(crate) fn same(&self, key: &TensorKey<&str>, tensor: &Tensor) -> Option<&'a Tensor> {
+        let listed = self.tensors.get(key)?;
         let has_elements = |original: &&Tensor| {
             original.data_type() == tensor.data_type()
                 && original.dims() == tensor.dims()
@@ -150,6 +150,6 @@ fn equal_elements(a: &Tensor, b: &Tensor) -> bool {
 
 impl fmt::Debug for ElidedTensorSource<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ElidedTensorSource({} places)", self.tensors.len())
+        write!(f, "ElidedTensorSource({} tensors)", self.tensors.len())
     }
 }

@@ -9,7 +9,7 @@ use onnx_types::{FieldForms, Symbol, Type, UnknownField};
 use smallvec::SmallVec;
 
 use super::tensor::{SparseParts, TensorParts};
-use super::{Cx, NumberSet, Pieces, Result, Step, WireForm, len, small_messages, varint};
+use super::{Cx, NumberSet, Occurrences, Result, Step, WireForm, len, small_messages, varint};
 use crate::rules;
 
 /// An attribute that is being read.
@@ -22,11 +22,11 @@ struct Parts<'a> {
     value: Option<AttrValue>,
     /// Which field the value stands in.
     number: u32,
-    /// A singular tensor, sparse tensor, graph or type may come in several pieces. The large ones are boxed, because an
+    /// A singular tensor, sparse tensor, graph or type may occur several times. The large ones are boxed, because an
     /// attribute is on the stack while a graph in it is read.
     tensor: Option<Box<TensorParts<'a>>>,
     sparse: Option<Box<SparseParts<'a>>>,
-    graph: Pieces<'a>,
+    graph: Occurrences<'a>,
     /// Graphs are read last, when it is known that the value is of this field.
     graphs: Vec<Reader<'a>>,
     ty: SmallVec<[Payload<'a>; 1]>,
@@ -261,10 +261,10 @@ impl<'a> Cx<'a> {
     }
 
     /// Reads a graph of an attribute.
-    fn nested(&mut self, pieces: &Pieces<'a>, attribute: Symbol) -> Result<onnx_ir::GraphId> {
+    fn nested(&mut self, occurrences: &Occurrences<'a>, attribute: Symbol) -> Result<onnx_ir::GraphId> {
         let graph = self.model.new_graph(Symbol::EMPTY);
         self.steps.push(Step::Attribute(attribute));
-        self.graph(pieces, graph, false, |_| Ok(()))?;
+        self.graph(occurrences, graph, false, |_| Ok(()))?;
         self.steps.pop();
         Ok(graph)
     }

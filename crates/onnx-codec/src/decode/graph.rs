@@ -5,7 +5,7 @@ use onnx_proto::field::{graph, model};
 use onnx_proto::wire::{Input, Payload, Reader};
 use onnx_types::Symbol;
 
-use super::{Cx, Pieces, Result, Step, WireForm, len};
+use super::{Cx, Occurrences, Result, Step, WireForm, len};
 
 /// The nodes that a graph begins with. Files give them first, so they are most of what there is.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ struct Definitions<'a> {
     /// How many nodes there are.
     nodes: usize,
     /// The fields from the first one on that refers to a value; nearly always, all nodes stand before it.
-    references: Pieces<'a>,
+    references: Occurrences<'a>,
 }
 
 impl<'a> Cx<'a> {
@@ -63,15 +63,15 @@ impl<'a> Cx<'a> {
     /// names of the graph are forgotten.
     pub(super) fn graph(
         &mut self,
-        pieces: &Pieces<'a>,
+        occurrences: &Occurrences<'a>,
         graph: GraphId,
         isolated: bool,
         inside: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let outer = self.loader.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        let Definitions { nodes, references } = self.definitions(pieces, graph)?;
-        self.nodes(pieces.iter(), graph::NODE, nodes, graph)?;
+        let Definitions { nodes, references } = self.definitions(occurrences, graph)?;
+        self.nodes(occurrences.iter(), graph::NODE, nodes, graph)?;
         self.references(&references, graph)?;
         inside(self)?;
         self.steps.pop();
@@ -87,14 +87,14 @@ impl<'a> Cx<'a> {
             reason = "a message in memory has no more fields than bytes"
         )
     )]
-    fn definitions(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<Definitions<'a>> {
+    fn definitions(&mut self, occurrences: &Occurrences<'a>, graph: GraphId) -> Result<Definitions<'a>> {
         let mut form = WireForm::default();
-        let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Pieces::new());
-        for piece in pieces {
-            let mut fields = piece.clone();
-            if let Some(head) = self.head.filter(|head| head.start == piece.offset()) {
+        let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Occurrences::new());
+        for occurrence in occurrences {
+            let mut fields = occurrence.clone();
+            if let Some(head) = self.head.filter(|head| head.start == occurrence.offset()) {
                 nodes += head.nodes;
-                fields = piece.starting_at(head.rest);
+                fields = occurrence.starting_at(head.rest);
             }
             let mut first = None;
             while let Some(field) = fields.next_field()? {
@@ -139,7 +139,7 @@ impl<'a> Cx<'a> {
                     }
                 }
             }
-            references.extend(first.map(|offset| piece.starting_at(offset)));
+            references.extend(first.map(|offset| occurrence.starting_at(offset)));
         }
         self.make_room(graph, nodes, infos)?;
         let mut record = self.model.graph_mut(graph);
@@ -169,10 +169,10 @@ impl<'a> Cx<'a> {
             reason = "a message in memory has no more fields than bytes"
         )
     )]
-    fn references(&mut self, pieces: &Pieces<'a>, graph: GraphId) -> Result<()> {
+    fn references(&mut self, occurrences: &Occurrences<'a>, graph: GraphId) -> Result<()> {
         let (mut outputs, mut infos, mut annotations) = (0, 0, 0);
-        for piece in pieces {
-            let mut fields = piece.clone();
+        for occurrence in occurrences {
+            let mut fields = occurrence.clone();
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
                     (graph::OUTPUT, Some(info)) => {

@@ -23,13 +23,13 @@ impl<'a> Cx<'a> {
         let mut form = WireForm::default();
         let (mut name, mut doc) = (Symbol::EMPTY, Symbol::EMPTY);
         let mut metadata = Metadata::new();
-        let mut pieces: SmallVec<[Payload<'a>; 1]> = SmallVec::new();
+        let mut occurrences: SmallVec<[Payload<'a>; 1]> = SmallVec::new();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (value_info::NAME, Some(text)) => {
                     name = self.noted(&fields, text, field.number, &mut form)?;
                 }
-                (value_info::TYPE, Some(piece)) => pieces.push(piece),
+                (value_info::TYPE, Some(occurrence)) => occurrences.push(occurrence),
                 (value_info::DOC_STRING, Some(text)) => {
                     doc = self.noted(&fields, text, field.number, &mut form)?;
                 }
@@ -37,7 +37,7 @@ impl<'a> Cx<'a> {
                 (number, _) => self.keep(&mut form.unknown, &field, value_info::is_known(number)),
             }
         }
-        let ty = if pieces.is_empty() { None } else { Some(self.shared_ty(&fields, &pieces)?) };
+        let ty = if occurrences.is_empty() { None } else { Some(self.shared_ty(&fields, &occurrences)?) };
         Ok(LoadedInfo { name, ty, extras: extras(doc, metadata, form) })
     }
 

@@ -97,8 +97,8 @@ const WATCHED_BYTES: u64 = 64 << 10;
 
 type Result<T, E = WireError> = std::result::Result<T, E>;
 
-/// The pieces of a message: a singular message field that occurs several times means the pieces merged.
-type Pieces<'a> = SmallVec<[Reader<'a>; 1]>;
+/// The occurrences of a singular message field. Several are merged into one message.
+type Occurrences<'a> = SmallVec<[Reader<'a>; 1]>;
 
 /// Where the decoder is, for diagnostics.
 #[derive(Clone, Copy)]

@@ -8,13 +8,13 @@ use onnx_proto::field::{function, model, training_info};
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
 
-use super::{Cx, Decoded, Pieces, Result, Step, WireForm, len, varint};
+use super::{Cx, Decoded, Occurrences, Result, Step, WireForm, len, varint};
 use crate::rules;
 
 /// The fields of a model that hold graphs or refer to values, put aside until everything else is known.
 #[derive(Default)]
 struct Later<'a> {
-    graph: Pieces<'a>,
+    graph: Occurrences<'a>,
     training: Vec<Payload<'a>>,
     functions: Vec<Payload<'a>>,
 }
@@ -113,7 +113,7 @@ impl<'a> Cx<'a> {
         let whole = reader.message(payload)?;
         let mut fields = whole.clone();
         let mut info = TrainingInfo::default();
-        let (mut initialization, mut algorithm) = (Pieces::new(), Pieces::new());
+        let (mut initialization, mut algorithm) = (Occurrences::new(), Occurrences::new());
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (training_info::INITIALIZATION, Some(graph)) => initialization.push(fields.message(graph)?),

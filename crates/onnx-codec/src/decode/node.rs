@@ -7,11 +7,11 @@ use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::prescan::{Fields, NodeScanner, ScannedNode, ScannedNodes, is_name};
-use super::{Cx, Pieces, Result, Step};
+use super::{Cx, Occurrences, Result, Step};
 
 /// A node that is being read, and its graph.
 #[derive(Clone, Copy)]
-struct Place {
+struct OpenNode {
     graph: GraphId,
     node: NodeId,
 }
@@ -43,7 +43,7 @@ impl<'a> Cx<'a> {
     /// Reads the nodes in field `number` of a message, of which there are `count`.
     pub(super) fn nodes<'p>(
         &mut self,
-        pieces: impl Iterator<Item = &'p Reader<'a>>,
+        occurrences: impl Iterator<Item = &'p Reader<'a>>,
         number: u32,
         count: usize,
         graph: GraphId,
@@ -51,9 +51,9 @@ impl<'a> Cx<'a> {
     where
         'a: 'p,
     {
-        let pieces: Pieces<'a> = pieces.cloned().collect();
-        let Some(reader) = pieces.first().cloned() else { return Ok(()) };
-        let mut scanner = NodeScanner::new(pieces, number, count, &self.options.execution.limits);
+        let occurrences: Occurrences<'a> = occurrences.cloned().collect();
+        let Some(reader) = occurrences.first().cloned() else { return Ok(()) };
+        let mut scanner = NodeScanner::new(occurrences, number, count, &self.options.execution.limits);
         let mut run = Run { reader, graph, index: 0 };
         self.scan_nodes(&mut scanner, &mut run)?;
         self.check("values", self.model.value_count(), self.options.execution.limits.values, 0)
@@ -105,7 +105,7 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let message = scanned.message;
         let reader = reader.message(message)?;
-        let place = Place { graph, node: self.loader.begin_node(&mut self.model, graph) };
+        let open = OpenNode { graph, node: self.loader.begin_node(&mut self.model, graph) };
         let mut parts = Parts::default();
         if scanned.attributes > 0 {
             // A growing list allocates four elements at once.
@@ -115,12 +115,12 @@ impl<'a> Cx<'a> {
             parts.rare().metadata.reserve_exact(scanned.metadata as usize);
         }
         for (number, name) in fields.names() {
-            self.node_name(number, name, &mut parts, place);
+            self.node_name(number, name, &mut parts, open);
         }
         for (number, content) in fields.messages() {
             self.node_message(&reader, number, content, &mut parts, index)?;
         }
-        self.finish_node(parts, message.offset(), place.node);
+        self.finish_node(parts, message.offset(), open.node);
         Ok(())
     }
 
@@ -132,14 +132,14 @@ impl<'a> Cx<'a> {
         graph: GraphId,
         index: usize,
     ) -> Result<NodeId> {
-        let place = Place { graph, node: self.loader.begin_node(&mut self.model, graph) };
+        let open = OpenNode { graph, node: self.loader.begin_node(&mut self.model, graph) };
         let mut parts = Parts::default();
         while let Some(field) = fields.next_field()? {
             let known = node::is_known(field.number);
             match field {
                 Field { number, value: Value::Len(content), .. } if is_name(number) => {
                     let name = self.name(&fields, content)?;
-                    self.node_name(number, name, &mut parts, place);
+                    self.node_name(number, name, &mut parts, open);
                 }
                 Field { number, value: Value::Len(content), .. } if known => {
                     self.node_message(&fields, number, content, &mut parts, index)?;
@@ -147,13 +147,19 @@ impl<'a> Cx<'a> {
                 _ => self.keep(&mut parts.rare().unknown, &field, known),
             }
         }
-        self.finish_node(parts, offset, place.node);
-        Ok(place.node)
+        self.finish_node(parts, offset, open.node);
+        Ok(open.node)
     }
 
     /// Stores a string field of a node.
     #[inline(always)]
-    fn node_name(&mut self, number: u32, name: Symbol, parts: &mut Parts, Place { graph, node }: Place) {
+    fn node_name(
+        &mut self,
+        number: u32,
+        name: Symbol,
+        parts: &mut Parts,
+        OpenNode { graph, node }: OpenNode,
+    ) {
         match number {
             node::INPUT => self.loader.operand(&mut self.model, graph, node, name),
             node::OUTPUT => parts.outputs.push(name),

@@ -8,7 +8,7 @@ use onnx_proto::wire::Input;
 use onnx_schema::attr;
 
 use super::tensor::{SparseParts, TensorParts};
-use super::{Cx, DecodeOptions, Decoded, Pieces, Result};
+use super::{Cx, DecodeOptions, Decoded, Occurrences, Result};
 use crate::error::DecodeError;
 
 /// Reads a `GraphProto`; it becomes the main graph of a model that holds nothing else.
@@ -19,9 +19,9 @@ use crate::error::DecodeError;
 pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let (decoded, ()) = part(bytes, options, |cx| {
         let main = cx.model.main_graph();
-        let mut pieces = Pieces::new();
-        pieces.push(cx.input.reader());
-        cx.graph(&pieces, main, true, |_| Ok(()))
+        let mut occurrences = Occurrences::new();
+        occurrences.push(cx.input.reader());
+        cx.graph(&occurrences, main, true, |_| Ok(()))
     })?;
     Ok(decoded)
 }

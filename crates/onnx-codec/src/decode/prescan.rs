@@ -18,7 +18,7 @@ use onnx_types::raw_text::holds_raw_bytes;
 use onnx_types::{Interner, Limits, NameHash, Symbol};
 
 use super::name_cache::NameCache;
-use super::{Pieces, Result, len};
+use super::{Occurrences, Result, len};
 
 /// Number of nodes in a batch.
 const BATCH: usize = 16;
@@ -127,7 +127,7 @@ impl<'a> ScannedNodes<'a> {
 /// Scans the nodes of a graph in batches.
 pub(super) struct NodeScanner<'a> {
     /// The occurrences of the graph that follow the current one.
-    pieces: <Pieces<'a> as IntoIterator>::IntoIter,
+    occurrences: <Occurrences<'a> as IntoIterator>::IntoIter,
     fields: Option<Reader<'a>>,
     /// The number of the field that holds a node.
     number: u32,
@@ -138,9 +138,9 @@ pub(super) struct NodeScanner<'a> {
 
 impl<'a> NodeScanner<'a> {
     /// A scanner of `count` nodes in field `number` of a message.
-    pub(super) fn new(pieces: Pieces<'a>, number: u32, count: usize, limits: &'a Limits) -> Self {
-        let mut pieces = pieces.into_iter();
-        Self { fields: pieces.next(), pieces, number, left: count, limits }
+    pub(super) fn new(occurrences: Occurrences<'a>, number: u32, count: usize, limits: &'a Limits) -> Self {
+        let mut occurrences = occurrences.into_iter();
+        Self { fields: occurrences.next(), occurrences, number, left: count, limits }
     }
 
     /// Scans the next batch into the memory of another one, and looks up its names. Returns `false` at the end. If the bytes are malformed, the batch contains
@@ -164,7 +164,7 @@ impl<'a> NodeScanner<'a> {
             if scanned.error.is_some() {
                 self.left = 0;
             } else if buffer.nodes.is_empty() {
-                self.fields = self.pieces.next();
+                self.fields = self.occurrences.next();
             }
         }
         scanned.buffer = buffer;

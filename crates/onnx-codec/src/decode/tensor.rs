@@ -12,7 +12,7 @@ use onnx_types::{Symbol, Text};
 use smallvec::SmallVec;
 
 use super::small_messages::{Packed, push_ints};
-use super::{Cx, NumberSet, Pieces, Result, WireForm, len, varint};
+use super::{Cx, NumberSet, Occurrences, Result, WireForm, len, varint};
 use crate::rules;
 
 /// Returns `true` for the fields that hold the elements of a tensor.
@@ -65,7 +65,7 @@ pub(super) struct TensorParts<'a> {
     form: WireForm,
     /// Where the tensor begins.
     offset: usize,
-    pieces: Pieces<'a>,
+    occurrences: Occurrences<'a>,
 }
 
 /// The bytes of a data field.
@@ -73,22 +73,22 @@ pub(super) struct TensorParts<'a> {
 enum Content {
     #[default]
     Empty,
-    /// One piece, shared with the input.
+    /// One occurrence, shared with the input.
     Shared(Bytes),
-    /// Several pieces or single elements, put together.
+    /// Several occurrences or single elements, put together.
     Joined(BytesMut),
 }
 
 impl Content {
-    fn push(&mut self, piece: &[u8], shared: impl FnOnce() -> Bytes) {
+    fn push(&mut self, occurrence: &[u8], shared: impl FnOnce() -> Bytes) {
         match self {
             Self::Empty => *self = Self::Shared(shared()),
             Self::Shared(first) => {
                 let mut joined = BytesMut::from(&first[..]);
-                joined.extend_from_slice(piece);
+                joined.extend_from_slice(occurrence);
                 *self = Self::Joined(joined);
             }
-            Self::Joined(joined) => joined.extend_from_slice(piece),
+            Self::Joined(joined) => joined.extend_from_slice(occurrence),
         }
     }
 
@@ -165,7 +165,7 @@ impl<'a> Cx<'a> {
         Ok(None)
     }
 
-    /// Merges a piece of a tensor.
+    /// Merges an occurrence of a tensor.
     pub(super) fn tensor_into(
         &mut self,
         reader: &Reader<'a>,
@@ -174,7 +174,7 @@ impl<'a> Cx<'a> {
     ) -> Result<()> {
         let mut fields = reader.message(payload)?;
         parts.offset = payload.offset();
-        parts.pieces.push(fields.clone());
+        parts.occurrences.push(fields.clone());
         while let Some(field) = fields.next_field()? {
             let taken = if is_data(field.number) {
                 parts.data(&fields, &field)?
@@ -235,10 +235,10 @@ impl<'a> Cx<'a> {
     /// another file. The filled one with the lowest number counts, and the others are kept as they stand.
     #[cold]
     fn choose_data(&mut self, parts: &mut TensorParts<'a>) -> Result<()> {
-        let pieces = std::mem::take(&mut parts.pieces);
+        let occurrences = std::mem::take(&mut parts.occurrences);
         let (mut present, mut filled) = (NumberSet::default(), NumberSet::default());
-        for piece in &pieces {
-            let mut fields = piece.clone();
+        for occurrence in &occurrences {
+            let mut fields = occurrence.clone();
             while let Some(field) = fields.next_field()? {
                 if has_data_form(&field) {
                     present.insert(field.number);
@@ -260,8 +260,8 @@ impl<'a> Cx<'a> {
         parts.strings.clear();
         let dims_packed = parts.layout.contains(TensorLayout::DIMS_PACKED);
         parts.layout = if dims_packed { TensorLayout::DIMS_PACKED } else { TensorLayout::CANONICAL };
-        for piece in &pieces {
-            let mut fields = piece.clone();
+        for occurrence in &occurrences {
+            let mut fields = occurrence.clone();
             while let Some(field) = fields.next_field()? {
                 if !has_data_form(&field) {
                     continue;
@@ -317,9 +317,10 @@ impl<'a> Cx<'a> {
             });
         }
         if let Some(segment) = parts.segment.as_mut().filter(|_| parts.segments.len() > 1) {
-            // Pieces merge into one message: their fields one after the other.
-            let pieces: Vec<&[u8]> = parts.segments.iter().map(|piece| piece.as_slice()).collect();
-            segment.source = Some(pieces.concat().into());
+            // Occurrences merge into one message: their fields one after the other.
+            let occurrences: Vec<&[u8]> =
+                parts.segments.iter().map(|occurrence| occurrence.as_slice()).collect();
+            segment.source = Some(occurrences.concat().into());
         }
         let TensorParts { data_type, dims, layout, number, content, strings, external, is_external, .. } =
             parts;
@@ -342,7 +343,7 @@ impl<'a> Cx<'a> {
         Ok(tensor)
     }
 
-    /// Merges a piece of a sparse tensor.
+    /// Merges an occurrence of a sparse tensor.
     pub(super) fn sparse_into(
         &mut self,
         reader: &Reader<'a>,
@@ -431,7 +432,7 @@ impl<'a> TensorParts<'a> {
 /// The payload that a data field's content is.
 fn data(number: u32, content: Content, strings: Vec<Bytes>) -> Data {
     let varints = |content: Content| {
-        // `check_packed` has looked at every piece.
+        // `check_packed` has checked every occurrence.
         Varints::new(content.into_bytes()).unwrap_or_default()
     };
     match number {

@@ -31,17 +31,21 @@ impl Canonical {
 
 impl<'a> Cx<'a> {
     /// The type of a value. Values whose types have the same bytes share it.
-    pub(super) fn shared_ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Arc<Type>> {
+    pub(super) fn shared_ty(
+        &mut self,
+        reader: &Reader<'a>,
+        occurrences: &[Payload<'a>],
+    ) -> Result<Arc<Type>> {
         // In a nested graph, the same bytes may exceed the limit on nesting.
-        let key = match pieces {
-            [piece] if self.loader.depth() == 1 => piece.as_slice(),
-            _ => return Ok(Arc::new(self.ty(reader, pieces)?)),
+        let key = match occurrences {
+            [occurrence] if self.loader.depth() == 1 => occurrence.as_slice(),
+            _ => return Ok(Arc::new(self.ty(reader, occurrences)?)),
         };
         if let Some(ty) = self.types.get(key) {
             return Ok(Arc::clone(ty));
         }
         let before = (self.input.non_minimal(), self.findings.counts().total());
-        let ty = Arc::new(self.ty(reader, pieces)?);
+        let ty = Arc::new(self.ty(reader, occurrences)?);
         // Bytes that are remarkable are so wherever they stand.
         if before == (self.input.non_minimal(), self.findings.counts().total()) {
             self.types.insert(key, Arc::clone(&ty));
@@ -49,28 +53,30 @@ impl<'a> Cx<'a> {
         Ok(ty)
     }
 
-    /// A type, merged from its pieces; its bytes are kept if their encoding is not canonical.
-    pub(super) fn ty(&mut self, reader: &Reader<'a>, pieces: &[Payload<'a>]) -> Result<Type> {
+    /// A type, merged from its occurrences; its bytes are kept if their encoding is not canonical.
+    pub(super) fn ty(&mut self, reader: &Reader<'a>, occurrences: &[Payload<'a>]) -> Result<Type> {
         let minimal = self.input.non_minimal();
         let mut ty = Type::default();
         let mut canonical = true;
-        for &piece in pieces {
-            canonical &= self.type_piece(reader, piece, &mut ty)?;
+        for &occurrence in occurrences {
+            canonical &= self.merge_type(reader, occurrence, &mut ty)?;
         }
-        ty.source = match pieces {
-            [piece] if canonical && minimal == self.input.non_minimal() => {
-                debug_assert!(!piece.is_empty() || ty == Type::default());
+        ty.source = match occurrences {
+            [occurrence] if canonical && minimal == self.input.non_minimal() => {
+                debug_assert!(!occurrence.is_empty() || ty == Type::default());
                 None
             }
-            [piece] => Some(reader.share(*piece)),
-            // Pieces merge into one message: its fields one after the other.
-            pieces => Some(pieces.iter().flat_map(|piece| piece.iter().copied()).collect()),
+            [occurrence] => Some(reader.share(*occurrence)),
+            // Occurrences merge into one message: its fields one after the other.
+            occurrences => {
+                Some(occurrences.iter().flat_map(|occurrence| occurrence.iter().copied()).collect())
+            }
         };
         Ok(ty)
     }
 
     /// Reads a type; the reader's depth limit bounds the recursion.
-    fn type_piece(&mut self, reader: &Reader<'a>, payload: Payload<'a>, ty: &mut Type) -> Result<bool> {
+    fn merge_type(&mut self, reader: &Reader<'a>, payload: Payload<'a>, ty: &mut Type) -> Result<bool> {
         let mut fields = reader.message(payload)?;
         let mut form = Canonical::new();
         let mut several = false;
@@ -261,7 +267,7 @@ impl<'a> Cx<'a> {
             form.singular(field.number);
             match (field.number, len(field.value)) {
                 (ty::sequence::ELEM_TYPE, Some(ty)) => {
-                    form.holds &= self.type_piece(&fields, ty, inner.get_or_insert_default())?
+                    form.holds &= self.merge_type(&fields, ty, inner.get_or_insert_default())?
                 }
                 _ => form.holds = false,
             }
@@ -284,7 +290,7 @@ impl<'a> Cx<'a> {
                     form.holds &= self.elem(code, field.start, &mut key);
                 }
                 (ty::map::VALUE_TYPE, Some(ty), _) => {
-                    form.holds &= self.type_piece(&fields, ty, value.get_or_insert_default())?;
+                    form.holds &= self.merge_type(&fields, ty, value.get_or_insert_default())?;
                 }
                 _ => form.holds = false,
             }

@@ -8,7 +8,7 @@ use onnx_types::Symbol;
 
 use super::meta::Form;
 use super::{Parser, Result, Step};
-use crate::elided::Place;
+use crate::elided::TensorKey;
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
 use crate::rules;
 
@@ -39,8 +39,8 @@ impl<'a> Parser<'a> {
         }
         self.expect(b'=')?;
         self.holder = match self.steps.last() {
-            Some(&Step::Node { output, .. }) => Place::new(output, name),
-            _ => Place::new(Symbol::EMPTY, name),
+            Some(&Step::Node { output, .. }) => TensorKey::new(output, name),
+            _ => TensorKey::new(Symbol::EMPTY, name),
         };
         self.lex.peek();
         let mark = self.lex.mark();

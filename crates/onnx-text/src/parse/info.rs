@@ -7,7 +7,7 @@ use onnx_types::{Symbol, Type};
 
 use super::meta::Form;
 use super::{Parser, Reported, Result};
-use crate::elided::Place;
+use crate::elided::TensorKey;
 use crate::lexer::Mark;
 use crate::rules;
 
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
             let dims = self.sparse_dims()?;
             let name = self.name("a name")?;
             self.expect(b'=')?;
-            self.holder = Place::new(name, Symbol::EMPTY);
+            self.holder = TensorKey::new(name, Symbol::EMPTY);
             let constant = Constant::Sparse(self.sparse(dims)?);
             return Ok(Definition::Initializer(Initializer { name, constant, mark }));
         }
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
             return Ok(Definition::Info(Info { loaded: LoadedInfo { name, ty: Some(ty), extras }, mark }));
         }
         let head = self.tensor_head(mark, &ty, code)?;
-        self.holder = Place::new(name, Symbol::EMPTY);
+        self.holder = TensorKey::new(name, Symbol::EMPTY);
         let constant = Constant::Dense(self.tensor(head)?);
         let initializer = Initializer { name, constant, mark };
         Ok(if as_input {

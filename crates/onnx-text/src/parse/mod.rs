@@ -29,7 +29,7 @@ use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
 use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
 use onnx_types::{Execution, Limits, NameHash, Stopped, Symbol, Type, Watch};
 
-use crate::elided::{ElidedTensorSource, Place};
+use crate::elided::{ElidedTensorSource, TensorKey};
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::rules;
@@ -44,8 +44,8 @@ pub struct ParseOptions<'a> {
     /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
     pub no_positions: bool,
     /// Where the data of elided tensors are. Tensors whose elements were not edited are stored as they are stored there.
-    pub originals: Option<&'a ElidedTensorSource<'a>>,
-    /// Without `originals`: accept elided tensors, whose elements are then unknown ([`Payload::Elided`]). By default they
+    pub elided_source: Option<&'a ElidedTensorSource<'a>>,
+    /// Without `elided_source`: accept elided tensors, whose elements are then unknown ([`Payload::Elided`]). By default they
     /// are errors.
     ///
     /// [`Payload::Elided`]: onnx_types::tensor::Payload::Elided
@@ -131,9 +131,9 @@ fn parse<'a, T>(
         watch: Watch::new(&options.execution, "parse", text.len() as u64, WATCHED_BYTES),
         stopped: None,
         no_positions: options.no_positions,
-        originals: options.originals,
+        elided_source: options.elided_source,
         keep_elided: options.keep_elided,
-        holder: Place::new(Symbol::EMPTY, Symbol::EMPTY),
+        holder: TensorKey::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         exhausted: false,
         scanned: ScannedNodes::default(),
@@ -204,10 +204,10 @@ struct Parser<'a> {
     /// Why the work is to end.
     stopped: Option<Stopped>,
     no_positions: bool,
-    originals: Option<&'a ElidedTensorSource<'a>>,
+    elided_source: Option<&'a ElidedTensorSource<'a>>,
     keep_elided: bool,
     /// What the next tensor belongs to.
-    holder: Place<Symbol>,
+    holder: TensorKey<Symbol>,
     positions: Positions,
     /// Whether a search for a place to go on at has come to the end of the text.
     exhausted: bool,
@@ -366,18 +366,18 @@ impl<'a> Parser<'a> {
 
     /// Consumes the next token if it is a pre-scanned name.
     #[inline]
-    fn seen_name(&mut self) -> Option<(&'a [u8], Symbol)> {
-        let seen = self.scanned.name_at(self.lex.mark().at)?;
-        self.lex.rewind(seen.end());
-        let content = self.lex.text().get(seen.content())?;
-        Some((content, self.intern_hashed(content, seen.hash())))
+    fn prescanned_name(&mut self) -> Option<(&'a [u8], Symbol)> {
+        let scanned = self.scanned.name_at(self.lex.mark().at)?;
+        self.lex.rewind(scanned.end());
+        let content = self.lex.text().get(scanned.content())?;
+        Some((content, self.intern_hashed(content, scanned.hash())))
     }
 
     /// Takes a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
         let first = self.lex.peek();
-        if let Some((_, name)) = self.seen_name() {
+        if let Some((_, name)) = self.prescanned_name() {
             return Ok(Some(name));
         }
         if first == Some(b'"') {

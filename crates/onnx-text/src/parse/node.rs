@@ -104,8 +104,8 @@ impl<'a> Parser<'a> {
     /// Takes domain, operator and overload.
     fn operator(&mut self, node: &mut LoadedNode) -> Result {
         let is_quoted = self.lex.peek() == Some(b'"');
-        let seen = if is_quoted { None } else { self.seen_name() };
-        let word = seen.or_else(|| self.lex.word().map(|word| (word, self.intern(word))));
+        let scanned = if is_quoted { None } else { self.prescanned_name() };
+        let word = scanned.or_else(|| self.lex.word().map(|word| (word, self.intern(word))));
         if let Some((word, op)) = word {
             node.op = op;
             match self.lex.peek() {

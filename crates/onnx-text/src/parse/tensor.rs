@@ -13,7 +13,7 @@ use super::ty::TypeText;
 use super::{Parser, Result, fast_number};
 use crate::decimal::code_of_decimal;
 use crate::elements::{element_bits, entry_count, int32_range, narrow_code, pack};
-use crate::elided::Place;
+use crate::elided::TensorKey;
 use crate::lexer::{Literal, Mark};
 use crate::rules;
 
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         self.lex.bump();
         self.lex.peek();
         let mark = self.lex.mark();
-        if self.originals.is_none() && !self.keep_elided {
+        if self.elided_source.is_none() && !self.keep_elided {
             return Err(self.error(&rules::ELIDED_TENSOR, || {
                 "the data of this tensor were left out when the text was printed: print it with `--full`, or name \
                  the model that it was printed from with `--weights-from`"
@@ -124,13 +124,13 @@ impl<'a> Parser<'a> {
         let content = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
         self.lex.skip(end.saturating_add(1));
         let digest = content.split_once(", ").map(|(_, digest)| digest.trim());
-        let Some(originals) = self.originals else {
+        let Some(elided_source) = self.elided_source else {
             return self.unknown_elements(mark, head, &content, digest);
         };
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
-        let Place { holder, attribute, element, part } = self.holder;
+        let TensorKey { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
-        match originals.find(&Place { holder, attribute, element, part }, &wanted, digest) {
+        match elided_source.find(&TensorKey { holder, attribute, element, part }, &wanted, digest) {
             Ok(tensor) => Ok(tensor.payload().clone()),
             Err(reason) => Err(self.error_since(&rules::ELIDED_TENSOR, mark, || {
                 format!("the data of this tensor were left out, and {reason}")
@@ -164,10 +164,11 @@ impl<'a> Parser<'a> {
     /// Stores a tensor as the original model does, if that has the same elements. A text that is not printed in full does not
     /// state how its elements are stored.
     fn restore_storage(&mut self, tensor: &mut Tensor) {
-        let Some(originals) = self.originals else { return };
-        let Place { holder, attribute, element, part } = self.holder;
+        let Some(elided_source) = self.elided_source else { return };
+        let TensorKey { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));
-        let Some(original) = originals.same(&Place { holder, attribute, element, part }, tensor) else {
+        let Some(original) = elided_source.same(&TensorKey { holder, attribute, element, part }, tensor)
+        else {
             return;
         };
         tensor.set_payload(original.payload().clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use onnx_ir::{AttrKind, AttrValue, Attribute};
 
 use super::meta::Entries;
-use super::{Place, Printer, Result};
+use super::{Printer, Result, Step};
 
 impl Printer<'_> {
     /// Writes a list of attributes in angle brackets, unless none is left.
@@ -20,7 +20,7 @@ impl Printer<'_> {
         self.indent = self.indent.saturating_add(usize::from(nested));
         let mut any = false;
         for attribute in attributes {
-            self.place.push(Place::Attribute(attribute.name()));
+            self.steps.push(Step::Attribute(attribute.name()));
             if !self.compat() || self.has_plain_value(attribute) {
                 self.out.push_str(if any { "," } else { open });
                 if nested {
@@ -31,7 +31,7 @@ impl Printer<'_> {
                 any = true;
                 self.attribute(attribute)?;
             }
-            self.place.pop();
+            self.steps.pop();
         }
         self.indent = self.indent.saturating_sub(usize::from(nested));
         if any {

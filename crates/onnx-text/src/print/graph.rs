@@ -6,7 +6,7 @@ use onnx_ir::{Constant, Extras, GraphId, OwnInfo, Owner, QuantAnnotation, User, 
 use onnx_types::{FieldForms, Symbol, Type, UnknownField, field};
 
 use super::meta::Entries;
-use super::{Place, Printer, Result};
+use super::{Printer, Result, Step};
 
 /// A list of more entries than this has one on each line.
 const ENTRIES_ON_A_LINE: usize = 4;
@@ -51,19 +51,19 @@ impl<'m> Info<'m> {
 impl<'m> Printer<'m> {
     /// Writes a graph with its name.
     pub(super) fn graph(&mut self, graph: GraphId) -> Result {
-        self.place.push(Place::Graph(graph));
+        self.steps.push(Step::Graph(graph));
         self.name_not_type(self.str(self.model.graph(graph).name()));
         self.graph_rest(graph)?;
-        self.place.pop();
+        self.steps.pop();
         Ok(())
     }
 
     /// Writes a graph as the value of an attribute.
     pub(super) fn nested(&mut self, graph: GraphId) -> Result {
-        self.place.push(Place::Graph(graph));
+        self.steps.push(Step::Graph(graph));
         self.graph_name_of_attribute(self.str(self.model.graph(graph).name()));
         self.graph_rest(graph)?;
-        self.place.pop();
+        self.steps.pop();
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<'m> Printer<'m> {
     }
 
     fn initializer(&mut self, value: ValueId, constant: &Constant, any: &mut bool) -> Result {
-        self.place.push(Place::Value(value));
+        self.steps.push(Step::Value(value));
         let name = self.plan.name(value, self.model).to_owned();
         match constant {
             Constant::Dense(tensor) => {
@@ -175,7 +175,7 @@ impl<'m> Printer<'m> {
                 self.sparse(sparse, Some(&name))?;
             }
         }
-        self.place.pop();
+        self.steps.pop();
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl<'m> Printer<'m> {
     fn info(&mut self, value: ValueId, info: Info<'m>) -> Result {
         let mut ty = info.ty;
         if self.compat() {
-            self.place.push(Place::Value(value));
+            self.steps.push(Step::Value(value));
             if ty.is_some_and(|ty| !self.is_plain_type(ty)) {
                 self.lost("the type of a value");
                 ty = None;
@@ -233,7 +233,7 @@ impl<'m> Printer<'m> {
             None => self.value_name_not_type(value),
         }
         if self.compat() {
-            self.place.pop();
+            self.steps.pop();
             return Ok(());
         }
         let mut entries = Entries::annotation();
@@ -304,10 +304,10 @@ impl<'m> Printer<'m> {
         self.out.push_str(" {");
         self.indent = self.indent.saturating_add(1);
         for (index, node) in model.nodes(graph).enumerate() {
-            self.place.push(Place::Node(index, node));
+            self.steps.push(Step::Node(index, node));
             self.line();
             self.node(node)?;
-            self.place.pop();
+            self.steps.pop();
         }
         self.indent = self.indent.saturating_sub(1);
         self.line();

@@ -172,7 +172,7 @@ type Result<T = (), E = PrintError> = std::result::Result<T, E>;
 
 /// Where the printer is, for telling what was left out.
 #[derive(Clone, Copy)]
-enum Place {
+enum Step {
     Graph(GraphId),
     Function(FunctionId),
     Node(usize, NodeId),
@@ -193,7 +193,7 @@ struct Printer<'m> {
     /// How many graphs and types are open.
     depth: u32,
     left_out: Sink,
-    place: Vec<Place>,
+    steps: Vec<Step>,
 }
 
 impl<'m> Printer<'m> {
@@ -208,7 +208,7 @@ impl<'m> Printer<'m> {
             indent: 0,
             depth: 0,
             left_out: Sink::with(Policy::new(), Caps::DEFAULT),
-            place: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -256,24 +256,24 @@ impl<'m> Printer<'m> {
 
     #[cold]
     fn note_loss(&mut self, rule: &'static Rule, what: &str) {
-        let Self { left_out, model, place, .. } = self;
+        let Self { left_out, model, steps, .. } = self;
         left_out.report_with(rule, || {
             let mut locus = Locus::model();
-            for &place in place.iter() {
-                locus = match place {
-                    Place::Graph(graph) => locus.graph(model.str(model.graph(graph).name())),
-                    Place::Function(function) => {
+            for &step in steps.iter() {
+                locus = match step {
+                    Step::Graph(graph) => locus.graph(model.str(model.graph(graph).name())),
+                    Step::Function(function) => {
                         let function = model.function(function);
                         let names = [function.written_domain(), function.name(), function.overload()];
                         let [domain, name, overload] = names.map(|name| model.str(name));
                         locus.function(domain, name, overload)
                     }
-                    Place::Node(index, node) => {
+                    Step::Node(index, node) => {
                         let node = model.node(node);
                         locus.node(index, model.str(node.op()), model.str(node.name()))
                     }
-                    Place::Attribute(name) => locus.attribute(model.str(name)),
-                    Place::Value(value) => locus.value(model.str(model.value(value).name())),
+                    Step::Attribute(name) => locus.attribute(model.str(name)),
+                    Step::Value(value) => locus.value(model.str(model.value(value).name())),
                 };
             }
             Diagnostic::new(rule, locus, what)

@@ -5,7 +5,7 @@ use onnx_types::field::{function, model};
 use onnx_types::{FieldForms, Symbol};
 
 use super::meta::Entries;
-use super::{Place, Printer, Result};
+use super::{Printer, Result, Step};
 
 /// The list of keys before a model or function, each on a line.
 struct Header {
@@ -199,7 +199,7 @@ impl Printer<'_> {
 
     /// Writes a function, with its header.
     pub(super) fn function(&mut self, id: FunctionId) -> Result {
-        self.place.push(Place::Function(id));
+        self.steps.push(Step::Function(id));
         let model = self.model;
         let function = model.function(id);
         self.function_header(function);
@@ -225,7 +225,7 @@ impl Printer<'_> {
         self.function_meta(function);
         self.nodes(function.body())?;
         self.out.push('\n');
-        self.place.pop();
+        self.steps.pop();
         Ok(())
     }
 

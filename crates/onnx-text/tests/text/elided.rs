@@ -27,8 +27,8 @@ fn print(model: &Model, elide_above: u64) -> String {
     print_model(model, &PrintOptions { elide_above, ..PrintOptions::default() }).unwrap().text
 }
 
-fn parse(text: &str, originals: Option<&ElidedTensorSource<'_>>) -> Result<Model, ParseError> {
-    parse_model(text, &ParseOptions { originals, ..ParseOptions::default() })
+fn parse(text: &str, elided_source: Option<&ElidedTensorSource<'_>>) -> Result<Model, ParseError> {
+    parse_model(text, &ParseOptions { elided_source, ..ParseOptions::default() })
 }
 
 #[test]
@@ -36,15 +36,15 @@ fn every_tensor_comes_back() {
     let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
     let (whole, elided) = (print(&original, 100), print(&original, 2));
     assert_eq!(elided.matches("{\u{2026}3 elements}").count(), 11, "{elided}");
-    let originals = ElidedTensorSource::new(&original, None);
-    let parsed = parse(&elided, Some(&originals)).unwrap_or_else(|error| panic!("{error}"));
+    let elided_source = ElidedTensorSource::new(&original, None);
+    let parsed = parse(&elided, Some(&elided_source)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(print(&parsed, 100), whole);
 }
 
 #[test]
 fn no_tensor_takes_the_place_of_another() {
     let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
-    let originals = ElidedTensorSource::new(&original, None);
+    let elided_source = ElidedTensorSource::new(&original, None);
     let elided = print(&original, 2);
     for (old, new) in [
         ("float[3] w =", "float[3] other ="),
@@ -57,6 +57,6 @@ fn no_tensor_takes_the_place_of_another() {
     ] {
         let edited = elided.replacen(old, new, 1);
         assert_ne!(edited, elided, "{old}");
-        assert!(parse(&edited, Some(&originals)).is_err(), "{edited}");
+        assert!(parse(&edited, Some(&elided_source)).is_err(), "{edited}");
     }
 }
