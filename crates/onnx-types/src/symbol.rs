@@ -227,7 +227,7 @@ impl Interner {
         self.lineage.id()
     }
 
-    /// The hash of a name's bytes in this table, for callers that look a name up more than once or prefetch it.
+    /// The hash of a name's bytes in this table, for callers that look a name up more than once.
     #[inline]
     #[must_use]
     pub fn hash(&self, name: &[u8]) -> NameHash {
@@ -235,15 +235,6 @@ impl Interner {
         hasher.write(name);
         // The upper half: foldhash mixes it best.
         NameHash((hasher.finish() >> 32) as u32)
-    }
-
-    /// Loads the hash slots of names into the caches of the processor.
-    ///
-    /// A table of many names is larger than the caches, so each lookup of a new name is a cache miss. If the next names are
-    /// known, the misses overlap.
-    #[inline]
-    pub fn prefetch(&self, names: impl Iterator<Item = NameHash>) {
-        self.index.prefetch(names.map(|hash| hash.0));
     }
 
     /// The symbol of `name`, which is added when it is new.

@@ -1,8 +1,7 @@
 //! The pre-scan of nodes: locates their fields and looks up the symbols of their names before they are built.
 //!
-//! Nodes are scanned in batches. The first pass locates the fields and hashes the names, the second prefetches the hash slots
-//! and looks the names up. A node defines new names, so each lookup in a large interner is a cache miss; in a batch, the
-//! misses overlap.
+//! Nodes are scanned in batches. The first pass locates the fields and hashes the names, the second looks the names up. Whether
+//! the names are ASCII is checked for a whole batch.
 
 #![cfg_attr(
     not(test),
@@ -313,7 +312,6 @@ impl<'a> ScanBuffer<'a> {
         limits: &Limits,
         scanned: &mut ScannedNodes<'a>,
     ) {
-        names.prefetch(self.fields.iter().map(|field| field.hash));
         let all = self.text(input, limits);
         let (mut start, mut output) = (0, None);
         for node in &self.nodes {

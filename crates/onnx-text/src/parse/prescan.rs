@@ -1,8 +1,7 @@
 //! The pre-scan of nodes: locates and hashes the names of some nodes before the nodes are parsed.
 //!
-//! The interner of a large model exceeds the nearest caches, and a new name is looked up once, so each lookup is a cache miss.
-//! For names that are known in advance, the hash slots are prefetched together and the misses overlap. Whether a name begins
-//! at a byte does not depend on the tokens before it, so the parser can use the pre-scanned names wherever it resumes.
+//! Whether a name begins at a byte does not depend on the tokens before it, so the parser can use the pre-scanned names
+//! wherever it resumes.
 //!
 //! Most nodes are simple: they consist of names. The pre-scan has then parsed the node, which is built without the parser.
 
@@ -23,9 +22,6 @@ use crate::lexer::{Lexer, Mark};
 
 /// Number of nodes in a batch.
 const NODES: usize = 16;
-
-/// Number of names whose hash slots are prefetched together.
-const PREFETCHED: usize = 64;
 
 /// A name in the text, without escapes.
 #[derive(Clone, Copy, Debug)]
@@ -79,9 +75,8 @@ struct ScannedNode {
 #[derive(Debug, Default)]
 pub(super) struct ScannedNodes {
     names: Vec<ScannedName>,
-    /// Number of names that the parser has passed, and of those whose hash slots are prefetched.
+    /// Number of names that the parser has passed.
     passed: usize,
-    prefetched: usize,
     /// The simple nodes, and the number of those that the parser has passed.
     nodes: Vec<ScannedNode>,
     nodes_passed: usize,
@@ -130,10 +125,10 @@ struct NodeScanner<'a> {
 impl NodeScanner<'_> {
     /// Scans the next batch, at most [`NODES`] nodes.
     fn find(&mut self, scanned: &mut ScannedNodes) {
-        let ScannedNodes { names, nodes, passed, prefetched, nodes_passed, end } = scanned;
+        let ScannedNodes { names, nodes, passed, nodes_passed, end } = scanned;
         names.clear();
         nodes.clear();
-        (*passed, *prefetched, *nodes_passed) = (0, 0, 0);
+        (*passed, *nodes_passed) = (0, 0);
         let mut names = Names { found: names, interner: self.interner };
         for _ in 0..NODES {
             let Some(node) = names_of_node(&mut self.lexer, &mut names) else { break };
@@ -144,14 +139,11 @@ impl NodeScanner<'_> {
 }
 
 impl Parser<'_> {
-    /// Scans the next batch and prefetches the next names, if the parser has passed the previous ones.
+    /// Scans the next batch if the parser has passed the previous one.
     #[inline]
     pub(super) fn prescan(&mut self) {
         if self.lex.mark().at >= self.scanned.end {
             self.scan_nodes();
-        }
-        if self.scanned.passed >= self.scanned.prefetched {
-            self.prefetch();
         }
     }
 
@@ -162,17 +154,6 @@ impl Parser<'_> {
         scanner.find(&mut self.scanned);
         // Guarantees progress if nothing was found at this node.
         self.scanned.end = self.scanned.end.max(here + 1);
-    }
-
-    /// Prefetches the hash slots of the next names.
-    #[inline(never)]
-    fn prefetch(&mut self) {
-        let ScannedNodes { names, passed, prefetched, .. } = &mut self.scanned;
-        let next = names.get(*passed..).unwrap_or_default();
-        let next = next.get(..PREFETCHED).unwrap_or(next);
-        self.model.names().prefetch(next.iter().map(|name| name.hash));
-        // At least one, so that a batch without names does not cause a call for each of its nodes.
-        *prefetched = *passed + next.len().max(1);
     }
 
     /// The fast path: builds the next node if it is a pre-scanned simple one. Returns `false` otherwise.
