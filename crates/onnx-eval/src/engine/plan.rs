@@ -228,7 +228,7 @@ impl<'m, 'o> Planner<'m, 'o> {
             Callee::Standard(schema) => match kernel(schema.id()) {
                 Some(Kernel::Plain(kernel)) => Action::Plain(kernel),
                 Some(Kernel::Control(control)) => Action::Control(control),
-                None => self.custom(node, || format!("{schema} has no kernel")),
+                None => self.custom(node, || lacking(schema)),
             },
             Callee::Function(function) => {
                 let record = self.model.function(function);
@@ -264,6 +264,14 @@ impl<'m, 'o> Planner<'m, 'o> {
         let custom = kernels.and_then(|kernels| kernels.get(domain, op));
         custom.map_or_else(|| Action::Missing(reason()), Action::Custom)
     }
+}
+
+/// Why an operator of the standard has no kernel.
+fn lacking(schema: &Schema) -> String {
+    if schema.op() == onnx_schema::op::IMAGE_DECODER {
+        return format!("{schema} needs a build of the crate with the feature `image`");
+    }
+    format!("{schema} has no kernel")
 }
 
 impl GraphPlan<'_> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod broadcast;
 pub(crate) mod elementwise;
+pub(crate) mod fourier;
 pub(crate) mod gemm;
 pub(crate) mod layout;
 pub(crate) mod lines;

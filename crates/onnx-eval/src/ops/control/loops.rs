@@ -85,7 +85,7 @@ impl Control for Loop {
         }
         for (index, values) in std::mem::take(&mut self.scans).into_iter().enumerate() {
             let stacked = match values.is_empty() {
-                true => nothing(cx, self.body, 1 + count + index)?,
+                true => nothing(cx, self.body, 1 + count + index, &[0])?,
                 false => stacked(cx, &values)?,
             };
             cx.put_value(count + index, stacked)?;
@@ -94,18 +94,18 @@ impl Control for Loop {
     }
 }
 
-/// A scan output of no iteration.
-fn nothing(cx: &mut Cx<'_, '_>, body: GraphId, output: usize) -> Outcome<Value> {
+/// A scan output of no iteration: zeros of the sizes in front and those that the body declares, where unknown ones are 0.
+pub(super) fn nothing(cx: &mut Cx<'_, '_>, body: GraphId, output: usize, front: &[usize]) -> Outcome<Value> {
     let output = cx.model.graph(body).outputs().get(output);
     let ty = output.and_then(|output| cx.model.ty(output.value()));
     let ty = ty.and_then(onnx_types::Type::tensor_type).filter(|ty| ty.elem != ElemType::Undefined);
     let Some(ty) = ty else {
         return Err(Stop::unsupported("a scan output of no iteration whose type is not declared"));
     };
-    let mut dims: Dims = [0].into_iter().collect();
+    let mut dims: Dims = front.into();
     let sizes = ty.shape.as_ref().map(|shape| shape.dims()).unwrap_or_default();
     dims.extend(sizes.iter().map(|dim| dim.known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0)));
-    let payload = by_unit!(ty.elem, U => U::store(ty.elem, Vec::<U>::new()));
+    let payload = by_unit!(ty.elem, U => U::store(ty.elem, cx.filled(cx.count(&dims)?, U::zero())?));
     Ok(cx.tensor_of(ty.elem, &dims, payload)?.into())
 }
 

@@ -3,6 +3,7 @@
 mod conditional;
 mod loops;
 mod scan;
+mod scan_batches;
 mod sequence_map;
 
 use crate::registry::OpKernels;

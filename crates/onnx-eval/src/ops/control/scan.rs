@@ -1,11 +1,13 @@
 //! `Scan`: a graph that runs for each slice of tensors, with states that are passed on.
 //!
-//! From version 9 on, each input and output has an axis and a direction. In version 8, the first axis of all values is a
-//! batch, the second one the sequence; the graph runs for each element of the batch. Slices of an output must have equal sizes.
+//! From version 9 on, each input and output has an axis and a direction; `scan_batches.rs` has version 8. Slices of an output
+//! must have equal sizes. An output of no slices has the type and the sizes that the body declares for a slice, where unknown
+//! sizes are 0.
 
+use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
 
-use super::loops::stacked;
+use super::loops::{nothing, stacked};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::engine::control::{Control, Next};
 use crate::family::layout::transposed;
@@ -14,15 +16,11 @@ use crate::ops::tensor::split::piece;
 use crate::registry::{OpKernels, eval, since_control};
 use crate::value::Value;
 
-pub(super) const KERNELS: OpKernels = eval(
-    op::SCAN,
-    &[
-        since_control(8, |_| Err(Stop::unsupported("Scan-8, which has a batch axis"))),
-        since_control(9, start),
-    ],
-);
+pub(super) const KERNELS: OpKernels =
+    eval(op::SCAN, &[since_control(8, super::scan_batches::start), since_control(9, start)]);
 
 struct Scan {
+    body: GraphId,
     states: Vec<Value>,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
@@ -79,7 +77,7 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
         outputs.map(|(&axis, &direction)| Output { slices: Vec::new(), axis, is_reverse: direction != 0 });
     let outputs = outputs.collect();
     let states = (0..states).map(|index| cx.value(index).cloned()).collect::<Outcome<Vec<_>>>()?;
-    Ok(Box::new(Scan { states, inputs, outputs, length, iteration: 0 }))
+    Ok(Box::new(Scan { body, states, inputs, outputs, length, iteration: 0 }))
 }
 
 impl Control for Scan {
@@ -111,13 +109,13 @@ impl Control for Scan {
             cx.put_value(index, value)?;
         }
         for (index, mut output) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
-            if output.slices.is_empty() {
-                return Err(Stop::unsupported("a scan of no slices"));
-            }
             if output.is_reverse {
                 output.slices.reverse();
             }
-            let stacked = stacked(cx, &output.slices)?;
+            let stacked = match output.slices.is_empty() {
+                true => nothing(cx, self.body, count + index, &[0])?,
+                false => stacked(cx, &output.slices)?,
+            };
             let placed = placed(cx, &stacked, output.axis)?;
             cx.put_value(count + index, placed)?;
         }

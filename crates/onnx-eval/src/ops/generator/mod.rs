@@ -3,6 +3,7 @@
 mod constant;
 mod constant_of_shape;
 mod eye_like;
+pub(super) mod mersenne;
 pub(super) mod random;
 mod range;
 pub(super) mod window;

@@ -34,7 +34,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
 
 /// The draws of a node.
 #[derive(Clone, Copy)]
-struct Draws(u64);
+pub(in crate::ops) struct Draws(u64);
 
 const fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,18 +44,20 @@ const fn mix(mut word: u64) -> u64 {
 
 impl Draws {
     fn new(cx: &Cx<'_, '_>) -> Outcome<Self> {
-        let seed = match cx.float(attr::SEED)? {
-            Some(seed) => u64::from(seed.to_bits()),
-            None => cx.seed(),
-        };
+        Ok(Self::seeded(cx, cx.float(attr::SEED)?.map(|seed| u64::from(seed.to_bits()))))
+    }
+
+    /// The draws for a seed, or for that of the run.
+    pub(in crate::ops) fn seeded(cx: &Cx<'_, '_>, seed: Option<u64>) -> Self {
+        let seed = seed.unwrap_or_else(|| cx.seed());
         let own = cx.model.str(cx.node.name());
         let output = cx.node.output(0).map(|value| cx.model.str(cx.model.value(value).name()));
         let name = if own.is_empty() { output.unwrap_or_default() } else { own };
-        Ok(Self(name.bytes().fold(mix(seed), |state, byte| mix(state ^ u64::from(byte)))))
+        Self(name.bytes().fold(mix(seed), |state, byte| mix(state ^ u64::from(byte))))
     }
 
     /// A number in [0, 1) of at most 53 bits.
-    fn unit(self, index: usize, bits: u32) -> f64 {
+    pub(in crate::ops) fn unit(self, index: usize, bits: u32) -> f64 {
         let step = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let word = mix(self.0.wrapping_add(step)) >> (64 - bits);
         word as f64 / (1_u64 << bits) as f64

@@ -134,7 +134,7 @@ fn list(cx: &mut Cx<'_, '_>, names: [Symbol; 4]) -> Outcome<Operand> {
 }
 
 /// A tensor that an attribute gives.
-fn tensor(cx: &Cx<'_, '_>, name: Symbol) -> Outcome<Operand> {
+pub(super) fn tensor(cx: &Cx<'_, '_>, name: Symbol) -> Outcome<Operand> {
     match cx.attribute(name).map(onnx_ir::Attribute::value) {
         Some(AttrValue::Tensor(tensor)) => Operand::new(dense(tensor, cx.data)?.into()),
         _ => Err(Stop::failed("an attribute is not a tensor")),

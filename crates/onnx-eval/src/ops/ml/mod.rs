@@ -8,11 +8,15 @@ mod cast_map;
 mod category_mapper;
 mod dict_vectorizer;
 mod feature_vectorizer;
+mod forest;
 mod label_encoder;
 mod like_input;
 mod linear;
 mod one_hot_encoder;
 mod scores;
+mod svm;
+mod tree_ensemble;
+mod trees;
 mod zip_map;
 
 use std::collections::BTreeMap;
@@ -39,6 +43,11 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     linear::CLASSIFIER,
     linear::REGRESSOR,
     one_hot_encoder::KERNELS,
+    svm::CLASSIFIER,
+    svm::REGRESSOR,
+    tree_ensemble::KERNELS,
+    trees::CLASSIFIER,
+    trees::REGRESSOR,
     zip_map::KERNELS,
 ];
 

@@ -48,10 +48,10 @@ fn conv(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The sizes of a convolution.
 pub(super) struct Shape {
-    batch: usize,
-    groups: usize,
+    pub(super) batch: usize,
+    pub(super) groups: usize,
     /// Channels of a group.
-    channels: usize,
+    pub(super) channels: usize,
     /// Features of all groups.
     pub(super) features: usize,
     pub(super) windows: Windows,

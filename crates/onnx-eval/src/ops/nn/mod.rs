@@ -2,10 +2,13 @@
 
 mod attention;
 mod batch_normalization;
+mod causal_conv_with_state;
 mod conv;
 mod conv_transpose;
+mod deform_conv;
 mod global_pool;
 mod layer_normalization;
+mod linear_attention;
 mod loss;
 mod max_roi_pool;
 mod max_unpool;
@@ -20,14 +23,17 @@ use crate::registry::OpKernels;
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     attention::KERNELS,
     batch_normalization::KERNELS,
+    causal_conv_with_state::KERNELS,
     conv::CONV,
     conv::CONV_INTEGER,
     conv::Q_LINEAR_CONV,
     conv_transpose::KERNELS,
+    deform_conv::KERNELS,
     global_pool::GLOBAL_AVERAGE_POOL,
     global_pool::GLOBAL_LP_POOL,
     global_pool::GLOBAL_MAX_POOL,
     layer_normalization::KERNELS,
+    linear_attention::KERNELS,
     loss::NEGATIVE_LOG_LIKELIHOOD_LOSS,
     loss::SOFTMAX_CROSS_ENTROPY_LOSS,
     max_roi_pool::KERNELS,

@@ -1,6 +1,11 @@
-//! Texts, and counts of them.
+//! Signals; texts, and counts of them.
 
+mod dft;
+#[cfg(feature = "image")]
+mod image_decoder;
+mod mel_weight_matrix;
 mod regex_full_match;
+mod stft;
 mod string_concat;
 mod string_normalizer;
 mod string_split;
@@ -9,7 +14,12 @@ mod tf_idf_vectorizer;
 use crate::registry::OpKernels;
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
+    dft::KERNELS,
+    #[cfg(feature = "image")]
+    image_decoder::KERNELS,
+    mel_weight_matrix::KERNELS,
     regex_full_match::KERNELS,
+    stft::KERNELS,
     string_concat::KERNELS,
     string_normalizer::KERNELS,
     string_split::KERNELS,

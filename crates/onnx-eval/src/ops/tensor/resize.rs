@@ -43,6 +43,7 @@ enum Transform {
     HalfPixel,
     HalfPixelSymmetric,
     HalfPixelOfMany,
+    HalfPixelForNearest,
     AlignCorners,
     Asymmetric,
     Crop,
@@ -147,7 +148,7 @@ fn settings(cx: &Cx<'_, '_>) -> Outcome<Settings> {
         "align_corners" => Transform::AlignCorners,
         "asymmetric" => Transform::Asymmetric,
         "tf_crop_and_resize" => Transform::Crop,
-        "tf_half_pixel_for_nn" => return Err(Stop::unsupported("`tf_half_pixel_for_nn`")),
+        "tf_half_pixel_for_nn" => Transform::HalfPixelForNearest,
         _ => return Err(Stop::failed("`coordinate_transformation_mode` names no transformation")),
     };
     let extrapolation = f64::from(cx.float_or(attr::EXTRAPOLATION_VALUE, 0.0)?);
@@ -326,6 +327,7 @@ fn place(plan: &Plan, transform: Transform, at: usize) -> f64 {
         Transform::HalfPixelSymmetric => from / 2.0 * (1.0 - plan.to as f64 / length) + half,
         Transform::HalfPixelOfMany if plan.to <= 1 => 0.0,
         Transform::HalfPixelOfMany => half,
+        Transform::HalfPixelForNearest => (y + 0.5) / plan.scale,
         Transform::AlignCorners if plan.to <= 1 => 0.0,
         Transform::AlignCorners => y * (from - 1.0) / (length - 1.0),
         Transform::Asymmetric => y / plan.scale,

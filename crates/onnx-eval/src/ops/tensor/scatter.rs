@@ -5,7 +5,6 @@
 //! wins, which the specification leaves open.
 
 use onnx_schema::{attr, op};
-use onnx_types::ElemType;
 
 use super::gather::index;
 use crate::cx::axes::{product, strides};
@@ -76,9 +75,6 @@ pub(super) fn scattered(
             }
             cx.put_units(0, x.elem, &x.dims, out)
         });
-    }
-    if x.elem == ElemType::Bool {
-        return Err(Stop::unsupported("a reduction of truth values"));
     }
     by_number!(x.elem, T => {
         let combine: fn(T, T) -> T = match reduction {

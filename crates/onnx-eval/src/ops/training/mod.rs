@@ -1,8 +1,9 @@
-//! Steps of training.
+//! Steps of training, and previews.
 
+mod flex_attention;
 mod optimizers;
 
 use crate::registry::OpKernels;
 
 pub(in crate::ops) const KERNELS: &[OpKernels] =
-    &[optimizers::ADAGRAD, optimizers::ADAM, optimizers::MOMENTUM];
+    &[flex_attention::KERNELS, optimizers::ADAGRAD, optimizers::ADAM, optimizers::MOMENTUM];
