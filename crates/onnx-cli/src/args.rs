@@ -36,9 +36,9 @@ Examples:
   onnx convert model.onnx model.json     the same in another format
   onnx explain value-defined-twice       what does this finding mean?
   onnx ops show Resize                   what does this operator take?
-  onnx smith --seed 7 -o model.onnx      a valid model that nobody has seen";
+  onnx smith --seed 7 -o model.onnx      a random valid model";
 
-/// Look at ONNX models, check them, and convert between their formats.
+/// Inspect ONNX models, check them, and convert between their formats.
 #[derive(Debug, Parser)]
 #[command(name = "onnx", version, styles = STYLES, after_help = AFTER)]
 #[command(propagate_version = true, max_term_width = 100)]
@@ -163,10 +163,10 @@ pub(crate) struct CheckArgs {
     /// Do not report a rule, given by code or name.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) allow: Vec<String>,
-    /// Show at most so many findings of a file (0: all); they are counted all the same.
+    /// Show at most N diagnostics per file (0: no limit); the summary counts all of them.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// What the input holds: a whole model, or a part of one in a binary message of its own.
+    /// Content of the input: a whole model, or a part of one that is encoded as a separate binary message.
     #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
     pub(crate) part: Part,
     /// The IR version around a part; without this, the newest.
@@ -183,14 +183,13 @@ pub(crate) struct CheckArgs {
     /// sizes is a scalar.
     #[arg(long, value_name = "NAME=SIZES,…")]
     pub(crate) shapes: Vec<String>,
-    /// Look at the elements of tensors in the model as well, which reads all weights.
+    /// Also check the elements of the tensors in the model, which reads all weights.
     #[arg(long)]
     pub(crate) data: bool,
-    /// Report operators of domains that ONNX does not define and that are no functions of the model.
+    /// Report operators of domains that ONNX does not define, unless they are functions of the model.
     #[arg(long)]
     pub(crate) check_custom_domains: bool,
-    /// Know the operators of an operator set document, too, with its signatures if they are beside it; may be given
-    /// several times.
+    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ops: Vec<PathBuf>,
     /// Let functions import other versions of an operator set than the model does.
@@ -199,10 +198,10 @@ pub(crate) struct CheckArgs {
     /// Whose rules count.
     #[arg(long, value_enum, default_value_t = RuleProfile::Spec)]
     pub(crate) profile: RuleProfile,
-    /// Note what a model should say of itself and does not: who made it, what it belongs to.
+    /// Also report missing recommended metadata: the producer and the domain of the model.
     #[arg(long)]
     pub(crate) recommendations: bool,
-    /// Repair what can be repaired without changing what the model means, in place, and show what changed.
+    /// Repair in place what can be repaired without changing the meaning of the model, and show the changes.
     #[arg(long)]
     pub(crate) fix: bool,
     /// Only show what `--fix` would change.
@@ -219,7 +218,7 @@ pub(crate) struct CheckArgs {
 fn opset(text: &str) -> Result<(String, i64), String> {
     let (domain, version) =
         text.rsplit_once('=').ok_or("write the domain and the version, as in `ai.onnx.ml=3` or `=21`")?;
-    let version = version.parse().map_err(|error| format!("`{version}` is no version: {error}"))?;
+    let version = version.parse().map_err(|error| format!("`{version}` is not a version: {error}"))?;
     Ok((domain.to_owned(), version))
 }
 
@@ -334,16 +333,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SMITH_EXAMPLES)]
 pub(crate) struct SmithArgs {
-    /// The number that all choices come from.
+    /// Seed of the random choices.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// How many nodes the main graph is to have; fewer are made where not so many fit.
+    /// Number of nodes of the main graph; the model has fewer if not all of them fit.
     #[arg(long, value_name = "K", default_value_t = 8)]
     pub(crate) nodes: usize,
     /// The version of the ONNX operators; without this, the seed chooses one.
     #[arg(long, value_name = "V")]
     pub(crate) opset: Option<i64>,
-    /// An operator that is to be in the model, such as `Conv` or `ai.onnx.ml.Scaler`.
+    /// An operator that the model must contain, such as `Conv` or `ai.onnx.ml.Scaler`.
     #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<String>,
     /// Where to write; `-` is standard output.

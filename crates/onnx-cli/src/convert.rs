@@ -22,8 +22,8 @@ use crate::{size, tensors};
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let format = format::of_output(&args.output_file, args.to)?;
     if is_stream(&args.output_file) && args.external_data.is_some() {
-        return Err(Failure::new("external data needs a file beside which it can be")
-            .help("give OUT a name, or leave `--external-data` away"));
+        return Err(Failure::new("external data is stored next to the model, which needs to be a file")
+            .help("write to a file instead of `-`, or omit `--external-data`"));
     }
     store::refuse_terminal(&args.output_file, format)?;
     let progress = Progress::start("converting", 1);
@@ -52,7 +52,7 @@ fn load_with_original(args: &ConvertArgs, original: &Path) -> Result<Loaded, Fai
     elided::load_with(&args.input_file, Some(original), Part::Model, execution)
 }
 
-/// Moves weights as the user wishes, and returns the files to write beside the model.
+/// Moves weights as the user wishes, and returns the external data files to write with the model.
 fn move_weights(loaded: &mut Loaded, args: &ConvertArgs, out: &Out) -> Result<Vec<DataFile>, Failure> {
     if !args.inline && args.external_data.is_none() {
         return store::keep_reachable(loaded, &args.output_file, out);

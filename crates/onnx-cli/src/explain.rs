@@ -63,7 +63,7 @@ fn page(rule: &Rule) -> Result<String, Failure> {
     }
     if !rule.explain.is_empty() {
         text.push('\n');
-        // The page begins with the name of the rule, which stands above already.
+        // The page begins with the name of the rule, which is printed above already.
         let title = format!("# {}\n", rule.slug);
         let page = rule.explain.strip_prefix(title.as_str()).unwrap_or(rule.explain);
         markdown(&mut text, page)?;
@@ -79,8 +79,7 @@ fn can_be_silenced(rule: &Rule) -> bool {
     !is_text_error && !crate::failures::ALL.contains(&rule)
 }
 
-/// Markdown for a terminal: headings stand out, fences are left away and what they hold is indented; the rest reads well
-/// as it is.
+/// Markdown for a terminal: headings are highlighted, and code is indented instead of fenced; the rest is unchanged.
 fn markdown(out: &mut String, source: &str) -> Result<(), Failure> {
     let mut fenced = false;
     for line in source.trim().lines() {

@@ -65,8 +65,8 @@ impl DataPlace {
 }
 
 impl Loaded {
-    /// The external data of the model: in the directory that the user specified, or beside the model. A model from a stream
-    /// has none.
+    /// The external data of the model: in the directory that the user specified, or in that of the model. A model from
+    /// a stream has none.
     pub(crate) fn source(&self) -> Result<FileSource, Failure> {
         let source = match (&self.place.directory, &self.place.model) {
             (Some(directory), _) => FileSource::in_directory(directory)?,
@@ -150,7 +150,7 @@ pub(crate) fn load_to_copy(path: &Path, args: &InputArgs) -> Result<Loaded, Fail
         .with_data_in(args)
 }
 
-/// Reads a model, or a part of one that stands alone, in the format that the user or the extension says.
+/// Reads a model, or a standalone part of one, in the format that the user or the extension specifies.
 pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loaded, Failure> {
     load_part(path, format_of(path, args), args.mode(), part, &reading(args))?.with_data_in(args)
 }
@@ -164,7 +164,7 @@ fn format_of(path: &Path, args: &InputArgs) -> Format {
     args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx)
 }
 
-/// Reads a model, or a part of one that stands alone.
+/// Reads a model, or a standalone part of one.
 pub(crate) fn load_part(
     path: &Path,
     format: Format,
@@ -202,8 +202,8 @@ fn load_at_once(
 ) -> Result<Loaded, Failure> {
     let name = display_name(path);
     if format == Format::Onnxtxt && !part.has_text() {
-        return Err(Failure::new(format_args!("{name}: ONNX text holds no such part alone"))
-            .help("give it in its binary form"));
+        return Err(Failure::new(format_args!("{name}: ONNX text cannot contain this part on its own"))
+            .help("use the binary form of the part"));
     }
     // Before the model is read, so that it is noticed if another one takes its place.
     let place = DataPlace::new(path);

@@ -1,5 +1,5 @@
-//! What happens when the process is told to end: temporary files go, then it ends as if nothing had been done about the
-//! signal.
+//! Handles the signals that end the process: removes temporary files, then ends the process as the default action of
+//! the signal does.
 
 use onnx_codec::file::Temporaries;
 
@@ -11,7 +11,7 @@ pub(crate) fn temporaries() -> Temporaries {
     let temporaries = Temporaries::default();
     let ignored = ignored();
     let signals = [SIGHUP, SIGINT, SIGTERM];
-    // A signal that whoever started the process wants ignored, as `nohup` does, stays ignored.
+    // A signal that the parent process set to be ignored, as `nohup` does, stays ignored.
     let wanted =
         signals.into_iter().filter(|signal| ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 0));
     // If signals cannot be waited for, they end the process at once, and a temporary file may stay behind.
@@ -26,7 +26,7 @@ pub(crate) fn temporaries() -> Temporaries {
     temporaries
 }
 
-/// The signals that the process ignores, where the system tells.
+/// The signals that the process ignores, or `None` if the system does not report them.
 #[cfg(unix)]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

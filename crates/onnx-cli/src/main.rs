@@ -1,9 +1,10 @@
-//! The `onnx` command: looks at ONNX models, checks them, and converts between their formats.
+//! The `onnx` command: inspects ONNX models, checks them, and converts between their formats.
 //!
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
-//! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in files of their own),
-//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a
-//! file), [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures). Whatever a library user could want is in the library crates.
+//! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
+//! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
+//! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
+//! Functions that are useful to users of the library are in the library crates.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,8 +1,8 @@
 //! The terminal: where text goes, and in which colours.
 //!
-//! Text is always composed with colours; the stream takes them out where they are not wanted: on files and pipes, when
-//! `NO_COLOR` is set, or when the user says so. Standard output that nobody reads any more (`onnx info … | head`) is not
-//! an error: what comes after is dropped.
+//! Text is always composed with colors; the stream removes them for files and pipes, if `NO_COLOR` is set, or if the
+//! user disables them. Standard output that is closed early (`onnx info … | head`) is not an error: further output is
+//! dropped.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
@@ -64,7 +64,7 @@ impl render::Style for Colours {
 #[derive(Debug)]
 pub(crate) struct Out {
     choice: ColorChoice,
-    /// Nobody reads standard output any more.
+    /// Standard output has been closed by its reader.
     closed: bool,
     /// Only errors go to standard error.
     quiet: bool,
@@ -250,8 +250,8 @@ pub(crate) fn clean_styled(text: &str) -> String {
     clean
 }
 
-/// JSON that is safe to look at on a terminal: characters that act on it are escaped, which a parser does not notice.
-/// Such characters stand in strings only, so the whole text can be treated alike.
+/// JSON that is safe to display on a terminal: control characters are escaped, which does not change the parsed value.
+/// Such characters occur only in strings, so the whole text can be treated alike.
 pub(crate) fn terminal_safe(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! Models, and the parts of them that can be in a file of their own.
+//! Models, and the parts of models that can be stored in a separate file.
 
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -62,7 +62,7 @@ impl Part {
         values.try_map(|name| Self::from_str(&name, false))
     }
 
-    /// Whether ONNX text can hold it alone.
+    /// Returns `true` if ONNX text can represent the part without its model.
     pub(crate) const fn has_text(&self) -> bool {
         matches!(self, Self::Model | Self::Graph | Self::Function | Self::Node)
     }
@@ -147,7 +147,7 @@ pub(crate) fn elided(model: &Model) -> u64 {
 }
 
 impl Piece {
-    /// What of the model the checker looks at.
+    /// The part of the model that the checker checks.
     pub(crate) const fn checked(self) -> onnx_check::Part {
         match self {
             Self::Model => onnx_check::Part::Model,

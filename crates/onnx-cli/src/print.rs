@@ -87,7 +87,7 @@ fn print_model(
         };
         store::stream_with(path, &inputs, write, out)?;
     } else {
-        // Text for people is read in the place of the model; only a complete text is a model of its own.
+        // Abbreviated text is for display; only a complete text is a model, whose external data must stay reachable.
         let files = match args.full {
             true => store::keep_reachable(&mut loaded, path, out)?,
             false => store::mention_unreachable(&loaded, path, out),

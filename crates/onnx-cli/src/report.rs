@@ -18,7 +18,7 @@ pub(crate) enum ReportFormat {
     Text,
     /// One JSON document: the envelope `onnx-report/1`.
     Json,
-    /// The same for each input on a line of its own, as soon as it is known, and a summary on the last line.
+    /// One such document per line and input, as soon as it is complete, and a summary on the last line.
     Jsonl,
     /// SARIF 2.1.0, for code hosts and editors.
     Sarif,

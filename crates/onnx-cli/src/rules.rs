@@ -82,7 +82,7 @@ pub(crate) fn policy(deny: &[String], allow: &[String]) -> Result<Policy, Failur
     Ok(policy)
 }
 
-/// Proves the structural invariants, reports what is broken, and says whether nothing is.
+/// Verifies the structural invariants and reports violations. Returns `true` if there are none.
 pub(crate) fn verify(model: &Model, sink: &mut Sink) -> bool {
     let faults = model.verify().err().unwrap_or_default();
     for fault in &faults {

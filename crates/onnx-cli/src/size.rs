@@ -5,7 +5,7 @@ pub(crate) fn bytes(count: u64) -> String {
     scaled(count, &["B", "kB", "MB", "GB", "TB", "PB", "EB"], true)
 }
 
-/// A number of things: `512`, `25.6 M`.
+/// A count, abbreviated: `512`, `25.6 M`.
 pub(crate) fn count(count: u64) -> String {
     if count < 100_000 {
         return grouped(count);
@@ -49,7 +49,7 @@ fn scaled(count: u64, units: &[&str], space_always: bool) -> String {
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits).unwrap_or((text, ""));
-    let complaint = || format!("`{text}` is no size: write a number of bytes, or `64K`, `2GiB`, `500MB`");
+    let complaint = || format!("`{text}` is not a size: write a number of bytes, or `64K`, `2GiB`, `500MB`");
     let number: u64 = number.parse().map_err(|_| complaint())?;
     let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1,

@@ -230,7 +230,7 @@ fn check_size(
         return Ok(());
     }
     Err(Failure::new(message).help(
-        "`onnx convert --external-data FILE` puts the weights beside it; `--force` writes it all the same",
+        "`onnx convert --external-data FILE` writes the weights to a separate file; `--force` writes the model anyway",
     ))
 }
 
@@ -268,7 +268,7 @@ fn report_losses(losses: &Losses, format: Format, out: &Out) {
         out.warning(&format!("{} leaves out {loss}", format.name()), None);
     }
     if let Some(more) = losses.count().checked_sub(MOST).filter(|&more| more > 0) {
-        out.warning(&format!("{} left out", size::plural(more, "more thing")), None);
+        out.warning(&format!("{} omitted", size::plural(more, "more item")), None);
     }
 }
 
@@ -377,8 +377,11 @@ fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Fa
                 files.push(DataFile::new(normalized, contents));
             }
             Err(error) if error.reason == DataErrorReason::NotFound => {
-                let message = format!("{error}; the output refers to it all the same");
-                out.warning(&message, Some("put the file beside the output, under the same name"));
+                let message = format!("{error}; the output still refers to it");
+                out.warning(
+                    &message,
+                    Some("copy the file to the directory of the output, under the same name"),
+                );
             }
             Err(error) => return Err(about_data(error.into(), loaded)),
         }

@@ -1,9 +1,9 @@
-//! Every tensor of a model with the place where it stands.
+//! Every tensor of a model, with its owner.
 
 use onnx_ir::{AttrValue, Attribute, Constant, Model, ValueId};
 use onnx_types::tensor::Tensor;
 
-/// Where a tensor stands.
+/// The kind of owner of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     /// It is an initializer, or part of a sparse one.

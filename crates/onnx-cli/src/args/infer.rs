@@ -37,14 +37,13 @@ pub(crate) struct InferArgs {
     /// Write nothing and exit with 1 if the model contradicts itself.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Know the operators of an operator set document, too, with its signatures if they are beside it; may be given
-    /// several times.
+    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ops: Vec<PathBuf>,
     /// Compare the types of inputs with what operators take as well.
     #[arg(long)]
     pub(crate) check_types: bool,
-    /// Do not follow the elements of small tensors: sizes that are computed in the graph stay unknown.
+    /// Do not propagate the elements of small tensors: sizes that are computed in the graph stay unknown.
     #[arg(long)]
     pub(crate) no_values: bool,
     /// Take initializers that are inputs, too, as constants: the result holds for callers who give no other values.
@@ -91,7 +90,7 @@ fn size_of(text: &str) -> Result<(String, i64), String> {
     let (name, size) = text.rsplit_once('=').ok_or("write the name and the size, as in `batch=1`")?;
     match size.parse() {
         Ok(size) if size >= 0 && !name.is_empty() => Ok((name.to_owned(), size)),
-        _ => Err(format!("`{size}` is no size: write a number that is not negative")),
+        _ => Err(format!("`{size}` is not a size: write a number that is not negative")),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
     }
     let mut loaded = match load_as(path, &args.input, Part::Model) {
         Ok(loaded) => loaded,
-        // What is wrong with a text is told when it is checked.
+        // The check reports the syntax errors of a text model.
         Err(failure) if failure.faults.is_some() => return Ok(String::new()),
         Err(failure) => return Err(failure),
     };

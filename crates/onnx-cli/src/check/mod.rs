@@ -1,4 +1,4 @@
-//! `onnx check`: everything that is wrong with models, and with parts of them that stand alone.
+//! `onnx check`: reports every defect of models and of standalone parts of models.
 
 mod fix;
 mod report;
@@ -183,7 +183,8 @@ fn inferred(
     Ok(())
 }
 
-/// The files beside the model; digests take reading them, so they are compared only when all elements are.
+/// The external data files of the model. Comparing their digests reads them, so this is done only if all elements are
+/// checked.
 fn external(loaded: &Loaded, args: &CheckArgs) -> Result<Option<ExternalFiles>, Failure> {
     let mut is_needed = false;
     tensors::for_each(&loaded.model, |_, tensor| is_needed |= tensor.is_external());

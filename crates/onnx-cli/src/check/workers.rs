@@ -1,4 +1,4 @@
-//! Looks at files on several threads, and tells of them in their order.
+//! Checks files on several threads, and reports on them in their order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is known of a model: plain data, which is the JSON form of `onnx info` at the same time.
+//! Facts about a model, as data without behavior that also serializes to the JSON form of `onnx info`.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! From a model to facts about it, in time linear in the graph and without a look at any weight.
+//! Gathers the facts about a model, in time linear in the graph and without reading any weights.
 
 use std::collections::{HashMap, HashSet};
 

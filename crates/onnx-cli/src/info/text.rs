@@ -38,7 +38,7 @@ impl Page {
         writeln!(self.out, "\n{}  {}", paint(HEADING, text), paint(DIM, aside))
     }
 
-    /// A property of the model; nothing where there is nothing to say.
+    /// A property of the model; prints nothing if `value` is empty.
     fn property(&mut self, key: &str, value: &str) -> fmt::Result {
         if value.is_empty() {
             return Ok(());
@@ -114,7 +114,7 @@ impl Page {
     }
 
     fn ports(&mut self, title: &str, ports: &[Port]) -> fmt::Result {
-        // Before IR version 4 every initializer had to be an input too; those are no inputs for the reader.
+        // Before IR version 4 every initializer had to be an input too; such inputs are not listed as inputs.
         let (defaults, real): (Vec<&Port>, Vec<&Port>) = ports.iter().partition(|port| port.has_default);
         self.heading(title, grouped(real.len() as u64))?;
         let width = column(real.iter().take(self.most).map(|port| shown(&port.name).chars().count()));

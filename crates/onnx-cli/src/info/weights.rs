@@ -1,4 +1,4 @@
-//! Weights in numbers, from dimensions and lengths alone.
+//! Statistics of the weights, computed from dimensions and lengths only.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ pub(crate) struct OpsArgs {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: OpsCommand,
-    /// Know the operators of an operator set document as well; may be given several times.
+    /// Load an operator set document (repeatable).
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ops: Vec<PathBuf>,
 }
@@ -127,8 +127,8 @@ pub(crate) struct ExportArgs {
     /// Make an operator set of the functions that a model has in the domain.
     #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
     pub(crate) functions_of: Option<PathBuf>,
-    /// Where to write; the signatures go to a file beside it that ends in `.signatures.json`. With the extension
-    /// `.textproto` the document is text. `-` is standard output, which gets the document alone.
+    /// Output file; the signatures are written to a file next to it that ends in `.signatures.json`. With the extension
+    /// `.textproto` the document is text. `-` writes only the document, to standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
     #[command(flatten)]

@@ -89,12 +89,12 @@ fn not_a_document(failure: Failure) -> Failure {
     if failure.limit.is_some() { failure } else { failure.help("this is not an operator set document") }
 }
 
-/// The file with the signatures of a document: `acme.signatures.json` beside `acme.onnxops`.
+/// The file with the signatures of a document: `acme.signatures.json` in the directory of `acme.onnxops`.
 fn companion(path: &Path) -> PathBuf {
     path.with_extension("signatures.json")
 }
 
-/// Writes a document, and its signatures beside it where there are any. Gives the names of the files.
+/// Writes a document, and its signatures next to it if there are any. Returns the names of the files.
 pub(crate) fn save(
     path: &Path,
     document: &OperatorSetDocument,

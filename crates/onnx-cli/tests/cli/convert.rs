@@ -126,7 +126,7 @@ fn small_tensors_stay() {
     onnx(&folder, "convert in.onnx out.onnx --external-data w.data --inline").exits(2);
     onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold much")
         .exits(2)
-        .says("is no size");
+        .says("is not a size");
 }
 
 #[test]

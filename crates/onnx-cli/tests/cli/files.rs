@@ -57,7 +57,7 @@ fn weights_that_a_model_uses_are_not_overwritten() {
         onnx(&folder, &args).exits(2).says("other models may read").says("`--force` replaces it anyway");
         assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
         assert!(whole(&folder.path().join("copy.onnx")) == models::filled(1.0));
-        // The same contents are no danger to them.
+        // Writing the same contents cannot damage them.
         onnx(&folder, &format!("convert {name} {name} --external-data b.data --threshold 1")).exits(0);
         assert!(folder.get("b.data") == data);
     }
@@ -149,7 +149,7 @@ fn a_stream_has_no_directory() {
     onnx_with(&folder, "check - --data --data-dir .", &external).exits(0);
     onnx_with(&folder, "convert - c.onnx --data-dir .", &external).exits(0);
     assert!(whole(&folder.path().join("c.onnx")) == models::filled(1.0));
-    // Its data is protected all the same.
+    // Its data is protected nevertheless.
     onnx_with(&folder, "convert - d.onnx --external-data b.data --data-dir .", &external).exits(2);
 }
 
@@ -454,7 +454,7 @@ mod ended {
         olds + news
     }
 
-    /// A process that is killed leaves the old pair or the new one. Elsewhere there is no tracer of this kind.
+    /// A process that is killed leaves the old pair or the new one. Other platforms do not have such a tracer.
     #[test]
     fn a_save_may_be_killed_at_every_system_call() {
         let (old, new) = (models::filled(1.0), models::filled(2.0));

@@ -134,7 +134,7 @@ fn what_cannot_be_done_exits_with_two() {
     onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(1);
     onnx(&folder, "infer none.onnx -o out.onnx").exits(2);
     onnx(&folder, "infer in.onnxtxt -o out.onnx --set M=3").exits(2).says("there are `N`");
-    onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("no size");
+    onnx(&folder, "infer in.onnxtxt -o out.onnx --set N=-3").exits(2).says("not a size");
     onnx(&folder, "infer in.onnxtxt -o nowhere/out.onnx").exits(2);
     assert_eq!(folder.list(), ["bad.onnx", "bad.onnxtxt", "in.onnxtxt"]);
 }

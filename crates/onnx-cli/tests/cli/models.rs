@@ -138,8 +138,8 @@ pub(crate) fn filled(value: f32) -> Vec<u8> {
     ))
 }
 
-/// A model with a tensor of so many floats, 1.0 each, in `raw_data` or `float_data`, with `data_location` written out, or
-/// with all fields in `reversed` order.
+/// A model with a tensor of `count` floats, 1.0 each, in `raw_data` or `float_data`, with `data_location` written out,
+/// or with all fields in `reversed` order.
 pub(crate) fn stored(form: &str, count: usize) -> Vec<u8> {
     let raw = format!("raw_data: \"{}\"", "\\000\\000\\200?".repeat(count));
     let data = match form {
@@ -179,7 +179,7 @@ pub(crate) fn reshape() -> Vec<u8> {
     )
 }
 
-/// A model whose weights are so many floats in `w.data`.
+/// A model whose weights are `count` floats in `w.data`.
 #[cfg(target_os = "linux")]
 pub(crate) fn external_of(count: u64) -> Vec<u8> {
     encode(&format!(

@@ -243,7 +243,7 @@ fn what_is_no_text_is_told_what_it_looks_like() {
     let folder = Folder::with("model.onnx", models::small());
     folder.put("model.onnxtxt", models::small());
     folder.put("model.json", models::small());
-    // One field alone, which is valid UTF-8, too.
+    // A single field, which is also valid UTF-8.
     folder.put("short.onnxtxt", b"\x08\x0a");
     folder.put("packed.onnxtxt", b"\x1f\x8b\x08\x00");
     folder.put("wide.onnxtxt", TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());

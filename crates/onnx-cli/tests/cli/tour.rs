@@ -11,7 +11,7 @@ use crate::run::Folder;
 /// The documents with blocks of commands.
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/operator-sets.md"];
 
-/// The files of the repository that commands may name, besides those of `tests/readme`.
+/// The files of the repository that commands may name, in addition to those of `tests/readme`.
 const FILES: [&str; 1] = ["tests/models/tf_keras_lstm_op15.onnx"];
 
 /// Commands that are not run, with the reason.
