@@ -9,8 +9,10 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod create;
 mod fuzz;
 mod hostile;
+mod operator;
 mod package;
 mod python;
 mod sanitize;
@@ -34,6 +36,8 @@ cargo xtask <task>
   bench         run the benchmarks; --peers measures side by side with other tools
   fuzz          try random input, as long as one likes: --minutes N, --target NAME
   hostile       try every hostile case, and show what each took and may take
+  new           create the files of an operator, a rule or a pass: `new op NAME`, `new rule UNIT/SLUG`, `new pass NAME`
+  op            list the files of an operator: `op Reshape`, `op com.microsoft.Gelu`
   package       pack every crate as for publishing, and compile the packages; publishes nothing
   sanitize      the tests of crates with unsafe code under the address sanitizer
   tidy          run the checks of docs/architecture.md
@@ -52,6 +56,8 @@ fn main() -> ExitCode {
         "conformance" => conformance::run(&rest),
         "fuzz" => fuzz::run(&rest),
         "hostile" => hostile::run(&rest),
+        "new" => create::run(&rest),
+        "op" => operator::run(&rest),
         "package" => package::run(&rest),
         "sanitize" => sanitize::run(&rest),
         "tidy" => tidy::run(&rest),

@@ -7,10 +7,11 @@
 mod code;
 mod edges;
 mod field_numbers;
+mod layout;
 mod licences;
 mod manifests;
 mod metadata;
-mod sources;
+pub(crate) mod sources;
 mod words;
 
 use std::fmt;
@@ -58,6 +59,7 @@ fn workspace_checks() -> Result<Vec<Violation>, String> {
     manifests::check(&metadata, &files, &mut violations);
     sources::check(&files, &mut violations);
     field_numbers::check(&files, &mut violations);
+    layout::check(&files, &mut violations);
     words::check(&files, &mut violations);
     Ok(violations)
 }

@@ -52,27 +52,33 @@ const TEXT: &[&str] =
 
 /// The text files of the repository by path relative to the root, with `/` between names.
 #[derive(Debug, Default)]
-pub(super) struct Files(BTreeMap<String, String>);
+pub(crate) struct Files(BTreeMap<String, String>);
 
 impl Files {
+    /// A tree of these files: path and text.
+    #[cfg(test)]
+    pub(crate) fn new(files: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(files.into_iter().collect())
+    }
+
     /// The text of a file; empty when there is none.
-    pub(super) fn text(&self, path: &str) -> &str {
+    pub(crate) fn text(&self, path: &str) -> &str {
         self.0.get(path).map_or("", String::as_str)
     }
 
     /// All files: path and text.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Whether there is such a file.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
 }
 
 /// Reads the text files of the repository.
-pub(super) fn read_tree() -> Result<Files, String> {
+pub(crate) fn read_tree() -> Result<Files, String> {
     let root = crate::workspace::root();
     let mut files = Files::default();
     let mut open = vec![root.clone()];
