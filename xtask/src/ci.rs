@@ -14,36 +14,73 @@ type StepResult = Result<String, String>;
 /// One step of CI.
 struct Step {
     name: &'static str,
-    /// Whether `--quick` leaves it out.
-    slow: bool,
+    runs: Runs,
     run: fn() -> StepResult,
 }
 
+/// When a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    Always,
+    /// Only with `--quick`, instead of a step that takes longer.
+    Quick,
+    /// Not with `--quick`.
+    Full,
+}
+
+impl Runs {
+    fn in_mode(self, is_quick: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Quick => is_quick,
+            Self::Full => !is_quick,
+        }
+    }
+}
+
+/// The arguments of `cargo test` for `--quick`: unit tests, file tests and the pages of rules. The suites of `onnx-tests`
+/// and doc tests take minutes, and those of `xtask` repeat the step `tidy`.
+const QUICK_TESTS: &[&str] = &[
+    "--exclude",
+    "xtask",
+    "--exclude",
+    "onnx-tests",
+    "--exclude",
+    "onnx-benches",
+    "--lib",
+    "--bins",
+    "--test",
+    "filetests",
+    "--test",
+    "rule_pages",
+];
+
 const STEPS: &[Step] = &[
-    Step { name: "format", slow: false, run: || cargo(&["fmt", "--all", "--check"]) },
-    Step { name: "clippy", slow: false, run: clippy },
-    Step { name: "tidy", slow: false, run: || crate::tidy::run(&[]).map(|()| String::new()) },
-    Step { name: "codegen --check", slow: false, run: codegen },
-    Step { name: "test totals, doc tests included", slow: false, run: tests },
+    Step { name: "format", runs: Runs::Always, run: || cargo(&["fmt", "--all", "--check"]) },
+    Step { name: "clippy", runs: Runs::Always, run: clippy },
+    Step { name: "tidy", runs: Runs::Always, run: || crate::tidy::run(&[]).map(|()| String::new()) },
+    Step { name: "codegen --check", runs: Runs::Always, run: codegen },
+    Step { name: "tests of libraries", runs: Runs::Quick, run: || tests(QUICK_TESTS) },
+    Step { name: "test totals, doc tests included", runs: Runs::Full, run: || tests(&[]) },
     // The tests beside the table have been run by then.
     Step {
         name: "hostile",
-        slow: true,
+        runs: Runs::Full,
         run: || crate::hostile::run(&["--no-tests".to_owned()]).map(|()| String::new()),
     },
-    Step { name: "docs", slow: true, run: docs },
-    Step { name: "public API", slow: true, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
-    Step { name: "WebAssembly", slow: true, run: crate::wasm::check },
-    Step { name: "packages", slow: true, run: crate::package::check },
-    Step { name: "dependencies", slow: false, run: dependencies },
+    Step { name: "docs", runs: Runs::Full, run: docs },
+    Step { name: "public API", runs: Runs::Full, run: || crate::api::snapshots(crate::codegen::Mode::Check) },
+    Step { name: "WebAssembly", runs: Runs::Full, run: crate::wasm::check },
+    Step { name: "packages", runs: Runs::Full, run: crate::package::check },
+    Step { name: "dependencies", runs: Runs::Always, run: dependencies },
     Step {
         name: "conformance",
-        slow: true,
+        runs: Runs::Full,
         run: || crate::conformance::run(&["--offline".to_owned()]).map(|()| String::new()),
     },
 ];
 
-/// Runs all steps; `--quick` leaves out the slow ones that seldom fail.
+/// Runs all steps; `--quick` leaves out those that take minutes, and runs only the tests of the libraries.
 pub(crate) fn run(args: &[String]) -> TaskResult {
     let mut quick = false;
     for arg in args {
@@ -53,7 +90,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         }
     }
     let mut outcomes = Vec::new();
-    for step in STEPS.iter().filter(|step| !(quick && step.slow)) {
+    for step in STEPS.iter().filter(|step| step.runs.in_mode(quick)) {
         println!("\n=== {}", step.name);
         let start = Instant::now();
         let result = (step.run)();
@@ -123,9 +160,9 @@ fn dependencies() -> StepResult {
     Ok("cargo-deny is not installed; tidy covers licences, bans and sources".to_owned())
 }
 
-/// Runs all tests, shows what they print as they go, and adds up their results.
-fn tests() -> StepResult {
-    let mut test = command(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+/// Runs tests, shows what they print as they go, and adds up their results.
+fn tests(chosen: &[&str]) -> StepResult {
+    let mut test = command(&[&["test", "--workspace", "--locked", "--no-fail-fast"], chosen].concat());
     let mut child = test
         .stdout(Stdio::piped())
         .spawn()
