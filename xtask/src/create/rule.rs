@@ -18,7 +18,7 @@ pub(super) fn plan(files: &Files, name: &str) -> Result<Plan, String> {
     let (slug, module) = (words.join("-"), words.join("_"));
     let list = format!("{RULES}{unit}/mod.rs");
     if !files.has(&list) {
-        return Err(format!("there is no unit `{unit}` in `{RULES}`"));
+        return Err(format!("unknown unit `{unit}`: not in `{RULES}`"));
     }
     if files.iter().any(|(path, _)| path.starts_with(RULES) && path.ends_with(&format!("/{module}.rs"))) {
         return Err(format!("there is a rule `{slug}`"));
@@ -171,7 +171,7 @@ mod tests {
         let tree = read_tree().unwrap();
         let refused = |name: &str| plan(&tree, name).unwrap_err();
         assert!(refused("operator-missing").contains("name the unit"));
-        assert!(refused("nodes/a-rule").contains("no unit `nodes`"));
+        assert!(refused("nodes/a-rule").contains("unknown unit `nodes`"));
         assert!(refused("node/A_Rule").contains("lower case"));
         assert!(refused("graph/operator-missing").contains("there is a rule"));
     }

@@ -12,6 +12,7 @@ mod like_input;
 mod linear;
 mod one_hot_encoder;
 mod svm;
+mod tree_ensemble;
 mod trees;
 mod zip_map;
 
@@ -36,8 +37,8 @@ pub(in crate::ops) const RULES: &[OpRules] = &[
     one_hot_encoder::RULES,
     svm::CLASSIFIER,
     svm::REGRESSOR,
+    tree_ensemble::RULES,
     trees::CLASSIFIER,
-    trees::ENSEMBLE,
     trees::REGRESSOR,
     zip_map::RULES,
 ];

@@ -12,6 +12,7 @@ mod like_input;
 mod linear;
 mod one_hot_encoder;
 mod svm;
+mod tree_ensemble;
 mod trees;
 mod zip_map;
 
@@ -27,6 +28,7 @@ pub(super) const RECIPES: &[&[Row]] = &[
     linear::RECIPES,
     one_hot_encoder::RECIPES,
     svm::RECIPES,
+    tree_ensemble::RECIPES,
     trees::RECIPES,
     zip_map::RECIPES,
 ];

@@ -1,17 +1,13 @@
-//! Recipes of `TreeEnsembleClassifier`, `TreeEnsembleRegressor` and `TreeEnsemble`.
+//! Recipe of `TreeEnsembleClassifier` and `TreeEnsembleRegressor`.
 
 use onnx_schema::{attr, op};
-use onnx_types::ElemType;
 
 use crate::draft::Draft;
-use crate::elements;
 use crate::family::samples::{labels, samples};
 use crate::ops::{Row, row};
 
-pub(in crate::ops) const RECIPES: &[Row] = &[
-    row(&[op::TREE_ENSEMBLE_CLASSIFIER, op::TREE_ENSEMBLE_REGRESSOR], trees),
-    row(&[op::TREE_ENSEMBLE], ensemble),
-];
+pub(in crate::ops) const RECIPES: &[Row] =
+    &[row(&[op::TREE_ENSEMBLE_CLASSIFIER, op::TREE_ENSEMBLE_REGRESSOR], trees)];
 
 /// One tree of a branch and two leaves.
 fn trees(draft: &mut Draft<'_, '_>) -> Option<()> {
@@ -38,24 +34,5 @@ fn trees(draft: &mut Draft<'_, '_>) -> Option<()> {
     draft.set(attr::CLASS_IDS, [0, 1]);
     draft.set_floats(attr::CLASS_WEIGHTS, 2);
     draft.make(2);
-    Some(())
-}
-
-/// One tree of a branch and two leaves, as the newest operator writes it.
-fn ensemble(draft: &mut Draft<'_, '_>) -> Option<()> {
-    samples(draft)?;
-    let elem = draft.ty(0)?.elem();
-    draft.set(attr::TREE_ROOTS, [0]);
-    draft.set(attr::N_TARGETS, 1_i64);
-    draft.set(attr::NODES_FEATUREIDS, [0]);
-    draft.set(attr::NODES_MODES, elements::tensor(ElemType::Uint8, &[1], &[0])?);
-    draft.set(attr::NODES_SPLITS, elements::tensor(elem, &[1], &[1])?);
-    draft.set(attr::NODES_TRUENODEIDS, [0]);
-    draft.set(attr::NODES_FALSENODEIDS, [1]);
-    draft.set(attr::NODES_TRUELEAFS, [1]);
-    draft.set(attr::NODES_FALSELEAFS, [1]);
-    draft.set(attr::LEAF_TARGETIDS, [0, 0]);
-    draft.set(attr::LEAF_WEIGHTS, elements::tensor(elem, &[2], &[1, 2])?);
-    draft.leave(&[attr::AGGREGATE_FUNCTION, attr::POST_TRANSFORM]);
     Some(())
 }
