@@ -7,7 +7,7 @@ mod unknown;
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model};
-use onnx_shape_infer::{Inference, MergePolicy, Options, infer, name_sizes};
+use onnx_shape_infer::{Inference, MergePolicy, Options, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{InferArgs, Merge, Runtime, Symbols};
@@ -49,15 +49,13 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let source = loaded.source()?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
-    options.execution = loaded.execution.clone();
     options.values = !args.no_values;
     options.check_types = args.check_types;
     options.defaults_are_constant = args.trust_defaults;
     if args.runtime == Some(Runtime::Onnxruntime) {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
-    let mut inference = infer(&loaded.model, &options);
-    loaded.execution.interrupt.check()?;
+    let mut inference = loaded.infer(options)?;
     let contradicts = inference.findings().has_errors();
     let found = found(&loaded, &inference, args);
     progress.aside(|| list(&loaded, &found, args, out));

@@ -11,6 +11,7 @@ use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_formats::MessageType;
 use onnx_ir::Model;
+use onnx_shape_infer::{Inference, Options, infer};
 use onnx_text::ParseOptions;
 use onnx_types::Execution;
 
@@ -74,6 +75,14 @@ impl Loaded {
             (None, None) => FileSource::nowhere(),
         };
         Ok(source.with_mode(self.mode).with_limits(&self.execution.limits))
+    }
+
+    /// Infers types and shapes, within the context of the command.
+    pub(crate) fn infer(&self, mut options: Options<'_>) -> Result<Inference, Failure> {
+        options.execution = self.execution.clone();
+        let inference = infer(&self.model, &options);
+        self.execution.interrupt.check()?;
+        Ok(inference)
     }
 
     /// The files that an output must not replace. To be asked before the model is changed.

@@ -29,7 +29,8 @@ impl LimitArgs {
         execution.with_interrupt(self.timeout.clone().unwrap_or(Interrupt::NEVER))
     }
 
-    fn limits(&self) -> Limits {
+    /// The limits alone.
+    pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for (name, value) in &self.set_limit {
             // The parser of the arguments knows the names.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use anstream::adapter::strip_str;
 use terminal_size::{Width, terminal_size_of};
 
 /// Text for people, with its lines wrapped between words if standard output is a terminal. Files and pipes get whole lines.
@@ -52,10 +53,10 @@ fn wrap(line: &str, width: usize, out: &mut String) {
 /// The column of what follows the first gap of two spaces in a line, which is its key or name; without a gap, or if it is
 /// beyond the middle, four columns more than where the line begins.
 fn hanging(line: &str, width: usize) -> usize {
-    let text = visible_text(line);
-    let start = text.chars().take_while(|&c| c == ' ').count();
+    let visible = || strip_str(line).flat_map(str::chars);
+    let start = visible().take_while(|&c| c == ' ').count();
     let mut spaces = 0_usize;
-    for (column, c) in text.chars().enumerate().skip(start) {
+    for (column, c) in visible().enumerate().skip(start) {
         if c == ' ' {
             spaces = spaces.saturating_add(1);
         } else if spaces >= 2 && column <= width / 2 {
@@ -69,12 +70,7 @@ fn hanging(line: &str, width: usize) -> usize {
 
 /// The number of columns that a text takes.
 fn visible(text: &str) -> usize {
-    visible_text(text).chars().count()
-}
-
-/// A text without styles.
-fn visible_text(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+    strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 #[cfg(test)]

@@ -218,11 +218,12 @@ impl Marks<'_> {
             Def::Initializer(graph) if record.name().is_empty() => self.rules(graph, Reads::NAMELESS),
             Def::Initializer(_) | Def::Unresolved(_) => {}
         }
+        let reads_info = is_interface || matches!(record.def(), Def::Unresolved(_));
         for graph in self.memory.listing(value) {
             self.units.insert(Unit::Info(graph, value));
-        }
-        if is_interface || matches!(record.def(), Def::Unresolved(_)) {
-            self.memory.listing(value).into_iter().for_each(|graph| self.rules(graph, Reads::INFO));
+            if reads_info {
+                self.rules(graph, Reads::INFO);
+            }
         }
     }
 

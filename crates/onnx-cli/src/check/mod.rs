@@ -92,7 +92,7 @@ struct Checked {
 
 fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
-    let limits = args.input.bounds.execution().limits;
+    let limits = args.input.bounds.limits();
     let is_for_people = args.report.format == ReportFormat::Text;
     let caps = match (args.limit, is_for_people) {
         (Some(0), _) => Caps::NONE,
@@ -172,11 +172,9 @@ fn inferred(
 ) -> Result<(), Failure> {
     let source = loaded.source()?;
     let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(registry);
-    options.execution = loaded.execution.clone();
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
-    let inference = onnx_shape_infer::infer(&loaded.model, &options);
-    loaded.execution.interrupt.check()?;
+    let inference = loaded.infer(options)?;
     for found in inference.findings().diagnostics() {
         sink.report(found.clone());
     }
