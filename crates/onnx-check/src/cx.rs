@@ -22,6 +22,7 @@ use crate::functions::Functions;
 use crate::imports::{Imports, versions_of_all};
 use crate::options::{CheckOptions, Part, Profile};
 use crate::places::Places;
+use crate::rules::graph::name_not_identifier::WrongNames;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
 
@@ -39,6 +40,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) asterisk: Option<Symbol>,
     /// For rules about names that stand twice in a list.
     pub(crate) seen: Seen,
+    /// The names that are not identifiers, if a table of them is kept.
+    pub(crate) wrong_names: Option<WrongNames>,
     versions_of_all: OnceCell<OpsetVersions>,
     functions: OnceCell<Functions<'a>>,
     /// The function that is being walked.
@@ -63,6 +66,7 @@ impl<'a> Cx<'a> {
             pieces: Vec::new(),
             asterisk: model.names().get("*"),
             seen: Seen::default(),
+            wrong_names: None,
             versions_of_all: OnceCell::new(),
             functions: OnceCell::new(),
             function: None,

@@ -1,12 +1,13 @@
 //! The units that an edit concerns: those that were edited, and those whose rules read what was edited.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Aspects, Change, Def, Edits, Event, GraphId, Model, NodeId, Owner, User, ValueId};
 use onnx_schema::Registry;
 use onnx_types::{Dim, Symbol, Type};
 
+use super::identifiers::{Named, WrongNameTable};
 use super::memory::{Header, Memory};
 use super::plan::{Unit, Units};
 use crate::identifier::is_identifier;
@@ -26,12 +27,16 @@ pub(super) fn concerned(
     if is_global {
         return None;
     }
+    if memory.wrong_names.is_none() && reports_names(memory, model) {
+        memory.wrong_names = Some(WrongNameTable::new(model));
+    }
     let mut marks = Marks {
         model,
         registry,
         memory,
         units: Units::default(),
         entered: HashSet::default(),
+        attached: HashMap::default(),
         calls_differ: false,
     };
     if !info.is_empty() {
@@ -51,6 +56,12 @@ pub(super) fn concerned(
     Some(units)
 }
 
+/// Returns `true` if the last check reported names that are not identifiers.
+fn reports_names(memory: &Memory, model: &Model) -> bool {
+    let mut rules = (0..).zip(graph::ENTRIES).filter(|(_, entry)| entry.check.reads.intersects(Reads::NAMES));
+    rules.any(|(index, _)| memory.revisited.contains(&Unit::Rule(model.main_graph(), index)))
+}
+
 struct Marks<'a> {
     model: &'a Model,
     registry: &'a Registry,
@@ -58,6 +69,8 @@ struct Marks<'a> {
     units: Units,
     /// The graphs of which everything is marked.
     entered: HashSet<GraphId, RandomState>,
+    /// For graphs around entities with wrong names: whether they are part of the model.
+    attached: HashMap<GraphId, bool, RandomState>,
     /// Functions may call others than before, or in another order.
     calls_differ: bool,
 }
@@ -66,7 +79,10 @@ impl Marks<'_> {
     /// Returns `None` for a change of what calls of a function depend on.
     fn graph(&mut self, graph: GraphId, change: Change) -> Option<()> {
         let aspects = match change {
-            Change::Erased => return Some(()),
+            Change::Erased => {
+                self.forget_name(Named::Graph(graph));
+                return Some(());
+            }
             Change::Created => Aspects::POSITION,
             Change::Changed(aspects) => aspects,
         };
@@ -98,6 +114,7 @@ impl Marks<'_> {
         let aspects = match change {
             Change::Erased => {
                 self.calls_differ |= self.memory.calls.remove(&node).is_some();
+                self.forget_name(Named::Node(node));
                 return;
             }
             Change::Created => Aspects::NONE,
@@ -116,7 +133,10 @@ impl Marks<'_> {
 
     fn value(&mut self, value: ValueId, change: Change) {
         match change {
-            Change::Erased => drop(self.memory.shared.remove(&value)),
+            Change::Erased => {
+                self.memory.shared.remove(&value);
+                self.forget_name(Named::Value(value));
+            }
             Change::Created | Change::Changed(_) => self.value_units(value),
         }
     }
@@ -172,12 +192,12 @@ impl Marks<'_> {
 
     fn graph_name(&mut self, graph: GraphId) {
         self.rules(self.model.main_graph(), Reads::GRAPH_NAMES);
-        self.identifier(self.model.graph(graph).name());
+        self.identifier(Named::Graph(graph), self.model.graph(graph).name());
     }
 
     fn node_unit(&mut self, node: NodeId, is_moved: bool) {
         self.units.insert(Unit::Node(node));
-        self.identifier(self.model.node(node).name());
+        self.identifier(Named::Node(node), self.model.node(node).name());
         for sharing in self.memory.name_node(self.model, node).into_iter().flatten() {
             self.rules(self.model.node(sharing).graph(), Reads::NODE_NAMES);
         }
@@ -189,7 +209,7 @@ impl Marks<'_> {
     fn value_units(&mut self, value: ValueId) {
         let record = self.model.value(value);
         self.units.insert(Unit::Value(value));
-        self.identifier(record.name());
+        self.identifier(Named::Value(value), record.name());
         self.variables(record.ty());
         for sharing in self.memory.name(self.model, value).into_iter().flatten() {
             self.units.insert(Unit::Value(sharing));
@@ -250,11 +270,61 @@ impl Marks<'_> {
         }
     }
 
-    /// Marks the rule about all names of the model if a name is wrong.
-    fn identifier(&mut self, name: Symbol) {
-        if !name.is_empty() && !is_identifier(self.model.str(name)) {
+    /// Marks the rule about all names of the model if a name is wrong, and notes it.
+    fn identifier(&mut self, named: Named, name: Symbol) {
+        let is_wrong = !name.is_empty() && !is_identifier(self.model.str(name));
+        if is_wrong {
             self.rules(self.model.main_graph(), Reads::NAMES);
         }
+        if self.memory.wrong_names.is_some() {
+            let is_counted = is_wrong && self.is_part(named);
+            if let Some(table) = &mut self.memory.wrong_names {
+                table.set(named, is_counted.then_some(name));
+            }
+        }
+    }
+
+    /// Removes an entity that is gone from the table of wrong names.
+    fn forget_name(&mut self, named: Named) {
+        if let Some(table) = &mut self.memory.wrong_names {
+            table.set(named, None);
+        }
+    }
+
+    /// Returns `true` if a graph or node, or the definition of a value, is part of the model.
+    fn is_part(&mut self, named: Named) -> bool {
+        let graph = match named {
+            Named::Graph(graph) => graph,
+            Named::Node(node) => self.model.node(node).graph(),
+            Named::Value(value) => {
+                let record = self.model.value(value);
+                match record.def() {
+                    Def::Output { node, .. } => self.model.node(node).graph(),
+                    Def::Input { graph, .. } => graph,
+                    Def::Initializer(graph) if record.constant().is_some() => graph,
+                    Def::Initializer(_) | Def::Unresolved(_) => return false,
+                }
+            }
+        };
+        self.is_attached(graph)
+    }
+
+    /// Returns `true` if a graph is not detached and not in a detached graph.
+    fn is_attached(&mut self, graph: GraphId) -> bool {
+        let (mut at, mut path) = (graph, Vec::new());
+        let is_attached = loop {
+            if let Some(&known) = self.attached.get(&at) {
+                break known;
+            }
+            path.push(at);
+            match self.model.graph(at).owner() {
+                Owner::Node(node) => at = self.model.node(node).graph(),
+                Owner::Detached => break false,
+                Owner::Model | Owner::Initialization | Owner::Algorithm | Owner::Function(_) => break true,
+            }
+        };
+        self.attached.extend(path.into_iter().map(|graph| (graph, is_attached)));
+        is_attached
     }
 
     /// Like [`identifier`](Self::identifier), for dimension variables.

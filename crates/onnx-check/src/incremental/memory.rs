@@ -8,6 +8,7 @@ use onnx_schema::Registry;
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
 
+use super::identifiers::WrongNameTable;
 use super::plan::Units;
 
 /// The state of the model at the last check, as far as the next one needs it.
@@ -26,6 +27,8 @@ pub(super) struct Memory {
     pub(super) listing_graph: SecondaryMap<ValueId, GraphId>,
     /// The values that several graphs list.
     pub(super) listing_graphs: HashMap<ValueId, Vec<GraphId>, RandomState>,
+    /// The names that are not identifiers: made after the first check that reports them.
+    pub(super) wrong_names: Option<WrongNameTable>,
     /// The calls of functions by functions.
     pub(super) calls: HashMap<NodeId, FunctionId, RandomState>,
 }

@@ -7,6 +7,7 @@
 //!
 //! So it is always right to visit a unit too often, and where it is not worth a table to know better, that is what happens.
 
+mod identifiers;
 mod marks;
 mod memory;
 mod plan;
@@ -17,9 +18,11 @@ use onnx_types::Execution;
 
 use crate::options::CheckOptions;
 use crate::run::{Tables, run_tracked};
+use identifiers::WrongNameTable;
 use memory::Memory;
 use plan::Plan;
 
+pub(crate) use identifiers::Named;
 pub(crate) use plan::{Track, Unit};
 
 /// A check that is repeated after edits of a model: only rules that read what was edited run again.
@@ -35,9 +38,9 @@ pub(crate) use plan::{Track, Unit};
 /// * for a graph that is made or taken elsewhere, everything in it; for edits of its `value_info`, all of the list;
 /// * for a name that two values or two nodes have, all of them.
 ///
-/// Some rules summarize a graph or the model in one diagnostic (such as `node-name-twice` and `name-not-identifier`). They
-/// run if an edit may concern them or while they have something to report, and then scan all names of the graph or model.
-/// A report with the index of a node counts all nodes.
+/// Some rules summarize a graph or the model in one diagnostic (such as `node-name-twice`). They run if an edit may concern
+/// them or while they have something to report, and then scan all names of the graph or model. For `name-not-identifier`
+/// there is one such scan, after which a table of the names is kept. A report with the index of a node counts all nodes.
 ///
 /// Everything is checked
 ///
@@ -85,6 +88,7 @@ impl IncrementalCheck {
             _ => Memory::new(model, registry),
         };
         let mut track = Track::new(plan);
+        track.wrong_names = memory.wrong_names.as_ref().map(WrongNameTable::summary);
         let sink = run_tracked(model, &self.options, &mut track, &mut self.tables);
         self.visited = track.visited;
         if !track.is_stopped {

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use onnx_ir::{Def, Event, FunctionId, GraphId, Model, NodeId, Owner, ValueId};
 
+use crate::rules::graph::name_not_identifier::WrongNames;
+
 /// A part of a model that the traversal visits as a whole: its rules run together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Unit {
@@ -168,6 +170,8 @@ impl Plan {
 pub(crate) struct Track {
     /// What is visited; `None` for everything.
     plan: Option<Plan>,
+    /// The names that are not identifiers, if a table of them is kept.
+    pub(crate) wrong_names: Option<WrongNames>,
     /// The units that have to be visited again after any edit.
     pub(super) revisited: Units,
     /// Number of units that were visited.
@@ -180,7 +184,14 @@ pub(crate) struct Track {
 
 impl Track {
     pub(super) fn new(plan: Option<Plan>) -> Self {
-        Self { plan, revisited: Units::default(), visited: 0, is_stopped: false, pieces: 0 }
+        Self {
+            plan,
+            wrong_names: None,
+            revisited: Units::default(),
+            visited: 0,
+            is_stopped: false,
+            pieces: 0,
+        }
     }
 
     /// The units that are visited; `None` for all.

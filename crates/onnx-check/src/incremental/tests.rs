@@ -407,3 +407,70 @@ fn an_edit_of_a_large_model_visits_few_units() {
         assert_eq!((found.diagnostics(), incremental.visited()), (&[][..], 1));
     }
 }
+
+/// The messages of an update, which are those of a full check, shortened.
+#[track_caller]
+fn messages(incremental: &mut IncrementalCheck, model: &Model, changes: &Changes) -> Vec<String> {
+    let found = incremental.update(model, changes).into_diagnostics();
+    assert_eq!(found, check(model, &CheckOptions::default()).into_diagnostics());
+    found.into_iter().map(|found| found.message.replace(" no C90 identifier", " wrong")).collect()
+}
+
+#[test]
+fn names_that_are_not_identifiers_are_counted_after_each_edit() {
+    let mut m = Builder::new();
+    m.inputs(["x"]);
+    m.node("a/1 = Relu (x)");
+    m.import("d", 1);
+    let body = m.nested("t/1", |m| {
+        m.node("p/1 = Relu (a/1)");
+        m.outputs(["p/1"]);
+    });
+    let body = m.attribute("body", body);
+    m.node_with("y = d.Frob (x)", [body]);
+    m.outputs(["y"]);
+    let mut model = m.model;
+    let graph = model.main_graph();
+    let mut incremental = IncrementalCheck::new(CheckOptions::default());
+    let some = |count| vec![format!("{count} names are wrongs, among them `a/1`")];
+    assert_eq!(messages(&mut incremental, &model, &Changes::Everything), some(3));
+    let mut after = |model: &mut Model, edit: &mut dyn FnMut(&mut Model)| {
+        let before = model.revision();
+        edit(model);
+        messages(&mut incremental, model, &model.changes_since(&before))
+    };
+    let (first, second) = (maker(&model, "a/1"), maker(&model, "y"));
+    let set_name = |node, name: &'static str| {
+        move |model: &mut Model| {
+            let name = model.intern(name);
+            model.set_node_name(node, name);
+        }
+    };
+    assert_eq!(after(&mut model, &mut set_name(second, "n/1")), some(4));
+    // A name that two entities have counts once.
+    assert_eq!(after(&mut model, &mut set_name(first, "a/1")), some(4));
+    assert_eq!(after(&mut model, &mut set_name(second, "n")), some(3));
+    // A detached graph is not part of the model.
+    let (mut detached, body) = (None, model.intern("body"));
+    let taken = after(&mut model, &mut |model| detached = model.detach_graph(second, body));
+    assert_eq!(taken, ["name `a/1` is wrong"]);
+    let detached = detached.unwrap();
+    let moved = after(&mut model, &mut |model| model.move_node(second, Position::End(detached)).unwrap());
+    assert!(moved.contains(&"name `a/1` is wrong".to_owned()), "{moved:?}");
+    after(&mut model, &mut |model| model.move_node(second, Position::End(graph)).unwrap());
+    let given = after(&mut model, &mut |model| {
+        model.set_attribute(second, Attribute::new(body, detached)).unwrap();
+    });
+    assert_eq!(given, some(3));
+    assert_eq!(
+        after(&mut model, &mut |model| assert!(model.remove_attribute(second, body))),
+        ["name `a/1` is wrong"]
+    );
+    after(&mut model, &mut set_name(first, "f"));
+    let rename = &mut |model: &mut Model| {
+        let name = model.intern("a");
+        model.set_value_name(value(model, "a/1"), name);
+    };
+    assert_eq!(after(&mut model, rename), [""; 0]);
+    assert_eq!(after(&mut model, &mut set_name(first, "1")), ["name `1` is wrong"]);
+}

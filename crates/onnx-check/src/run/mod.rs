@@ -60,6 +60,7 @@ pub(crate) fn run_tracked(
     let mut run = Run::with(model, Part::Model, options, names);
     run.cx.seen = std::mem::take(&mut tables.seen);
     run.cx.is_tracked = true;
+    run.cx.wrong_names = track.wrong_names;
     run.track = Some(track);
     run.model();
     run.finish();

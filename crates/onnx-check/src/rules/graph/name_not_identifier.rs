@@ -1,4 +1,4 @@
-//! The rule `name-not-identifier`: names of the model are no identifiers of C90.
+//! The rule `name-not-identifier`: names of the model that are not identifiers of C90.
 
 use std::ops::ControlFlow;
 
@@ -8,6 +8,8 @@ use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
+use crate::incremental::Named;
+use crate::seen::Seen;
 
 pub(crate) static RULE: Rule = Rule {
     code: 2207,
@@ -19,25 +21,33 @@ pub(crate) static RULE: Rule = Rule {
     explain: include_str!("name_not_identifier.md"),
 };
 
+/// The different names that are not identifiers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrongNames {
+    /// The number of names.
+    pub(crate) count: u64,
+    /// The one whose symbol is the smallest, which does not depend on the order of the nodes.
+    pub(crate) example: Option<Symbol>,
+}
+
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.is_main() {
         return;
     }
-    let model = cx.model;
-    let is_wrong = |name: Symbol| !is_identifier(model.str(name));
-    let first = |name| if is_wrong(name) { ControlFlow::Break(name) } else { ControlFlow::Continue(()) };
-    let ControlFlow::Break(example) = for_each_name(model, first) else { return };
+    let (model, known) = (cx.model, cx.wrong_names);
+    let is_reported = match known {
+        Some(known) => known.count > 0,
+        None => for_each_name(model, |_, name| break_if(is_wrong(model, name))).is_break(),
+    };
+    if !is_reported {
+        return;
+    }
     let mut seen = std::mem::take(&mut cx.seen);
     // Half of the tools that make models write such names everywhere, so there is one finding for all of them.
     cx.report(&RULE, |places| {
         // Names are counted only if the diagnostic is kept.
-        let mut count = 0_u64;
-        seen.begin();
-        let _ = for_each_name(model, |name| {
-            count = count.saturating_add(u64::from(seen.is_new(name) && is_wrong(name)));
-            ControlFlow::<()>::Continue(())
-        });
-        let example = Quoted(places.str(example));
+        let WrongNames { count, example } = known.unwrap_or_else(|| wrong_names(model, &mut seen));
+        let example = Quoted(example.map_or("", |name| places.str(name)));
         let message = match count {
             1 => format!("name {example} is no C90 identifier"),
             _ => format!("{count} names are no C90 identifiers, among them {example}"),
@@ -48,17 +58,46 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     cx.seen = seen;
 }
 
-/// Calls `take` with the names of graphs, nodes and values, until it breaks; empty ones are none.
-fn for_each_name<B>(model: &Model, mut take: impl FnMut(Symbol) -> ControlFlow<B>) -> ControlFlow<B> {
-    let mut take = |name: Symbol| if name.is_empty() { ControlFlow::Continue(()) } else { take(name) };
+/// Returns `true` if a name is not an identifier.
+pub(crate) fn is_wrong(model: &Model, name: Symbol) -> bool {
+    !is_identifier(model.str(name))
+}
+
+fn break_if(condition: bool) -> ControlFlow<()> {
+    if condition { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+fn wrong_names(model: &Model, seen: &mut Seen) -> WrongNames {
+    let (mut count, mut example) = (0_u64, None);
+    seen.begin();
+    let _ = for_each_name(model, |_, name| {
+        if seen.is_new(name) && is_wrong(model, name) {
+            count = count.saturating_add(1);
+            example = Some(example.map_or(name, |other: Symbol| other.min(name)));
+        }
+        break_if(false)
+    });
+    WrongNames { count, example }
+}
+
+/// Calls `take` with the graphs, nodes and values that have names and are part of the model, until it breaks.
+pub(crate) fn for_each_name<B>(
+    model: &Model,
+    mut take: impl FnMut(Named, Symbol) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    let mut take =
+        |named, name: Symbol| if name.is_empty() { ControlFlow::Continue(()) } else { take(named, name) };
     for graph in model.all_graphs() {
         let record = model.graph(graph);
-        take(record.name())?;
-        record.inputs().iter().try_for_each(|&input| take(model.value(input).name()))?;
-        model.initializers(graph).try_for_each(|initializer| take(model.value(initializer).name()))?;
-        for node in model.nodes(graph).map(|node| model.node(node)) {
-            take(node.name())?;
-            node.outputs().iter().flatten().try_for_each(|&output| take(model.value(output).name()))?;
+        take(Named::Graph(graph), record.name())?;
+        let mut value = |value| take(Named::Value(value), model.value(value).name());
+        record.inputs().iter().try_for_each(|&input| value(input))?;
+        model.initializers(graph).try_for_each(&mut value)?;
+        for node in model.nodes(graph) {
+            let record = model.node(node);
+            take(Named::Node(node), record.name())?;
+            let mut outputs = record.outputs().iter().flatten();
+            outputs.try_for_each(|&output| take(Named::Value(output), model.value(output).name()))?;
         }
     }
     ControlFlow::Continue(())
@@ -88,7 +127,7 @@ mod tests {
     fn each_name_counts_once() {
         let first = |names| words(|m| model(m, names)).into_iter().map(|(message, _)| message).next();
         assert_eq!(first(["a/b", "a/b"]).as_deref(), Some("name `a/b` is no C90 identifier"));
-        let two = "2 names are no C90 identifiers, among them `1n`";
+        let two = "2 names are no C90 identifiers, among them `a/b`";
         assert_eq!(first(["a/b", "1n"]).as_deref(), Some(two));
     }
 }
