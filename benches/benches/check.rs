@@ -38,7 +38,7 @@ fn checks(criterion: &mut Criterion) {
 /// checks to compare with. Names that are not identifiers are counted only, as programs do.
 fn updates(criterion: &mut Criterion) {
     let policy = ON_REQUEST.iter().fold(Policy::new(), |policy, rule| policy.count(rule));
-    let options = CheckOptions { policy, ..CheckOptions::default() };
+    let options = CheckOptions::default().with_policy(policy);
     for nodes in SIZES {
         let mut model = decode(chain(nodes));
         let window = edits::window(&model, 1);

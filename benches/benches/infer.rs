@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use onnx_benches::{decode, edits};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_tests::models::{Transformer, chain, functions, subgraphs};
 use onnx_types::Symbol;
 
@@ -23,7 +23,7 @@ fn inference(criterion: &mut Criterion) {
     ] {
         let model = decode(bytes);
         group.throughput(Throughput::Elements(model.node_count() as u64));
-        let options = Options::default();
+        let options = InferOptions::default();
         group.bench_function(name, |bencher| {
             bencher.iter_batched_ref(
                 || model.clone(),
@@ -45,7 +45,7 @@ fn update(criterion: &mut Criterion) {
         ("transformer 100000", Transformer::with_nodes(100_000).build()),
     ] {
         let mut model = decode(bytes);
-        let options = Options::default();
+        let options = InferOptions::default();
         let mut revision = model.revision();
         let mut inference = infer(&model, &options);
         let Some(&node) = edits::window(&model, 1).first() else { continue };

@@ -12,7 +12,7 @@ use onnx_eval::{Evaluator, FailureKind, Value};
 use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::{Model, ValueId};
 use onnx_pass::{PassCx, PassOptions, passes};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, Interrupt, Stopped, Symbol};
@@ -55,10 +55,10 @@ fn every_entry_point_ends() {
     let model = model(&text);
     let bytes = bytes(&model);
     for execution in ended() {
-        let options = DecodeOptions { execution: execution.clone(), ..DecodeOptions::default() };
+        let options = DecodeOptions::default().with_execution(execution.clone());
         assert_eq!(decode(bytes.clone(), &options).err().and_then(|error| error.stopped()), Some(Stopped));
 
-        let options = ParseOptions { execution: execution.clone(), ..ParseOptions::default() };
+        let options = ParseOptions::default().with_execution(execution.clone());
         let error = parse_model(&text, &options).unwrap_err();
         assert_eq!(error.stopped(), Some(Stopped));
         assert_eq!(error.findings().diagnostics().len(), 1);
@@ -69,13 +69,13 @@ fn every_entry_point_ends() {
         assert_eq!(*only.rule, STOPPED);
 
         let before = model.names().len();
-        let inference = infer(&model, &Options::default().with_execution(execution.clone()));
+        let inference = infer(&model, &InferOptions::default().with_execution(execution.clone()));
         assert_eq!(inference.stopped(), Some(Stopped));
         assert!(outputs(&model).into_iter().all(|value| inference.ty(value).is_unknown()));
         assert_eq!(*inference.findings().diagnostics()[0].rule, STOPPED);
         assert_eq!(model.names().len(), before);
 
-        let options = onnx_eval::Options::default().with_execution(execution.clone());
+        let options = onnx_eval::EvalOptions::default().with_execution(execution.clone());
         let run = Evaluator::new(&model, &options).unwrap();
         let x = Value::from(Tensor::from_slice([2], &[1.0_f32, -1.0]).unwrap());
         assert_eq!(run.run(&[("x0", x)]).unwrap_err().kind(), FailureKind::Stopped);
@@ -103,11 +103,11 @@ fn work_ends_within_each_list_of_a_graph() {
         format!("{types} g () => () <{info}> {{}}"),
         format!("{types} g () => () <{tensors}> {{}}"),
     ] {
-        let options = ParseOptions { execution: ending_late(), ..ParseOptions::default() };
+        let options = ParseOptions::default().with_execution(ending_late());
         assert_eq!(parse_model(&text, &options).unwrap_err().stopped(), Some(Stopped), "{}", &text[..99]);
 
         let bytes = bytes(&model(&text));
-        let options = DecodeOptions { execution: ending_late(), ..DecodeOptions::default() };
+        let options = DecodeOptions::default().with_execution(ending_late());
         let error = decode(bytes, &options).err().unwrap();
         assert_eq!(error.stopped(), Some(Stopped), "{}", &text[..99]);
     }
@@ -136,16 +136,16 @@ fn forms_end() {
 fn an_update_recovers_from_a_stop() {
     let mut model = model(&chain(10));
     let revision = model.revision();
-    let whole = infer(&model, &Options::default());
+    let whole = infer(&model, &InferOptions::default());
     let first = model.graph(model.main_graph()).first().unwrap();
     let (op, nothing) = (model.intern("Sigmoid"), Symbol::EMPTY);
     model.set_op(first, nothing, op, nothing);
     let changes = model.changes_since(&revision);
     for execution in ended() {
-        let options = Options::default().with_execution(execution);
+        let options = InferOptions::default().with_execution(execution);
         let stopped = whole.clone().update(&model, &options, &changes);
         assert_eq!(stopped.stopped(), Some(Stopped));
-        let again = stopped.update(&model, &Options::default(), &changes);
+        let again = stopped.update(&model, &InferOptions::default(), &changes);
         assert_eq!(again.stopped(), None);
         let values = outputs(&model);
         assert!(values.iter().all(|&value| again.shape(value) == whole.shape(value)));
@@ -180,10 +180,10 @@ fn work_in_time_has_the_usual_result() {
     let plain = model(&text);
     let interrupt = Interrupt::when(|| false);
     let execution = Execution::default().with_interrupt(interrupt);
-    let options = ParseOptions { execution: execution.clone(), ..ParseOptions::default() };
+    let options = ParseOptions::default().with_execution(execution.clone());
     let parsed = parse_model(&text, &options).unwrap();
     assert_eq!(bytes(&parsed), bytes(&plain));
-    let inference = infer(&parsed, &Options::default().with_execution(execution));
+    let inference = infer(&parsed, &InferOptions::default().with_execution(execution));
     assert_eq!(inference.stopped(), None);
     assert!(outputs(&parsed).into_iter().all(|value| inference.shape(value).is_some()));
 }
@@ -196,11 +196,10 @@ fn progress_is_reported() {
     let log = Arc::clone(&steps);
     let execution =
         Execution::default().with_progress(move |step| log.lock().unwrap().push((step.task, step.done)));
-    let options = ParseOptions { execution: execution.clone(), ..ParseOptions::default() };
+    let options = ParseOptions::default().with_execution(execution.clone());
     let model = parse_model(&text, &options).unwrap();
-    let _ =
-        decode(bytes(&model), &DecodeOptions { execution: execution.clone(), ..DecodeOptions::default() });
-    let _ = infer(&model, &Options::default().with_execution(execution.clone()));
+    let _ = decode(bytes(&model), &DecodeOptions::default().with_execution(execution.clone()));
+    let _ = infer(&model, &InferOptions::default().with_execution(execution.clone()));
     let _ = check(&model, &CheckOptions::default().with_execution(execution));
     let steps = steps.lock().unwrap();
     for task in ["parse", "decode", "infer", "check"] {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use onnx_eval::{Evaluator, FailureKind, MapKey, Options, Value, has_kernel};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, MapKey, Value, has_kernel};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::SchemaId;
 use onnx_shape_infer::infer;
@@ -114,7 +114,7 @@ impl Numbers {
 
 /// The output that differs from what inference concluded.
 fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> Option<String> {
-    let options = onnx_shape_infer::Options::default();
+    let options = onnx_shape_infer::InferOptions::default();
     [true, false]
         .into_iter()
         .find_map(|assumed| differs(model, &options.clone().with_assumed(assumed), sizes, outputs))
@@ -123,7 +123,7 @@ fn contradiction(model: &Model, sizes: &[(Symbol, i64)], outputs: &[Value]) -> O
 /// The output that differs from a result that is proved: without assumptions, that is every result.
 fn differs(
     model: &Model,
-    options: &onnx_shape_infer::Options<'_>,
+    options: &onnx_shape_infer::InferOptions<'_>,
     sizes: &[(Symbol, i64)],
     outputs: &[Value],
 ) -> Option<String> {
@@ -162,7 +162,7 @@ fn run(model: &Model, seed: u64) -> Result<bool, String> {
         run_depth: 100,
         ..Limits::default()
     };
-    let options = Options::default().with_limits(limits);
+    let options = EvalOptions::default().with_limits(limits);
     let mut numbers = Numbers(seed);
     let mut sizes = Vec::new();
     let evaluator = Evaluator::new(model, &options).map_err(|failure| failure.to_string())?;
@@ -199,7 +199,8 @@ fn every_operator_with_a_kernel_runs_or_fails() {
     for schema in schemas {
         for round in 0..rounds {
             let seed = schema.index() as u64 * 1000 + round;
-            let made = from_seed(seed, &onnx_smith::Options::default().with_nodes(4).with_schema(schema));
+            let made =
+                from_seed(seed, &onnx_smith::SmithOptions::default().with_nodes(4).with_schema(schema));
             for inputs in 0..2 {
                 runs += 1;
                 match run(&made.model, seed * 7 + inputs) {

@@ -16,7 +16,7 @@ fn dims(model: &Model, value: ValueId) -> Vec<String> {
 fn generated_models_mean_the_same_after_import() {
     let mut functions = 0;
     for seed in 0..120 {
-        let from = onnx_smith::from_seed(seed, &onnx_smith::Options::default()).model;
+        let from = onnx_smith::from_seed(seed, &onnx_smith::SmithOptions::default()).model;
         // Into a copy of the model itself, which has all functions, so that both graphs can be compared.
         let mut into = from.clone();
         let mut importer = Importer::new(&from);
@@ -36,7 +36,7 @@ fn generated_models_mean_the_same_after_import() {
 #[test]
 fn generated_models_are_imported_by_name() {
     for seed in 0..60 {
-        let from = onnx_smith::from_seed(seed, &onnx_smith::Options::default()).model;
+        let from = onnx_smith::from_seed(seed, &onnx_smith::SmithOptions::default()).model;
         // Other symbols for most names.
         let mut into = Model::new();
         for index in 0..100 {

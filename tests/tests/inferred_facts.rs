@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use onnx_ir::Model;
-use onnx_shape_infer::{Inference, Options, Relation, Strength, infer};
+use onnx_shape_infer::{InferOptions, Inference, Relation, Strength, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
 
 fn inferred(text: &str) -> (Model, Inference) {
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     (model, inference)
 }
 

@@ -10,7 +10,7 @@ use onnx_eval::{Evaluator, Value};
 use onnx_ir::{Model, NewNode, OpsetImport, Position};
 use onnx_pass::{PassCx, PassOptions, passes};
 use onnx_schema::{domain, op};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::{DataSource as _, Tensor};
 use onnx_types::{LIMITS, Limits};
@@ -43,19 +43,19 @@ fn file() -> Bytes {
 
 /// What decoding says with a limit.
 fn decoded(name: &str, to: u64) -> String {
-    let options = DecodeOptions { execution: limits(name, to).into(), ..DecodeOptions::default() };
+    let options = DecodeOptions::default().with_execution(limits(name, to));
     decode(file(), &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
 }
 
 /// What parsing says with a limit.
 fn parsed(name: &str, to: u64) -> String {
-    let options = ParseOptions { execution: limits(name, to).into(), ..ParseOptions::default() };
+    let options = ParseOptions::default().with_execution(limits(name, to));
     parse_model(TEXT, &options).map_or_else(|error| error.to_string(), |_| "it is read".to_owned())
 }
 
 /// The messages of inference with a limit.
 fn inferred(model: &Model, name: &str, to: u64) -> String {
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.execution.limits = limits(name, to);
     let inference = infer(model, &options);
     inference.findings().diagnostics().iter().map(|found| format!("{}\n", found.message)).collect()
@@ -76,7 +76,7 @@ fn limits_of_reading_hold_and_are_named() {
     }
     // Three tensors: empty initializers, or a sparse one and another.
     for initializers in [b"\x3a\x06\x2a\x00\x2a\x00\x2a\x00".as_slice(), b"\x3a\x04\x7a\x00\x2a\x00"] {
-        let with = |to| DecodeOptions { execution: limits("tensors", to).into(), ..DecodeOptions::default() };
+        let with = |to| DecodeOptions::default().with_execution(limits("tensors", to));
         let read = |to| decode(Bytes::from_static(initializers), &with(to)).map(drop);
         names(&read(2).unwrap_err().to_string(), "tensors");
         assert!(read(3).is_ok());
@@ -94,8 +94,7 @@ fn limits_of_findings_hold() {
         let _ = writeln!(text, "y{index} = = ()");
     }
     for errors in [1, 7] {
-        let options =
-            ParseOptions { execution: limits("text_errors", errors).into(), ..ParseOptions::default() };
+        let options = ParseOptions::default().with_execution(limits("text_errors", errors));
         let Err(error) = parse_model(&text, &options) else { panic!("it is no text") };
         assert_eq!(error.findings().counts().errors, errors);
     }
@@ -122,9 +121,9 @@ fn limits_of_inference_hold() {
                 g (float[2,3,4] x, int64[5] r) => (float[] z) { s = Shape (x) z = Reshape (x, s) w = Reshape (x, r) }";
     for (name, to, known) in [("followed_elements", 2, [false, true]), ("inferred_rank", 4, [true, false])] {
         let model = parse_model(text, &ParseOptions::default()).unwrap();
-        let mut options = Options::default();
+        let mut options = InferOptions::default();
         let nodes: Vec<_> = model.nodes(model.main_graph()).skip(1).collect();
-        let ranks = |model: &Model, options: &Options<'_>| {
+        let ranks = |model: &Model, options: &InferOptions<'_>| {
             let inference = infer(model, options);
             let known = |node: &onnx_ir::NodeId| {
                 inference
@@ -181,7 +180,7 @@ fn limits_of_files_and_writing_hold_and_are_named() {
 fn limits_of_runs_hold_and_are_named() {
     let model = model();
     let run = |name: &str, to: u64| {
-        let options = onnx_eval::Options::default().with_limits(limits(name, to));
+        let options = onnx_eval::EvalOptions::default().with_limits(limits(name, to));
         let evaluator = Evaluator::new(&model, &options).unwrap();
         let x = Value::from(Tensor::vector(&[1.0_f32, 2.0]));
         evaluator.run(&[("x", x), ("c", Value::from(Tensor::scalar(true)))])
@@ -223,7 +222,7 @@ fn limits_of_proofs_hold() {
 fn limits_of_reports_hold() {
     let text = "<ir_version: 10, opset_import: [\"\": 18]> g (float[] x) => (z) { y = Relu (x) z = Neg (y) }";
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     let report = inference.report(&model, &limits("report_entries", 1));
     assert_eq!((report.unknown.len(), report.dropped), (1, 2));
     let z = model.graph(model.main_graph()).outputs()[0].value();

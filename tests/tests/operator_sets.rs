@@ -114,7 +114,7 @@ fn a_custom_domain_is_checked_from_its_document() {
     let acme = document(ACME);
     let set = operator_set::declared(&acme, None).unwrap();
     let registry = Registry::standard().with(&set).unwrap();
-    let options = CheckOptions { registry, ..CheckOptions::default() };
+    let options = CheckOptions::default().with_registry(registry);
     assert_eq!(findings(&acme, &options), []);
 
     let codes = |node: &str| -> Vec<String> {

@@ -8,7 +8,7 @@ use onnx_schema::Registry;
 
 /// The edits and the refusals of a pass on a generated model, which must be in order afterwards.
 fn run(seed: u64, pass: impl FnOnce(&mut PassCx<'_>) -> Report) -> (usize, usize) {
-    let mut model = onnx_smith::from_seed(seed, &onnx_smith::Options::default()).model;
+    let mut model = onnx_smith::from_seed(seed, &onnx_smith::SmithOptions::default()).model;
     let mut cx = PassCx::new(&mut model, PassOptions::default());
     let report = pass(&mut cx);
     drop(cx);

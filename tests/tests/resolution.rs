@@ -5,7 +5,7 @@
 use onnx_check::{CheckOptions, check};
 use onnx_ir::Callee;
 use onnx_schema::Registry;
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
 
@@ -76,7 +76,7 @@ fn checker_and_inference_decide_as_the_reference() {
         let is_imported = !matches!(callee, Callee::NotImported);
         let findings = check(&model, &CheckOptions::default());
         let output = model.graph(model.main_graph()).outputs()[0].value();
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         let is_inferred = inference.shape(output) == Some(&[Dim::Known(3), Dim::Known(2)][..]);
 
         // The form decides which versions have a rule for the node: 1 for the attribute, 5 for the operand.

@@ -85,7 +85,8 @@ fn parse(graph: &str) -> Model {
 
 fn slugs(model: &Model, registry: &Registry) -> Vec<&'static str> {
     let custom_operators = CustomOperators::Refuse;
-    let options = CheckOptions { registry: registry.clone(), custom_operators, ..CheckOptions::default() };
+    let options =
+        CheckOptions::default().with_registry(registry.clone()).with_custom_operators(custom_operators);
     check(model, &options).into_diagnostics().iter().map(|found| found.rule.slug).collect()
 }
 
@@ -105,7 +106,7 @@ fn the_checker_knows_its_declarations() {
 fn inference_uses_its_rules() {
     let model = parse(MODEL);
     let registry = registry();
-    let inference = infer(&model, &onnx_shape_infer::Options::default().with_registry(&registry));
+    let inference = infer(&model, &onnx_shape_infer::InferOptions::default().with_registry(&registry));
     let c = model.graph(model.main_graph()).outputs()[0].value();
     assert_eq!(inference.elem(c), Some(ElemType::Float), "the declaration says so");
     let dims: Vec<String> =
@@ -113,7 +114,7 @@ fn inference_uses_its_rules() {
     assert_eq!(dims, ["2*N", "3"]);
 
     let wrong = parse("g (float[2] a, float[3] b) => (float[M] c) { c = com.acme.Interleave (a, b) }");
-    let inference = infer(&wrong, &onnx_shape_infer::Options::default().with_registry(&registry));
+    let inference = infer(&wrong, &onnx_shape_infer::InferOptions::default().with_registry(&registry));
     assert!(inference.findings().has_errors());
 }
 
@@ -121,7 +122,7 @@ fn inference_uses_its_rules() {
 fn the_evaluator_uses_its_kernels() {
     let model = parse(&MODEL.replace("N,3", "N").replace("M,3", "M"));
     let registry = registry();
-    let options = onnx_eval::Options::default().with_registry(&registry);
+    let options = onnx_eval::EvalOptions::default().with_registry(&registry);
     let [a, b] = [[1.0_f32, 2.0], [3.0, 4.0]].map(|numbers| Value::from(Tensor::vector(&numbers)));
     let outputs = Evaluator::new(&model, &options).unwrap().run(&[("a", a), ("b", b)]).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<f32>(&NoData).unwrap(), [1.0, 3.0, 2.0, 4.0]);
@@ -130,7 +131,7 @@ fn the_evaluator_uses_its_kernels() {
 #[test]
 fn the_generator_makes_its_operators() {
     let registry = registry();
-    let options = onnx_smith::Options::default().with_registry(&registry);
+    let options = onnx_smith::SmithOptions::default().with_registry(&registry);
     let (mut made, mut versions) = (0, [0; 2]);
     for seed in 0..40 {
         let model = from_seed(seed, &options).model;
@@ -144,15 +145,15 @@ fn the_generator_makes_its_operators() {
             let import = imports.iter().find(|import| model.str(import.domain()) == "com.acme").unwrap();
             versions[usize::try_from(import.version()).unwrap() - 1] += 1;
         }
-        let options = CheckOptions { registry: registry.clone(), ..CheckOptions::default() };
+        let options = CheckOptions::default().with_registry(registry.clone());
         assert!(!check(&model, &options).has_errors(), "seed {seed}: {}", text(&model));
-        let inference = infer(&model, &onnx_shape_infer::Options::default().with_registry(&registry));
+        let inference = infer(&model, &onnx_shape_infer::InferOptions::default().with_registry(&registry));
         assert!(inference.findings().is_empty(), "seed {seed}: {}", text(&model));
     }
     assert!(made > 20, "{made} nodes of the pack");
     assert!(versions.iter().all(|&count| count > 2), "models of both versions: {versions:?}");
     // Without the pack, the choices are the same as ever.
-    let usual = from_seed(1, &onnx_smith::Options::default()).model;
+    let usual = from_seed(1, &onnx_smith::SmithOptions::default()).model;
     assert!(!text(&usual).contains("Interleave"));
 }
 
@@ -212,11 +213,11 @@ fn a_rule_that_panics_leaves_the_model_as_it_was() {
         std::panic::panic_any("a rule")
     });
     let registry = Registry::standard().with(pack).unwrap();
-    let options = onnx_shape_infer::Options::default().with_registry(&registry);
+    let options = onnx_shape_infer::InferOptions::default().with_registry(&registry);
     let work = std::panic::AssertUnwindSafe(|| drop(infer(&model, &options)));
     let caught = std::panic::catch_unwind(work).unwrap_err();
     assert_eq!(caught.downcast_ref(), Some(&"a rule"));
     assert_eq!((bytes(&model), model.names().len(), model.exprs().len()), before);
     model.verify().unwrap();
-    assert_eq!(infer(&model, &onnx_shape_infer::Options::default()).symbol_count(), 2);
+    assert_eq!(infer(&model, &onnx_shape_infer::InferOptions::default()).symbol_count(), 2);
 }

@@ -25,7 +25,7 @@ use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
 use onnx_ir::Model;
 use onnx_proto::wire::Segments;
-use onnx_shape_infer::{MergePolicy, Options, infer};
+use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_tests::models::{
     Transformer, chain, external_weights, fan_out, functions, inline_weights, subgraphs,
 };
@@ -157,12 +157,12 @@ fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
         let samples = if round == 0 { &mut warm_up } else { &mut *samples };
         let written = samples.time("infer-bytes", || -> Result<Segments> {
             let mut model = decode(bytes.clone());
-            infer(&model, &Options::default()).apply(&mut model, MergePolicy::default())?;
+            infer(&model, &InferOptions::default()).apply(&mut model, MergePolicy::default())?;
             Ok(encode(&model))
         })?;
         drop(written);
         let mut model = decode(bytes.clone());
-        let mut inference = samples.time("infer", || infer(&model, &Options::default()));
+        let mut inference = samples.time("infer", || infer(&model, &InferOptions::default()));
         samples.time("infer-apply", || inference.apply(&mut model, MergePolicy::default()).map(drop))?;
         drop(samples.time("infer-encode", || encode(&model)));
     }
@@ -187,7 +187,7 @@ fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
     let model = decode(read(path, ReadMode::Memory)?);
     for _ in 0..rounds.parse::<u32>()? {
         match what {
-            "infer" => drop(infer(&model, &Options::default())),
+            "infer" => drop(infer(&model, &InferOptions::default())),
             "check" => drop(check(&model, &CheckOptions::default())),
             "encode" => drop(encode(&model)),
             other => return Err(format!("`{other}` is not among infer, check and encode").into()),
@@ -242,14 +242,13 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
         let made: Box<dyn Any> = match operation {
             "open" => Box::new(()),
             "check" => {
-                let options =
-                    CheckOptions { external: Some(ExternalFiles::new(source)), ..CheckOptions::default() };
+                let options = CheckOptions::default().with_external(ExternalFiles::new(source));
                 let found = check(&model, &options);
                 assert!(!found.has_errors(), "the generated model is right");
                 Box::new(found)
             }
             "infer" => {
-                let mut inference = infer(&model, &Options::default().with_data(&source));
+                let mut inference = infer(&model, &InferOptions::default().with_data(&source));
                 Box::new(inference.apply(&mut model, MergePolicy::default())?)
             }
             "print" => Box::new(print_model(&model, &PrintOptions::default())?.text),

@@ -19,7 +19,7 @@ use crate::rules::external;
 /// let mut files = MemoryData::new();
 /// files.insert("weights.bin", vec![0; 4096]);
 /// let external = Some(ExternalFiles::new(files).with_digests());
-/// let options = CheckOptions { external, ..CheckOptions::default() };
+/// let options = CheckOptions::default().with_external(external);
 /// assert!(options.external.is_some());
 /// ```
 #[derive(Clone)]

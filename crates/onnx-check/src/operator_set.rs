@@ -44,7 +44,7 @@ leads_to_cx!(OperatorSetCx);
 #[must_use]
 pub fn check_operator_set(document: &OperatorSetDocument, options: &CheckOptions) -> Sink {
     // There is no model whose operator sets those of the functions could differ from.
-    let options = CheckOptions { profile: Profile::Spec, skip_opset_compatibility: true, ..options.clone() };
+    let options = options.clone().with_profile(Profile::Spec).with_opset_compatibility(false);
     let mut cx = Cx::new(&document.functions, Part::Model, &options);
     cx.is_unchecked = true;
     for entry in ENTRIES {

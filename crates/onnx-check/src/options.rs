@@ -13,10 +13,11 @@ use crate::rules::model::model_too_large;
 /// ```
 /// use onnx_check::{CheckOptions, CustomOperators};
 ///
-/// let options = CheckOptions { custom_operators: CustomOperators::Refuse, ..CheckOptions::default() };
+/// let options = CheckOptions::default().with_custom_operators(CustomOperators::Refuse);
 /// assert!(!options.data);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CheckOptions {
     /// Severities that the user changed.
     pub policy: Policy,
@@ -35,9 +36,10 @@ pub struct CheckOptions {
     pub registry: Registry,
     /// What to make of operators of domains that neither ONNX nor the registry defines.
     pub custom_operators: CustomOperators,
-    /// Whether functions may import other versions of an operator set than the model does. The reference has a flag of
-    /// the same name; the meaning of a function does not depend on it, but readers exist that inline without looking.
-    pub skip_opset_compatibility: bool,
+    /// Whether functions must import the versions of operator sets that the model imports, as far as they call operators
+    /// that differ between the two. Default: yes, as in the reference. The meaning of a function does not depend on it, but
+    /// some readers inline functions without comparing versions.
+    pub opset_compatibility: bool,
     /// Whose rules count.
     pub profile: Profile,
     /// Whether to report, as notes, what a model should say of itself and does not: who made it, what it belongs to, whose
@@ -55,20 +57,29 @@ impl Default for CheckOptions {
             external: None,
             registry: Registry::standard(),
             custom_operators: CustomOperators::default(),
-            skip_opset_compatibility: false,
+            opset_compatibility: true,
             profile: Profile::default(),
             recommendations: false,
         }
     }
 }
 
-impl CheckOptions {
-    /// The same in this context.
-    #[must_use]
-    pub fn with_execution(self, execution: Execution) -> Self {
-        Self { execution, ..self }
+onnx_types::option_setters! {
+    CheckOptions {
+        with_policy => policy: Policy,
+        with_execution => execution: into Execution,
+        with_data => data: bool,
+        with_file_bytes => file_bytes: into Option<u64>,
+        with_external => external: into Option<ExternalFiles>,
+        with_registry => registry: Registry,
+        with_custom_operators => custom_operators: CustomOperators,
+        with_opset_compatibility => opset_compatibility: bool,
+        with_profile => profile: Profile,
+        with_recommendations => recommendations: bool,
     }
+}
 
+impl CheckOptions {
     /// The same within these limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -158,7 +169,7 @@ mod tests {
     fn the_reference_has_fewer_findings() {
         let enforced = ("ONNX2303", r#"graph "g" / node #0 Rellu"#);
         let other = ("ONNX2202", r#"function "f" of domain "d" / output 0 "z""#);
-        let with = |profile| CheckOptions { profile, ..CheckOptions::default() };
+        let with = |profile| CheckOptions::default().with_profile(profile);
         check_with(&with(Profile::Spec), model, &[enforced, other]);
         check_with(&with(Profile::Reference), model, &[enforced]);
     }
@@ -174,7 +185,7 @@ mod tests {
             let mut m = Builder::new();
             flood(&mut m);
             m.model.mark_names_clean();
-            let sink = crate::check(&m.model, &CheckOptions { profile, ..CheckOptions::default() });
+            let sink = crate::check(&m.model, &CheckOptions::default().with_profile(profile));
             let kept: Vec<_> = sink.diagnostics().iter().map(|found| found.locus.to_string()).collect();
             (sink.counts().errors, kept)
         });

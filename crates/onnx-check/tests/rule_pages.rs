@@ -22,13 +22,11 @@ const RECOMMENDATIONS: &[&str] = &[
 fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
     let mut files = MemoryData::new();
     files.insert("weights.bin", vec![0; 64 << 10]);
-    let options = CheckOptions {
-        data: true,
-        external: Some(ExternalFiles::new(files).with_digests()),
-        // These are asked for, and would be on every other page.
-        recommendations: RECOMMENDATIONS.contains(&rule.slug),
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions::default()
+        .with_data(true)
+        .with_external(ExternalFiles::new(files).with_digests())
+        // These are optional, and would be on every other page.
+        .with_recommendations(RECOMMENDATIONS.contains(&rule.slug));
     let sink = match parse_model(text, &ParseOptions::default()) {
         Ok(model) => check(&model, &options),
         Err(error) => error.into_findings(),

@@ -20,14 +20,14 @@ pub(crate) fn load_with(
     part: Part,
     execution: Execution,
 ) -> Result<Loaded, Failure> {
-    let options = ParseOptions { execution, ..ParseOptions::default() };
+    let options = ParseOptions::default().with_execution(execution);
     let Some(original) = original else {
-        return load_text(path, part, &ParseOptions { keep_elided: true, ..options });
+        return load_text(path, part, &options.with_keep_elided(true));
     };
     let format = Format::of(original).unwrap_or(Format::Onnx);
     let original = load_part(original, format, ReadMode::Map, part, &options)?;
     let elided_source = ElidedTensorSource::new(&original.model, Some(&digest));
-    let options = ParseOptions { elided_source: Some(&elided_source), ..options };
+    let options = options.with_elided_source(&elided_source);
     let loaded = load_text(path, part, &options)?;
     let is_unedited = is_unedited(&loaded, &original, part, &options);
     // A parser that was stopped tells nothing about edits.

@@ -69,7 +69,7 @@ fn format_file(
 
 /// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.
 fn formatted(text: &str, name: &str, execution: &Execution) -> Result<String, Failure> {
-    let options = ParseOptions { execution: execution.clone(), keep_elided: true, ..ParseOptions::default() };
+    let options = ParseOptions::default().with_execution(execution.clone()).with_keep_elided(true);
     let formatted = format_model(text, &options).map_err(|error| match error {
         FormatError::Parse(error) => {
             Failure::of_text(name, error.into_findings(), text.as_bytes().to_vec().into())

@@ -7,7 +7,7 @@ mod unknown;
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model};
-use onnx_shape_infer::{Inference, MergePolicy, Options, name_sizes};
+use onnx_shape_infer::{InferOptions, Inference, MergePolicy, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::args::{InferArgs, Merge, Runtime, Symbols};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
-    let mut options = Options::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
+    let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
     options.check_types = args.check_types;
     options.defaults_are_constant = args.trust_defaults;
@@ -176,8 +176,7 @@ fn list(loaded: &Loaded, findings: &Sink, args: &InferArgs, out: &Out) {
         return;
     }
     let source = loaded.text.as_deref().map(String::from_utf8_lossy);
-    let options =
-        text::Options { style: &Colours, source: source.as_deref(), ..text::Options::new(&loaded.name) };
+    let options = text::Options::new(&loaded.name).with_style(&Colours).with_source(source.as_deref());
     out.findings(findings, &options);
     let is_contradiction = |found: &Diagnostic| found.rule.severity == Severity::Error;
     if !args.strict && findings.diagnostics().iter().any(is_contradiction) {

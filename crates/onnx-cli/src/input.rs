@@ -11,7 +11,7 @@ use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
 use onnx_formats::MessageType;
 use onnx_ir::Model;
-use onnx_shape_infer::{Inference, Options, infer};
+use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_text::ParseOptions;
 use onnx_types::Execution;
 
@@ -78,7 +78,7 @@ impl Loaded {
     }
 
     /// Infers types and shapes, within the context of the command.
-    pub(crate) fn infer(&self, mut options: Options<'_>) -> Result<Inference, Failure> {
+    pub(crate) fn infer(&self, mut options: InferOptions<'_>) -> Result<Inference, Failure> {
         options.execution = self.execution.clone();
         let inference = infer(&self.model, &options);
         self.execution.interrupt.check()?;
@@ -118,7 +118,7 @@ impl Loaded {
     /// If parts of the file could not be decoded, unless the user wants what could be.
     pub(crate) fn report(&self, out: &mut Out, keep_going: bool) -> Result<(), Failure> {
         if !self.findings.is_empty() {
-            let options = text::Options { style: &Colours, concise: true, ..text::Options::new(&self.name) };
+            let options = text::Options::new(&self.name).with_style(&Colours).with_concise(true);
             out.findings(&self.findings, &options);
         }
         if !self.findings.has_errors() {
@@ -166,7 +166,7 @@ pub(crate) fn load_as(path: &Path, args: &InputArgs, part: Part) -> Result<Loade
 
 /// How to read, whatever the format.
 fn reading(args: &InputArgs) -> ParseOptions<'static> {
-    ParseOptions { execution: args.bounds.execution(), keep_elided: true, ..ParseOptions::default() }
+    ParseOptions::default().with_execution(args.bounds.execution()).with_keep_elided(true)
 }
 
 fn format_of(path: &Path, args: &InputArgs) -> Format {
@@ -244,7 +244,8 @@ fn decode_as(
             .help("leave `--as` away, or convert the file to binary first"));
     }
     let encoded = encoded(bytes, format, &options.execution)?;
-    let options = DecodeOptions { execution: options.execution.clone(), no_offsets: format.is_text() };
+    let options =
+        DecodeOptions::default().with_execution(options.execution.clone()).with_offsets(!format.is_text());
     let (mut decoded, piece) = part.decode(encoded, &options).map_err(|error| {
         let is_file = part == Part::Model && !format.is_text() && error.limit().is_none();
         let rejected = is_file.then(|| format::rejected(bytes, format, format::FOR_ANY)).flatten();

@@ -158,8 +158,7 @@ impl Out {
         if let Some(faults) = &failure.faults {
             let source = String::from_utf8_lossy(&faults.source);
             let name = &faults.name;
-            let options =
-                text::Options { style: &Colours, source: Some(&source), ..text::Options::new(name) };
+            let options = text::Options::new(name).with_style(&Colours).with_source(&*source);
             self.findings(&faults.findings, &options);
             return;
         }

@@ -26,13 +26,11 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     progress.begin(&display_name(&args.input_file));
     let loaded = load_as(&args.input_file, &args.input, args.part)?;
     progress.aside(|| loaded.report(out, args.keep_going))?;
-    let options = PrintOptions {
-        full: args.full,
-        no_metadata: args.no_metadata,
-        compat: args.compat,
-        digest: args.digest.then_some(&digest as &onnx_text::Digest<'_>),
-        ..PrintOptions::default()
-    };
+    let options = PrintOptions::default()
+        .with_full(args.full)
+        .with_metadata(!args.no_metadata)
+        .with_compat(args.compat)
+        .with_digest(args.digest.then_some(&digest as &onnx_text::Digest<'_>));
     let (inputs, is_model) = (loaded.files()?, args.at.is_none() && matches!(loaded.piece, Piece::Model));
     let to_file = args.output_file.as_deref().filter(|path| !is_stdin(path));
     if is_model && (to_file.is_some() || !(is_terminal() || out.is_coloured())) {
@@ -65,7 +63,7 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
 
 fn report_left_out(left_out: &Sink, name: &str, out: &Out) {
     if !left_out.is_empty() {
-        let options = text::Options { style: &Colours, concise: true, ..text::Options::new(name) };
+        let options = text::Options::new(name).with_style(&Colours).with_concise(true);
         out.findings(left_out, &options);
     }
 }

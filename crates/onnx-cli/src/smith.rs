@@ -2,7 +2,7 @@
 
 use onnx_codec::InputFiles;
 use onnx_schema::{SchemaId, domain, latest_opset, lookup_by_name, opset_versions, suggest_op};
-use onnx_smith::{Options, from_seed};
+use onnx_smith::{SmithOptions, from_seed};
 use onnx_types::Execution;
 
 use crate::args::SmithArgs;
@@ -15,7 +15,7 @@ use crate::store;
 pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let format = format::of_output(&args.output_file, args.to)?;
     store::refuse_terminal(&args.output_file, format)?;
-    let mut options = Options::default().with_nodes(args.nodes);
+    let mut options = SmithOptions::default().with_nodes(args.nodes);
     if let Some(opset) = args.opset {
         let known = opset_versions(domain::ONNX).unwrap_or(1..=1);
         if !known.contains(&opset) {

@@ -66,7 +66,7 @@ fn writing_a_model() {
             [(Format::Onnx, 1), (Format::Onnxtxt, 1), (Format::Textproto, 2), (Format::Json, 2)]
         {
             check_stops(least, |execution| {
-                let options = WriteOptions { force: true, ..WriteOptions::default() };
+                let options = WriteOptions::default().with_force(true);
                 let to = Destination { path, format, execution, options };
                 let mut out = Out::new(Color::Never, "convert", ReportFormat::Text).quiet(true);
                 store::write(&loaded.model, &to, &[], Progress::start("converting", 1), &mut out)
@@ -81,7 +81,7 @@ fn reading_a_file() {
     let text = folder.path().join("in.onnxtxt");
     fs::write(&text, TEXT).unwrap();
     let load = |path: &Path, execution| {
-        let options = ParseOptions { execution, ..ParseOptions::default() };
+        let options = ParseOptions::default().with_execution(execution);
         load_text(path, Part::Model, &options).map(|loaded| loaded.bytes)
     };
     check_stops(2, |execution| load(&text, execution));

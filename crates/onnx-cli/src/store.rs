@@ -37,7 +37,10 @@ pub(crate) struct Destination<'a> {
 
 /// How to write files, none of which an input reads.
 pub(crate) fn options(args: OutputArgs, inputs: InputFiles) -> WriteOptions {
-    WriteOptions { force: args.force, inputs, temporaries: interrupt::temporaries() }
+    WriteOptions::default()
+        .with_force(args.force)
+        .with_inputs(inputs)
+        .with_temporaries(interrupt::temporaries())
 }
 
 /// Refuses to write binary to a terminal.
@@ -287,7 +290,7 @@ pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
         return Ok(());
     }
     let source = loaded.source()?;
-    let options = InlineOptions { max_total_bytes: loaded.execution.limits.external_bytes };
+    let options = InlineOptions::default().with_max_total_bytes(loaded.execution.limits.external_bytes);
     inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
     for note in source.notes() {
         out.warning(&note.to_string(), None);

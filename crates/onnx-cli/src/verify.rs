@@ -50,7 +50,7 @@ fn verify(loaded: &mut Loaded, out: &mut Out) -> Result<(), Failure> {
         return out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), sink, items);
     }
     let mut text = String::new();
-    let options = text::Options { style: &Colours, ..text::Options::new(&loaded.name) };
+    let options = text::Options::new(&loaded.name).with_style(&Colours);
     text::render(&mut text, &sink, &options)?;
     if is_sound && !sink.has_errors() {
         let [nodes, values, graphs] = counts;

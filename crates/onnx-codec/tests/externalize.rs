@@ -87,7 +87,7 @@ fn memory(files: &[DataFile]) -> MemoryData {
 }
 
 fn all() -> ExternalizeOptions {
-    ExternalizeOptions { everything: true, ..ExternalizeOptions::new("w.data") }
+    ExternalizeOptions::new("w.data").with_everything(true)
 }
 
 /// How many messages of type `TensorProto` an encoded model has, and how many of them are external.
@@ -142,7 +142,7 @@ fn a_model_that_fails_is_left_alone() {
     let mut model = everywhere();
     externalize(&mut model, &all(), &NoData).unwrap();
     let before = bytes_of(&model);
-    let again = ExternalizeOptions { keep_existing: false, ..all() };
+    let again = all().with_keep_existing(false);
     let error = externalize(&mut model, &again, &NoData).unwrap_err();
     assert!(matches!(error, ExternalizeError::Tensor { .. }));
     assert!(error.to_string().starts_with("attribute `t` of function `Op`: cannot read"), "{error}");
@@ -189,7 +189,7 @@ fn offsets_are_aligned_and_gaps_small() {
     }
     assert_eq!(moved.files[0].len(), end);
     for bad in [0, 3, 1 << 17] {
-        let options = ExternalizeOptions { alignment: bad, ..ExternalizeOptions::new("w") };
+        let options = ExternalizeOptions::new("w").with_alignment(bad);
         assert!(matches!(
             externalize(&mut model, &options, &NoData),
             Err(ExternalizeError::Alignment { .. })
@@ -201,7 +201,7 @@ fn offsets_are_aligned_and_gaps_small() {
 fn shards_are_filled_in_order() {
     let tensors: Vec<_> = [1000, 1000, 5000, 300, 300].into_iter().map(|size| floats(size, 0.0)).collect();
     let mut model = model_of(&tensors);
-    let options = ExternalizeOptions { max_shard_bytes: Some(10_000), ..ExternalizeOptions::new("a.b.data") };
+    let options = ExternalizeOptions::new("a.b.data").with_max_shard_bytes(10_000);
     let moved = externalize(&mut model, &options, &NoData).unwrap();
     let locations: Vec<_> = moved.files.iter().map(|file| (file.location(), file.len())).collect();
     let name = |index| format!("a.b-0000{index}-of-00003.data");
@@ -281,7 +281,7 @@ fn existing_weights_stay_or_move() {
     let mut model = old();
     let error = externalize(&mut model, &ExternalizeOptions::new("old"), &source).unwrap_err();
     assert!(matches!(error, ExternalizeError::InUse { .. }));
-    let options = ExternalizeOptions { keep_existing: false, ..ExternalizeOptions::new("old") };
+    let options = ExternalizeOptions::new("old").with_keep_existing(false);
     let moved = externalize(&mut model, &options, &source).unwrap();
     assert_eq!(moved.moved, 3);
     let places = places(&model);
@@ -304,15 +304,16 @@ fn inlining_is_limited() {
     let mut model = model_of(&[floats(300, 0.0), floats(300, 1.0)]);
     let moved = externalize(&mut model, &ExternalizeOptions::new("w"), &NoData).unwrap();
     let source = memory(&moved.files);
-    let error = inline(&mut model, &InlineOptions { max_total_bytes: 2399 }, &source).unwrap_err();
+    let error =
+        inline(&mut model, &InlineOptions::default().with_max_total_bytes(2399), &source).unwrap_err();
     assert!(matches!(error, ExternalizeError::TooLarge { limit: 2399 }));
-    assert_eq!(inline(&mut model, &InlineOptions { max_total_bytes: 2400 }, &source).unwrap(), 2);
+    assert_eq!(inline(&mut model, &InlineOptions::default().with_max_total_bytes(2400), &source).unwrap(), 2);
 }
 
 #[test]
 fn digests_can_be_stated() {
     let mut model = model_of(&[floats(300, 0.0), floats(300, 1.0)]);
-    let options = ExternalizeOptions { checksum: true, ..ExternalizeOptions::new("w") };
+    let options = ExternalizeOptions::new("w").with_checksum(true);
     let moved = externalize(&mut model, &options, &NoData).unwrap();
     let source = memory(&moved.files);
     for value in model.initializers(model.main_graph()) {
@@ -327,7 +328,7 @@ fn save(path: &Path, model: &Model, files: &[DataFile]) -> Result<(), onnx_codec
 
 /// The same where data changes that other models might read.
 fn save_over(path: &Path, model: &Model, files: &[DataFile]) {
-    let options = WriteOptions { force: true, ..WriteOptions::default() };
+    let options = WriteOptions::default().with_force(true);
     onnx_codec::save(path, model, files, &EncodeOptions::default(), &options).unwrap();
 }
 

@@ -67,7 +67,7 @@ fn refusal(result: Result<(), SaveError>) -> Refusal {
 fn reading(paths: &[&Path]) -> WriteOptions {
     let mut inputs = InputFiles::default();
     paths.iter().for_each(|path| inputs.add(path, &open(path)).unwrap());
-    WriteOptions { inputs, ..WriteOptions::default() }
+    WriteOptions::default().with_inputs(inputs)
 }
 
 struct Folder(tempfile::TempDir);
@@ -100,7 +100,7 @@ fn data_of_the_input_is_kept_for_it() {
     fs::hard_link(folder.at("w.data"), folder.at("hard.data")).unwrap();
     fs::hard_link(&input, folder.at("hard.onnx")).unwrap();
     for force in [false, true] {
-        let options = WriteOptions { force, ..reading(&[&input]) };
+        let options = reading(&[&input]).with_force(force);
         for data in ["w.data", "hard.data"] {
             assert_eq!(refusal(split(&output, &model, data, 4096, &options)), Refusal::ReadByInput, "{data}");
         }
@@ -134,7 +134,7 @@ fn a_model_is_replaced_with_its_data() {
     split(&path, &model, "w.data", 64, &WriteOptions::default()).unwrap();
     fs::set_permissions(folder.at("w.data"), fs::Permissions::from_mode(0o640)).unwrap();
     for (align, options) in [(4096, reading(&[&path])), (64, WriteOptions::default())] {
-        let options = WriteOptions { force: true, ..options };
+        let options = options.with_force(true);
         split(&path, &model, "w.data", align, &options).unwrap();
         assert!(whole(&path) == bytes_of(&model));
         assert_eq!(folder.names(), ["m.onnx", "w.data"]);
@@ -160,7 +160,7 @@ fn data_is_not_changed_under_a_copy_of_the_model() {
             assert_eq!(folder.names(), names);
         }
         // The same contents change nothing for other readers.
-        let same = WriteOptions { inputs: reading(&[&copy]).inputs, ..WriteOptions::default() };
+        let same = WriteOptions::default().with_inputs(reading(&[&copy]).inputs);
         split(&copy, &model, "w.data", 64, &same).unwrap();
         assert!(fs::read(folder.at("w.data")).unwrap() == data);
     }
@@ -171,7 +171,7 @@ fn data_is_not_changed_under_a_copy_of_the_model() {
     let other = model_of(f32::from_bits(1.0_f32.to_bits() ^ 1), &[300, 100]);
     assert_eq!(refusal(split(&copy, &other, "w.data", 64, &reading(&[&copy]))), Refusal::OtherData);
     assert!(Refusal::OtherData.yields_to_force());
-    let options = WriteOptions { force: true, ..reading(&[&copy]) };
+    let options = reading(&[&copy]).with_force(true);
     split(&copy, &other, "w.data", 64, &options).unwrap();
     assert!(whole(&copy) == bytes_of(&other));
 }
@@ -207,7 +207,7 @@ fn a_link_into_another_directory_has_no_place_for_data() {
     save(&real, &model, &[], &EncodeOptions::default(), &WriteOptions::default()).unwrap();
     symlink("real/m.onnx", &link).unwrap();
     for force in [false, true] {
-        let options = WriteOptions { force, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_force(force);
         assert_eq!(refusal(split(&link, &model, "w.data", 64, &options)), Refusal::LinkedElsewhere);
         assert_eq!(folder.names(), ["link.onnx", "real"]);
     }
@@ -238,7 +238,7 @@ fn data_of_the_model_itself_is_kept() {
     let before = whole(&path);
     let model = open(&path);
     for force in [false, true] {
-        let options = WriteOptions { force, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_force(force);
         for alias in ["w.pb", "alias.pb", "link.pb"] {
             match alias {
                 "alias.pb" => fs::hard_link(folder.at("w.pb"), folder.at(alias)).unwrap(),
@@ -266,7 +266,7 @@ fn files_of_other_kinds_need_force() {
     let folder = Folder::new();
     let (path, notes) = (folder.at("m.onnx"), folder.at("notes.txt"));
     let model = model_of(1.0, &[300]);
-    let force = WriteOptions { force: true, ..WriteOptions::default() };
+    let force = WriteOptions::default().with_force(true);
     fs::write(&notes, "precious").unwrap();
     let written = save(&notes, &model, &[], &EncodeOptions::default(), &WriteOptions::default());
     assert_eq!(refusal(written), Refusal::OtherKind { kind: Kind::Model });
@@ -306,7 +306,7 @@ fn a_reader_notices_that_the_model_was_replaced() {
     split(&path, &model_of(1.0, &[300, 100]), "w.data", 64, &WriteOptions::default()).unwrap();
     let source = FileSource::for_model(&path).unwrap();
     let mut old = open(&path);
-    let force = WriteOptions { force: true, ..WriteOptions::default() };
+    let force = WriteOptions::default().with_force(true);
     split(&path, &model_of(2.0, &[100, 300]), "w.data", 64, &force).unwrap();
     let error = inline(&mut old, &InlineOptions::default(), &source).unwrap_err().to_string();
     assert!(error.contains("the model was replaced"), "{error}");
@@ -318,7 +318,7 @@ fn temporary_files_are_private_and_go_away() {
     let folder = Folder::new();
     let path = folder.at("m.onnx");
     let temporaries = Temporaries::default();
-    let options = WriteOptions { temporaries: temporaries.clone(), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_temporaries(temporaries.clone());
     write_file(&path, Kind::Model, &options, |out| {
         out.write_all(&[8; 1 << 20])?;
         // Where there are files without names, there is none to see.

@@ -6,7 +6,7 @@
 //! main graph, and come out in the order of its outputs:
 //!
 //! ```
-//! use onnx_eval::{Evaluator, Options, Value};
+//! use onnx_eval::{Evaluator, EvalOptions, Value};
 //! use onnx_types::tensor::{NoData, Tensor};
 //!
 //! let text = r#"<ir_version: 10, opset_import: ["": 20]>
@@ -15,7 +15,7 @@
 //!    z = Relu (s)
 //! }"#;
 //! let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
-//! let evaluator = Evaluator::new(&model, &Options::default())?;
+//! let evaluator = Evaluator::new(&model, &EvalOptions::default())?;
 //! let x = Tensor::vector(&[1.0_f32, -2.0]);
 //! let y = Tensor::vector(&[0.5_f32, 0.5]);
 //! let outputs = evaluator.run(&[("x", Value::from(x)), ("y", Value::from(y))])?;
@@ -82,6 +82,6 @@ pub use family::Axes;
 pub use fault::{Failure, FailureKind};
 pub use number::{Elems, Float, Number, Unit};
 pub use onnx_types::Limits;
-pub use options::Options;
+pub use options::EvalOptions;
 pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, uncovered};
 pub use value::{MapKey, Value};

@@ -1,13 +1,13 @@
-//! Options of a run.
+//! EvalOptions of a run.
 
 use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits};
 
-/// How a model runs; [`Options::default`] serves most callers.
+/// How a model runs; [`EvalOptions::default`] serves most callers.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Options<'a> {
+pub struct EvalOptions<'a> {
     /// What ends the run early, the seed of random operators without the attribute `seed`, and bounds on elements, live
     /// bytes, work and nesting: [`run_elements`](Limits::run_elements), [`run_bytes`](Limits::run_bytes), [`run_steps`](Limits::run_steps) and [`run_depth`](Limits::run_depth).
     pub execution: Execution,
@@ -17,13 +17,13 @@ pub struct Options<'a> {
     pub registry: &'a Registry,
 }
 
-impl Default for Options<'_> {
+impl Default for EvalOptions<'_> {
     fn default() -> Self {
         Self { execution: Execution::DEFAULT, data: &NoData, registry: Registry::STANDARD }
     }
 }
 
-impl<'a> Options<'a> {
+impl<'a> EvalOptions<'a> {
     /// The same with this source of external weights.
     #[must_use]
     pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {

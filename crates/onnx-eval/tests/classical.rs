@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onnx_eval::{Evaluator, FailureKind, MapKey, Options, Value};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, MapKey, Value};
 use onnx_types::tensor::{NoData, Tensor};
 
 fn model(graph: &str) -> onnx_ir::Model {
@@ -21,7 +21,7 @@ fn model(graph: &str) -> onnx_ir::Model {
 #[track_caller]
 fn run(graph: &str, inputs: &[(&str, Value)]) -> Vec<Value> {
     let model = model(graph);
-    Evaluator::new(&model, &Options::default()).unwrap().run(inputs).unwrap_or_else(|failure| {
+    Evaluator::new(&model, &EvalOptions::default()).unwrap().run(inputs).unwrap_or_else(|failure| {
         panic!("{failure} {:?}", failure.diagnostic().notes);
     })
 }
@@ -29,7 +29,7 @@ fn run(graph: &str, inputs: &[(&str, Value)]) -> Vec<Value> {
 #[track_caller]
 fn failure(graph: &str, inputs: &[(&str, Value)]) -> FailureKind {
     let model = model(graph);
-    Evaluator::new(&model, &Options::default()).unwrap().run(inputs).unwrap_err().kind()
+    Evaluator::new(&model, &EvalOptions::default()).unwrap().run(inputs).unwrap_err().kind()
 }
 
 fn matrix(rows: i64, elements: &[f32]) -> Value {

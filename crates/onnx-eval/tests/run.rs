@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
-use onnx_eval::{EvalPack, Evaluator, Failure, FailureKind, Options, Value, run_node};
+use onnx_eval::{EvalOptions, EvalPack, Evaluator, Failure, FailureKind, Value, run_node};
 use onnx_ir::Model;
 use onnx_schema::{Pack, Registry};
 use onnx_types::tensor::{NoData, Payload, Tensor};
@@ -16,7 +16,11 @@ fn in_main(graph: &str) -> Model {
     parse(&format!("<ir_version: 10, opset_import: [\"\": 21, \"my\": 1]>\n{graph}"))
 }
 
-fn run_with(model: &Model, inputs: &[(&str, Tensor)], options: &Options<'_>) -> Result<Vec<Value>, Failure> {
+fn run_with(
+    model: &Model,
+    inputs: &[(&str, Tensor)],
+    options: &EvalOptions<'_>,
+) -> Result<Vec<Value>, Failure> {
     let inputs: Vec<_> = inputs.iter().map(|(name, tensor)| (*name, Value::from(tensor.clone()))).collect();
     Evaluator::new(model, options)?.run(&inputs)
 }
@@ -25,7 +29,7 @@ fn run_with(model: &Model, inputs: &[(&str, Tensor)], options: &Options<'_>) -> 
 #[track_caller]
 fn check(graph: &str, inputs: &[(&str, Tensor)], dims: &[i64], expected: &[f64]) {
     let model = in_main(graph);
-    let outputs = run_with(&model, inputs, &Options::default()).unwrap_or_else(|failure| {
+    let outputs = run_with(&model, inputs, &EvalOptions::default()).unwrap_or_else(|failure| {
         panic!("{failure} {:?}", failure.diagnostic().notes);
     });
     let tensor = outputs[0].tensor().unwrap();
@@ -36,7 +40,7 @@ fn check(graph: &str, inputs: &[(&str, Tensor)], dims: &[i64], expected: &[f64])
 
 /// The failure of a run.
 #[track_caller]
-fn fails(model: &Model, inputs: &[(&str, Tensor)], options: &Options<'_>, kind: FailureKind) -> String {
+fn fails(model: &Model, inputs: &[(&str, Tensor)], options: &EvalOptions<'_>, kind: FailureKind) -> String {
     let failure = run_with(model, inputs, options).unwrap_err();
     assert_eq!(failure.kind(), kind, "{failure}");
     failure.diagnostic().message.clone()
@@ -129,7 +133,7 @@ fn a_function_that_calls_itself_is_a_cycle() {
     for (functions, name) in functions.into_iter().zip(["F", "F"]) {
         let model = in_main(&format!("g (float x) => (float y) {{ y = my.F (x) }} {functions}"));
         let inputs = [("x", Tensor::scalar(1.0_f32))];
-        let failure = run_with(&model, &inputs, &Options::default()).unwrap_err();
+        let failure = run_with(&model, &inputs, &EvalOptions::default()).unwrap_err();
         assert_eq!((failure.kind(), failure.diagnostic().rule.code), (FailureKind::Model, 5007));
         let expected = format!("the function `{name}` calls itself, directly or through others");
         assert_eq!(failure.diagnostic().message, expected);
@@ -207,7 +211,7 @@ fn nodes_in_any_order_run_and_cycles_fail() {
         y = Neg (z)
     }",
     );
-    fails(&model, &[("x", Tensor::scalar(1.0_f32))], &Options::default(), FailureKind::Model);
+    fails(&model, &[("x", Tensor::scalar(1.0_f32))], &EvalOptions::default(), FailureKind::Model);
 }
 
 #[test]
@@ -220,7 +224,7 @@ fn repeated_elements_cost_nothing_until_they_are_read() {
     let model = in_main(graph);
     let limits = Limits { run_bytes: 1000, ..Limits::default() };
     let shape = [("shape", Tensor::vector(&[30_000_i64, 30_000]))];
-    let outputs = run_with(&model, &shape, &Options::default().with_limits(limits)).unwrap();
+    let outputs = run_with(&model, &shape, &EvalOptions::default().with_limits(limits)).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<i64>(&NoData).unwrap(), [30_000, 30_000]);
 }
 
@@ -228,7 +232,7 @@ fn repeated_elements_cost_nothing_until_they_are_read() {
 fn limits_hold() {
     let check = |graph: &str, limits: Limits, name: &str| {
         let model = in_main(graph);
-        let message = fails(&model, &[], &Options::default().with_limits(limits), FailureKind::Limit);
+        let message = fails(&model, &[], &EvalOptions::default().with_limits(limits), FailureKind::Limit);
         assert_eq!(message, format!("the run costs too much: raise the limit `{name}` to allow it"));
     };
     let filled = "g () => (float[N, M] y) {
@@ -259,7 +263,7 @@ fn a_run_can_be_cancelled() {
     let model = in_main("g (float x) => (float y) { y = Neg (x) }");
     let interrupt = Interrupt::new();
     interrupt.cancel();
-    let options = Options::default().with_execution(Execution::default().with_interrupt(interrupt));
+    let options = EvalOptions::default().with_execution(Execution::default().with_interrupt(interrupt));
     fails(&model, &[("x", Tensor::scalar(1.0_f32))], &options, FailureKind::Stopped);
 }
 
@@ -268,7 +272,7 @@ fn inputs_are_compared_with_their_declarations() {
     let model = in_main("g (float[2, N] x) => (float[2, N] y) { y = Neg (x) }");
     let of = |dims: &[i64]| Tensor::splat(dims.iter().copied(), 1.0_f32).unwrap();
     let check = |inputs: &[(&str, Tensor)], message: &str| {
-        assert_eq!(fails(&model, inputs, &Options::default(), FailureKind::Input), message);
+        assert_eq!(fails(&model, inputs, &EvalOptions::default(), FailureKind::Input), message);
     };
     check(&[], "input `x` has no value");
     check(&[("z", of(&[2, 2]))], "the model has no input `z`");
@@ -281,7 +285,7 @@ fn inputs_are_compared_with_their_declarations() {
 fn failures_name_the_node_and_its_operands() {
     let model = in_main("g (float[2] x, float[3] y) => (float[2] z) { z = Add (x, y) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32; 2])), ("y", Tensor::vector(&[1.0_f32; 3]))];
-    let failure = run_with(&model, &inputs, &Options::default()).unwrap_err();
+    let failure = run_with(&model, &inputs, &EvalOptions::default()).unwrap_err();
     assert_eq!(failure.to_string(), "graph \"g\" / node #0 Add: sizes 2 and 3 do not broadcast");
     assert_eq!(failure.diagnostic().notes, ["the inputs are float[2], float[3]"]);
     assert_eq!(failure.node(), model.nodes(model.main_graph()).next());
@@ -291,14 +295,14 @@ fn failures_name_the_node_and_its_operands() {
 fn missing_kernels_are_no_failures_of_operators() {
     let model = in_main("g (float[2] x) => (float[2] y) { y = my.Twice (x) }");
     let inputs = [("x", Tensor::vector(&[1.0_f32, 2.0]))];
-    fails(&model, &inputs, &Options::default(), FailureKind::Missing);
+    fails(&model, &inputs, &EvalOptions::default(), FailureKind::Missing);
     let pack = Pack::new().with_kernel("my", "Twice", |cx| {
         let x = cx.tensor(0)?;
         let doubled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x + x).collect();
         cx.put(0, x.elem, &x.dims, doubled)
     });
     let registry = Registry::standard().with(pack).unwrap();
-    let outputs = run_with(&model, &inputs, &Options::default().with_registry(&registry)).unwrap();
+    let outputs = run_with(&model, &inputs, &EvalOptions::default().with_registry(&registry)).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<f32>(&NoData).unwrap(), [2.0, 4.0]);
 }
 
@@ -314,7 +318,7 @@ fn a_single_node_runs_with_constants_around_it() {
     );
     let node = model.nodes(model.main_graph()).next().unwrap();
     let outputs =
-        run_node(&model, node, &[Some(Tensor::vector(&[true]).into())], &Options::default()).unwrap();
+        run_node(&model, node, &[Some(Tensor::vector(&[true]).into())], &EvalOptions::default()).unwrap();
     let y = outputs[0].as_ref().and_then(Value::tensor).unwrap();
     assert_eq!(y.to_vec::<f32>(&NoData).unwrap(), [-1.0, -2.0]);
     assert!(matches!(y.payload(), Payload::Raw(_)));

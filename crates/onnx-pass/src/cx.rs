@@ -6,7 +6,7 @@ use std::fmt;
 use foldhash::fast::RandomState;
 use onnx_ir::{Cursor, Model, NodeId, Revision, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Inference, Justification, Options, infer};
+use onnx_shape_infer::{InferOptions, Inference, Justification, infer};
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Symbol};
 
@@ -17,7 +17,7 @@ use crate::patch::{Draft, Patch, Proof};
 use crate::prove::Verdict;
 use crate::query::Reason;
 
-/// Options of a pass.
+/// InferOptions of a pass.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct PassOptions<'a> {
@@ -266,8 +266,8 @@ impl<'m> PassCx<'m> {
 }
 
 /// How a pass infers.
-fn inference_options<'a>(options: &PassOptions<'a>) -> Options<'a> {
-    Options::default()
+fn inference_options<'a>(options: &PassOptions<'a>) -> InferOptions<'a> {
+    InferOptions::default()
         .with_data(options.data)
         .with_registry(options.registry)
         .with_execution(options.execution.clone())

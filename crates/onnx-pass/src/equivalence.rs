@@ -132,7 +132,7 @@ impl Equivalence {
     ///
     /// Returns an error if graphs or types are nested too deeply for text.
     pub fn text(&self) -> Result<String, PrintError> {
-        let options = PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() };
+        let options = PrintOptions::default().with_elide_above(u64::MAX);
         Ok(print_model(&self.model, &options)?.text)
     }
 
@@ -144,7 +144,7 @@ impl Equivalence {
     /// See [`Equivalence::text`].
     pub fn hash(&self) -> Result<u128, PrintError> {
         let digest = |tensor: &Tensor| Some(format!("fnv:{:032x}", digest(tensor)));
-        let options = PrintOptions { digest: Some(&digest), ..PrintOptions::default() };
+        let options = PrintOptions::default().with_digest(Some(&digest));
         let text = print_model(&self.model, &options)?.text;
         let mut state = Fnv::new();
         std::hash::Hasher::write(&mut state, text.as_bytes());

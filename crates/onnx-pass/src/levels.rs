@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use onnx_check::{CheckOptions, check};
 use onnx_diag::{Severity, Step};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Inference, Options, Ty, infer};
+use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
 use onnx_types::{Dim, ElemType};
 
 use crate::equivalence::{Equivalence, SIDES, Side};
@@ -13,7 +13,7 @@ use crate::equivalence::{Equivalence, SIDES, Side};
 /// An error of the checker that the new side has and the old one does not; `None` if there is none.
 pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String> {
     let registry = registry.clone();
-    let options = CheckOptions { skip_opset_compatibility: true, registry, ..CheckOptions::default() };
+    let options = CheckOptions::default().with_opset_compatibility(false).with_registry(registry);
     let sink = check(eq.model(), &options);
     let mut balance: BTreeMap<u16, i64> = BTreeMap::new();
     let errors = || sink.diagnostics().iter().filter(|found| found.severity == Severity::Error);
@@ -51,7 +51,7 @@ pub(crate) enum Types {
 
 /// Infers both sides and compares the types of their outputs.
 pub(crate) fn types(eq: &Equivalence, registry: &Registry) -> Types {
-    let inference = infer(eq.model(), &Options::default().with_registry(registry));
+    let inference = infer(eq.model(), &InferOptions::default().with_registry(registry));
     let outputs = |side| eq.model().node(eq.call(side)).outputs().to_vec();
     let pairs = outputs(Side::Before).into_iter().zip(outputs(Side::After)).enumerate();
     let mut result = Types::Finer;

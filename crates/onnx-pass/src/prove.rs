@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use onnx_eval::{Failure, FailureKind, Options, Value, run_node};
+use onnx_eval::{EvalOptions, Failure, FailureKind, Value, run_node};
 use onnx_ir::ValueId;
 use onnx_schema::Registry;
 use onnx_types::expr::Dialect;
@@ -261,7 +261,8 @@ impl Runner<'_> {
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let options = Options::default().with_execution(of_run(self.execution)).with_registry(self.registry);
+        let options =
+            EvalOptions::default().with_execution(of_run(self.execution)).with_registry(self.registry);
         let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
             .map_err(|failure| (failure.kind(), message(&failure)))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();

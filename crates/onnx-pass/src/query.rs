@@ -282,7 +282,7 @@ impl Patch<'_, '_> {
 
     /// One output of a node on values.
     fn run(&self, node: NodeId, output: ValueId, inputs: &[Option<Value>]) -> Result<Tensor, Reason> {
-        let options = onnx_eval::Options::default()
+        let options = onnx_eval::EvalOptions::default()
             .with_data(self.cx.options.data)
             .with_registry(self.cx.options.registry)
             .with_execution(of_run(&self.cx.options.execution));

@@ -15,7 +15,7 @@ use crate::result::Inference;
 /// ```
 /// # use onnx_ir::{Model, NewNode, OpsetImport, Position};
 /// # use onnx_schema::{domain, op};
-/// # use onnx_shape_infer::{Options, infer};
+/// # use onnx_shape_infer::{InferOptions, infer};
 /// # use onnx_types::{Dim, ElemType, Shape, Type};
 /// # let mut model = Model::new();
 /// # model.info_mut().opset_imports.push(OpsetImport::new(domain::ONNX, 18));
@@ -25,7 +25,7 @@ use crate::result::Inference;
 /// # model.push_graph_input(graph, x)?;
 /// # model.set_type(x, Some(Type::tensor(ElemType::Float, Some(Shape::new([Dim::Var(n), Dim::Known(3)])))));
 /// # model.add_node(Position::End(graph), NewNode::new(op::RELU).inputs([x]).outputs([s]))?;
-/// let inference = infer(&model, &Options::default());
+/// let inference = infer(&model, &InferOptions::default());
 /// let mut shapes = inference.shapes(&model);
 /// // `s` is what `Relu` makes of `x`, a tensor of shape [N, 3].
 /// let sizes = shapes.evaluate(&[(n, 7)]);

@@ -127,7 +127,7 @@ mod tests {
     use onnx_text::{ParseOptions, parse_model};
 
     use super::*;
-    use crate::{MergePolicy, Options, infer};
+    use crate::{InferOptions, MergePolicy, infer};
 
     #[test]
     fn equal_sizes_get_equal_names() {
@@ -136,7 +136,7 @@ mod tests {
             z = Neg (y)
         }"#;
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
-        let mut inference = infer(&model, &Options::default());
+        let mut inference = infer(&model, &InferOptions::default());
         inference.apply(&mut model, MergePolicy::Keep).unwrap();
         let made: Vec<_> = name_sizes(&mut model)
             .into_iter()

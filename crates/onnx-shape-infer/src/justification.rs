@@ -218,7 +218,7 @@ impl Inference {
     /// these nodes if the model has guards, and constant time otherwise.
     ///
     /// ```
-    /// use onnx_shape_infer::{Justification, Options, infer};
+    /// use onnx_shape_infer::{Justification, InferOptions, infer};
     /// use onnx_text::{ParseOptions, parse_model};
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
@@ -227,7 +227,7 @@ impl Inference {
     ///         z = Slice (x, one, all)
     ///     }"#;
     /// let model = parse_model(text, &ParseOptions::default())?;
-    /// let inference = infer(&model, &Options::default());
+    /// let inference = infer(&model, &InferOptions::default());
     /// let [y, z] = [0, 1].map(|index| model.graph(model.main_graph()).outputs()[index].value());
     /// assert_eq!(inference.justification(&model, y), Justification::Proved);
     /// // `z` is `[N - 1]` if `1 <= N`.

@@ -9,7 +9,7 @@
 //! ```
 //! use onnx_ir::{Model, NewNode, OpsetImport, Position};
 //! use onnx_schema::{domain, op};
-//! use onnx_shape_infer::{Options, infer};
+//! use onnx_shape_infer::{InferOptions, infer};
 //! use onnx_types::{Dim, ElemType, Shape, Type};
 //!
 //! // y = Reshape (x, Shape (x)), for x of shape [N, 2*N].
@@ -23,7 +23,7 @@
 //! model.add_node(Position::End(graph), NewNode::new(op::SHAPE).inputs([x]).outputs([s]))?;
 //! model.add_node(Position::End(graph), NewNode::new(op::RESHAPE).inputs([x, s]).outputs([y]))?;
 //!
-//! let inference = infer(&model, &Options::default());
+//! let inference = infer(&model, &InferOptions::default());
 //! assert_eq!(inference.elem(y), Some(ElemType::Float));
 //! let shape = inference.shape(y).expect("its rank is known");
 //! let texts: Vec<_> = shape.iter().map(|&dim| inference.display(&model, dim).to_string()).collect();
@@ -38,8 +38,8 @@
 //! same size appears. If a result depends on more than the semantics of the operators (a declaration in the model, a window
 //! that fits, numbers that stay in the range of their type), the condition is recorded among the [`Facts`] as a guard:
 //! [`Inference::guards`]. If all guards hold, no inferred size is negative. Initializers that the caller can override (with
-//! IR version 3, or [`Options::defaults_are_constant`]) and loops that may have no iteration have guards, too.
-//! `docs/guards.md` lists what is assumed. Without assumptions ([`Options::assumed`]), what needs a guard is unknown. Results are those of the specification; with [`Options::runtime`], those in which
+//! IR version 3, or [`InferOptions::defaults_are_constant`]) and loops that may have no iteration have guards, too.
+//! `docs/guards.md` lists what is assumed. Without assumptions ([`InferOptions::assumed`]), what needs a guard is unknown. Results are those of the specification; with [`InferOptions::runtime`], those in which
 //! a runtime deviates are unknown.
 //!
 //! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
@@ -75,7 +75,7 @@
 //! # What it is not
 //!
 //! It checks no more of a model than it needs: `onnx-check` does. It runs nothing, reads no weights but small ones, and
-//! opens no file; external data it sees through [`Options::data`].
+//! opens no file; external data it sees through [`InferOptions::data`].
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
@@ -114,7 +114,7 @@ pub use identifiers::name_sizes;
 pub use justification::{Answer, Justification};
 pub use naming::ResultNames;
 pub use onnx_types::{Execution, Limits};
-pub use options::{Options, Runtime};
+pub use options::{InferOptions, Runtime};
 pub use part::{infer_function, infer_node};
 pub use registry::{CustomRule, InferPack, RuleFn, follows_values, uncovered};
 pub use report::{Axes, Explanation, Missing, Report, Unknown};

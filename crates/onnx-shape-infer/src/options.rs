@@ -16,10 +16,10 @@ pub enum Runtime {
     Onnxruntime,
 }
 
-/// How inference runs; [`Options::default`] serves most callers.
+/// How inference runs; [`InferOptions::default`] serves most callers.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Options<'a> {
+pub struct InferOptions<'a> {
     /// Whether elements of small tensors are followed, so that shapes which are computed in the graph become known. The
     /// reference calls it `data_prop`. On by default.
     pub values: bool,
@@ -52,7 +52,7 @@ pub struct Options<'a> {
     pub execution: Execution,
 }
 
-impl Default for Options<'_> {
+impl Default for InferOptions<'_> {
     fn default() -> Self {
         Self {
             values: true,
@@ -69,7 +69,7 @@ impl Default for Options<'_> {
     }
 }
 
-impl<'a> Options<'a> {
+impl<'a> InferOptions<'a> {
     /// The same with these operators.
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a Registry) -> Self {

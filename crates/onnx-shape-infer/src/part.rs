@@ -6,7 +6,7 @@ use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId};
 use onnx_types::{Symbol, Type};
 
 use crate::engine::Engine;
-use crate::options::Options;
+use crate::options::InferOptions;
 use crate::result::{Inference, cycles};
 
 /// Infers the outputs of one node of any graph, from what the model declares about its inputs and from initializers among
@@ -16,7 +16,7 @@ use crate::result::{Inference, cycles};
 ///
 /// When the node is not of this model or was erased, and as [`infer`](crate::infer).
 #[must_use]
-pub fn infer_node(model: &Model, node: NodeId, options: &Options<'_>) -> Inference {
+pub fn infer_node(model: &Model, node: NodeId, options: &InferOptions<'_>) -> Inference {
     let mut engine = Engine::new(model, options, None);
     engine.cycles = cycles(model, options);
     engine.run_node(node);
@@ -29,7 +29,7 @@ pub fn infer_node(model: &Model, node: NodeId, options: &Options<'_>) -> Inferen
 /// The types of the outputs are those of the outputs of the function's body:
 ///
 /// ```
-/// use onnx_shape_infer::{Options, infer_function};
+/// use onnx_shape_infer::{InferOptions, infer_function};
 /// use onnx_text::{ParseOptions, parse_model};
 /// use onnx_types::{ElemType, Shape, Type};
 ///
@@ -38,7 +38,7 @@ pub fn infer_node(model: &Model, node: NodeId, options: &Options<'_>) -> Inferen
 /// let model = parse_model(text, &ParseOptions::default())?;
 /// let function = model.functions()[0];
 /// let given = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3])));
-/// let inference = infer_function(&model, function, &[Some(given)], &[], &Options::default());
+/// let inference = infer_function(&model, function, &[Some(given)], &[], &InferOptions::default());
 /// let output = model.graph(model.function(function).body()).outputs()[0].value();
 /// assert_eq!(inference.shape(output), Some(&[2.into(), 3.into()][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,7 +53,7 @@ pub fn infer_function(
     function: FunctionId,
     inputs: &[Option<Type>],
     attributes: &[Attribute],
-    options: &Options<'_>,
+    options: &InferOptions<'_>,
 ) -> Inference {
     let mut engine = Engine::new(model, options, None);
     engine.cycles = cycles(model, options);

@@ -279,7 +279,7 @@ impl Rules {
 ///
 /// ```
 /// use onnx_schema::{OperatorSet, Pack, Registry, declare};
-/// use onnx_shape_infer::{InferPack, Options, infer};
+/// use onnx_shape_infer::{InferPack, InferOptions, infer};
 /// use onnx_text::{ParseOptions, parse_model};
 /// use onnx_types::ElemType;
 ///
@@ -298,7 +298,7 @@ impl Rules {
 ///
 /// let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float16[2] x) => (y) { y = com.acme.Twice (x) }"#;
 /// let model = parse_model(text, &ParseOptions::default())?;
-/// let inference = infer(&model, &Options::default().with_registry(&registry));
+/// let inference = infer(&model, &InferOptions::default().with_registry(&registry));
 /// let y = model.graph(model.main_graph()).outputs()[0].value();
 /// assert_eq!(inference.elem(y), Some(ElemType::Float16));
 /// assert_eq!(inference.shape(y), Some(&[4.into()][..]));

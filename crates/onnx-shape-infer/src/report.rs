@@ -178,13 +178,13 @@ impl Inference {
     /// linear in the model.
     ///
     /// ```
-    /// use onnx_shape_infer::{Limits, Options, infer};
+    /// use onnx_shape_infer::{Limits, InferOptions, infer};
     /// use onnx_text::{ParseOptions, parse_model};
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
     ///     g (float[2, 3] x, int64[2] s) => (z) { y = Reshape (x, s) z = Relu (y) }"#;
     /// let model = parse_model(text, &ParseOptions::default())?;
-    /// let report = infer(&model, &Options::default()).report(&model, &Limits::default());
+    /// let report = infer(&model, &InferOptions::default()).report(&model, &Limits::default());
     /// assert_eq!((report.values, report.incomplete), (4, 2));
     /// // Both axes of `z` were lost at `y`: one entry.
     /// let [_, z] = report.unknown.as_slice() else { panic!("two entries") };
@@ -420,12 +420,12 @@ mod tests {
     use onnx_text::{ParseOptions, parse_model};
 
     use super::*;
-    use crate::{Options, infer};
+    use crate::{InferOptions, infer};
 
     fn inferred(body: &str) -> (Model, Inference) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
         let model = parse_model(&text, &ParseOptions::default()).unwrap();
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         (model, inference)
     }
 

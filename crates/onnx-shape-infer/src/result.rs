@@ -15,7 +15,7 @@ use crate::engine::{Engine, Interface};
 use crate::facts::Facts;
 use crate::findings::findings;
 use crate::naming::Named;
-use crate::options::Options;
+use crate::options::InferOptions;
 use crate::table::Table;
 use crate::ty::Ty;
 
@@ -51,7 +51,7 @@ pub struct Inference {
 ///
 /// When the arenas of the model do not fit together (see [`Model::verify`]), or when a custom rule panics.
 #[must_use]
-pub fn infer(model: &Model, options: &Options<'_>) -> Inference {
+pub fn infer(model: &Model, options: &InferOptions<'_>) -> Inference {
     run(model, options, None, |engine| {
         engine.run();
         true
@@ -62,7 +62,7 @@ pub fn infer(model: &Model, options: &Options<'_>) -> Inference {
 /// Runs an engine over a model; `None` where `work` returns `false`.
 fn run(
     model: &Model,
-    options: &Options<'_>,
+    options: &InferOptions<'_>,
     before: Option<Inference>,
     work: impl FnOnce(&mut Engine<'_>) -> bool,
 ) -> Option<Inference> {
@@ -77,7 +77,7 @@ fn run(
 }
 
 /// For each cycle of calls, the node that closes it.
-pub(crate) fn cycles(model: &Model, options: &Options<'_>) -> Vec<NodeId> {
+pub(crate) fn cycles(model: &Model, options: &InferOptions<'_>) -> Vec<NodeId> {
     if model.functions().is_empty() {
         return Vec::new();
     }
@@ -130,7 +130,7 @@ impl Default for Inference {
 
 impl Inference {
     /// Looks up the places of what was found.
-    pub(crate) fn with_findings(self, model: &Model, options: &Options<'_>) -> Self {
+    pub(crate) fn with_findings(self, model: &Model, options: &InferOptions<'_>) -> Self {
         let limits = &options.execution.limits;
         let caps = Caps { per_rule: limits.findings_per_rule, total: limits.findings };
         let mut findings = findings(model, &self, caps);
@@ -148,13 +148,13 @@ impl Inference {
     /// `changes` are those since the revision at which this result was inferred, with the same options:
     ///
     /// ```
-    /// use onnx_shape_infer::{Options, infer};
+    /// use onnx_shape_infer::{InferOptions, infer};
     /// use onnx_text::{ParseOptions, parse_model};
     ///
     /// let text = r#"<ir_version: 10, opset_import: ["": 20]>
     ///     g (float[N, 4] x) => (y) { a = Relu (x)  y = Transpose (a) }"#;
     /// let mut model = parse_model(text, &ParseOptions::default())?;
-    /// let options = Options::default();
+    /// let options = InferOptions::default();
     /// let revision = model.revision();
     /// let inference = infer(&model, &options);
     ///
@@ -180,7 +180,7 @@ impl Inference {
     ///
     /// As for [`infer`].
     #[must_use]
-    pub fn update(self, model: &Model, options: &Options<'_>, changes: &Changes) -> Self {
+    pub fn update(self, model: &Model, options: &InferOptions<'_>, changes: &Changes) -> Self {
         let (Changes::Edits(edits), None) = (changes, self.stopped) else { return infer(model, options) };
         if edits.is_empty() {
             return self;

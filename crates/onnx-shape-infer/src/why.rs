@@ -200,13 +200,13 @@ mod tests {
     use onnx_text::{ParseOptions, parse_model};
 
     use super::*;
-    use crate::{Options, infer};
+    use crate::{InferOptions, infer};
 
     /// The names along the chain, what is missing, and the operator that lost it.
     fn check(body: &str, value: &str, expected: &[(&str, Gap, &str)]) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
         let model = parse_model(&text, &ParseOptions::default()).unwrap();
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         let name = model.names().get(value).unwrap();
         let mut values = model.nodes(model.main_graph()).flat_map(|node| model.node(node).outputs());
         let value = values.find_map(|&value| value.filter(|&value| model.value(value).name() == name));

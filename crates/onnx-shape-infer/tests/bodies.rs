@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_shape_infer::{Inference, Justification, MergePolicy, Options, infer};
+use onnx_shape_infer::{InferOptions, Inference, Justification, MergePolicy, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Symbol;
 
@@ -38,7 +38,7 @@ fn shape(model: &Model, inference: &Inference, name: &str) -> Option<String> {
 #[track_caller]
 fn check(graph: &str, expected: Option<&str>) {
     let model = model(graph);
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert_eq!(shape(&model, &inference, "t").as_deref(), expected, "{graph}");
 }
 
@@ -58,7 +58,7 @@ fn sizes_of_a_visit_are_not_results() {
         g (bool[8] x, bool[8] z) => (y, w) { y = my.F (x)  w = my.F (z) }
         <domain: "my", opset_import: ["": 20]> F (a) => (b) { t = NonZero (a)  b = Identity (t) }"#;
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert_eq!(shape(&model, &inference, "t").as_deref(), Some("1,?"));
     assert_eq!(shape(&model, &inference, "a").as_deref(), Some("8"));
 }
@@ -66,7 +66,7 @@ fn sizes_of_a_visit_are_not_results() {
 #[test]
 fn element_types_of_all_calls_are_known_if_they_are_one() {
     let model = model("g (float[N,4] x, double[3,4] z) => (y, w) { y = my.F (x)  w = my.F (z) }");
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert_eq!(inference.elem(inner(&model, "t")), None);
     assert_eq!(shape(&model, &inference, "t").as_deref(), Some("4,?"));
 }
@@ -98,7 +98,7 @@ fn a_contradiction_leaves_nothing_known() {
 fn training_graphs_may_call_with_anything() {
     let mut model = model("g (float[2,4] x) => (y) { y = my.F (x) }");
     model.info_mut().training.push(onnx_ir::TrainingInfo::default());
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert_eq!(shape(&model, &inference, "t"), None);
 }
 
@@ -109,7 +109,7 @@ fn updates_keep_what_holds() {
     for (node, expected) in [(0, None), (2, Some("4,2"))] {
         let mut model = model(text);
         let revision = model.revision();
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         let node = model.nodes(model.main_graph()).nth(node).unwrap();
         let (op, nothing) = (model.intern("Abs"), Symbol::EMPTY);
         model.set_op(node, nothing, op, nothing);
@@ -120,7 +120,7 @@ fn updates_keep_what_holds() {
             model.replace_node(node, &[Some(z)]).unwrap();
         }
         let changes = model.changes_since(&revision);
-        let updated = inference.update(&model, &Options::default(), &changes);
+        let updated = inference.update(&model, &InferOptions::default(), &changes);
         assert_eq!(shape(&model, &updated, "t").as_deref(), expected);
     }
 }
@@ -131,11 +131,11 @@ fn check_update(edit: impl FnOnce(&mut Model, [NodeId; 3]), expected: Option<&st
     let text = "g (float[2,4] x, float[3,4] z) => (y, w, v) { y = my.F (x)  w = my.F (z)  v = Neg (z) }";
     let mut model = model(text);
     let revision = model.revision();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert_eq!(shape(&model, &inference, "t").as_deref(), Some("4,?"));
     let nodes: Vec<NodeId> = model.nodes(model.main_graph()).collect();
     edit(&mut model, nodes.try_into().unwrap());
-    let updated = inference.update(&model, &Options::default(), &model.changes_since(&revision));
+    let updated = inference.update(&model, &InferOptions::default(), &model.changes_since(&revision));
     assert_eq!(shape(&model, &updated, "t").as_deref(), expected);
 }
 
@@ -185,7 +185,7 @@ fn results_rest_on_all_guards() {
             "g (float[N,4] x) => (y, r) <{declared}> {{ u = com.acme.U (x)  r = Neg (u)  y = my.F (x) }}"
         );
         let model = model(&graph);
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         inference.justification(&model, inner(&model, "t"))
     };
     assert_eq!(justified("float[N,4] y"), Justification::Proved);
@@ -202,7 +202,7 @@ fn calls_and_branches_can_have_symbols_of_erased_values() {
         let text =
             format!("g (float[N,4] x, bool c, int64 n) => (y) {{ a = NonZero (x)  b = Neg (a)  {user} }}");
         let mut model = model(&text);
-        let mut inference = infer(&model, &Options::default());
+        let mut inference = infer(&model, &InferOptions::default());
         inference.apply(&mut model, MergePolicy::Refine).unwrap();
         let revision = model.revision();
         let graph = model.main_graph();
@@ -217,8 +217,8 @@ fn calls_and_branches_can_have_symbols_of_erased_values() {
         let (domain, op) = (model.node(user).domain(), model.node(user).op());
         model.set_op(user, acme, unknown, Symbol::EMPTY);
         model.set_op(user, domain, op, Symbol::EMPTY);
-        let updated = inference.update(&model, &Options::default(), &model.changes_since(&revision));
-        let again = infer(&model, &Options::default());
+        let updated = inference.update(&model, &InferOptions::default(), &model.changes_since(&revision));
+        let again = infer(&model, &InferOptions::default());
         let output = model.graph(graph).outputs()[0].value();
         let known = |inference: &Inference| inference.shape(output).map(<[_]>::len);
         assert_eq!(known(&updated), known(&again), "{text}");

@@ -1,14 +1,14 @@
 //! Operators of onnxruntime.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use onnx_shape_infer::{Options, contrib, infer};
+use onnx_shape_infer::{InferOptions, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
 
 /// What the first output of each node is, as text.
 fn shapes(text: &str) -> Vec<String> {
     let model = parse_model(text, &ParseOptions::default()).unwrap();
     let registry = contrib::registry();
-    let inference = infer(&model, &Options::default().with_registry(&registry));
+    let inference = infer(&model, &InferOptions::default().with_registry(&registry));
     assert_eq!(inference.findings().diagnostics().len(), 0, "{:?}", inference.findings().diagnostics());
     let nodes: Vec<_> = model.nodes(model.main_graph()).collect();
     let outputs = nodes.into_iter().flat_map(|node| model.node(node).outputs().to_vec()).flatten();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use onnx_ir::{Attribute, Changes, Constant, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
 use onnx_schema::{attr, op};
-use onnx_shape_infer::{Elem, Fact, Guard, Inference, Options, Relation, Ty, infer};
+use onnx_shape_infer::{Elem, Fact, Guard, InferOptions, Inference, Relation, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
@@ -120,7 +120,7 @@ fn facts(inference: &Inference, exprs: &mut ExprTable) -> Vec<String> {
 }
 
 fn compare(model: &Model, updated: &Inference, script: &[String]) {
-    let scratch = infer(model, &Options::default());
+    let scratch = infer(model, &InferOptions::default());
     let nodes = nodes_of(model);
     let values: Vec<ValueId> = nodes
         .iter()
@@ -294,7 +294,7 @@ fn check_scripts(text: &str, seeds: std::ops::RangeInclusive<u64>) {
         let mut numbers = Numbers::new(seed);
         let mut model = parse_model(text, &ParseOptions::default()).unwrap();
         let mut revision = model.revision();
-        let mut inference = infer(&model, &Options::default());
+        let mut inference = infer(&model, &InferOptions::default());
         let mut script = Vec::new();
         for _ in 0..12 {
             // Several edits at once, too.
@@ -304,7 +304,7 @@ fn check_scripts(text: &str, seeds: std::ops::RangeInclusive<u64>) {
             let changes = model.changes_since(&revision);
             assert!(matches!(changes, Changes::Edits(_)));
             revision = model.revision();
-            inference = inference.update(&model, &Options::default(), &changes);
+            inference = inference.update(&model, &InferOptions::default(), &changes);
             compare(&model, &inference, &script);
         }
     }
@@ -324,15 +324,15 @@ fn updates_see_nested_graphs_and_functions() {
 fn an_update_without_changes_and_one_after_a_clone_are_right() {
     let model = parse_model(MODEL, &ParseOptions::default()).unwrap();
     let revision = model.revision();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     let none = model.changes_since(&revision);
     assert!(none.is_empty());
-    let inference = inference.update(&model, &Options::default(), &none);
+    let inference = inference.update(&model, &InferOptions::default(), &none);
     compare(&model, &inference, &[]);
     let clone = model.clone();
     let everything = clone.changes_since(&revision);
     assert!(matches!(everything, Changes::Everything));
-    let inference = inference.update(&clone, &Options::default(), &everything);
+    let inference = inference.update(&clone, &InferOptions::default(), &everything);
     compare(&clone, &inference, &[]);
     assert!(model.changes_since(&revision).is_empty());
 }
@@ -371,7 +371,7 @@ fn check_erasures(graph: &str, outputs: &[&str], expected: &[&[&str]]) {
     let text = format!("<ir_version: 10, opset_import: [\"\": 20]> {graph}");
     let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
     let mut revision = model.revision();
-    let mut inference = infer(&model, &Options::default());
+    let mut inference = infer(&model, &InferOptions::default());
     for (name, expected) in outputs.iter().zip(expected) {
         let nodes = nodes_of(&model);
         let is_it = |&node: &NodeId| {
@@ -382,7 +382,7 @@ fn check_erasures(graph: &str, outputs: &[&str], expected: &[&[&str]]) {
         model.erase_node(node).unwrap();
         let changes = model.changes_since(&revision);
         revision = model.revision();
-        inference = inference.update(&model, &Options::default(), &changes);
+        inference = inference.update(&model, &InferOptions::default(), &changes);
         compare(&model, &inference, &[format!("{name} erased")]);
         let shown = |&fact: &Fact| Guard::new(&model, &inference, fact).condition;
         let facts: Vec<String> = inference.facts().all().iter().map(shown).collect();
@@ -430,12 +430,12 @@ fn an_update_of_a_cycle_ends() {
         let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (v) {{ {nodes} }}");
         let mut model = parse_model(&text, &ParseOptions::default()).unwrap();
         let revision = model.revision();
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         let v = model.graph(model.main_graph()).outputs()[0].value();
         model.set_type(v, Some(Type::tensor(ElemType::Float, Some(Shape::known(&[3])))));
         let changes = model.changes_since(&revision);
-        let updated = inference.update(&model, &Options::default(), &changes);
-        assert_eq!(updated.ty(v), infer(&model, &Options::default()).ty(v));
+        let updated = inference.update(&model, &InferOptions::default(), &changes);
+        assert_eq!(updated.ty(v), infer(&model, &InferOptions::default()).ty(v));
     }
 }
 
@@ -448,7 +448,7 @@ fn graphs_that_are_not_entered_again_are_unknown() {
         }"#;
     let mut model = parse_model(text, &ParseOptions::default()).unwrap();
     let revision = model.revision();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     let node = model.graph(model.main_graph()).first().unwrap();
     let body = model.node(node).nested_graphs().next().unwrap();
     let v = model.graph(body).inputs()[2];
@@ -456,6 +456,6 @@ fn graphs_that_are_not_entered_again_are_unknown() {
     let (domain, op) = (model.intern("my"), model.intern("Q"));
     model.set_op(node, domain, op, Symbol::EMPTY);
     let changes = model.changes_since(&revision);
-    let updated = inference.update(&model, &Options::default(), &changes);
+    let updated = inference.update(&model, &InferOptions::default(), &changes);
     assert_eq!(updated.ty(v), Ty::Unknown);
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Answer, Inference, Justification, Options, Scope, Strength, Ty, infer};
+use onnx_shape_infer::{Answer, InferOptions, Inference, Justification, Scope, Strength, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::Dim;
 
@@ -13,7 +13,7 @@ fn parsed(graph: &str) -> Model {
 
 fn run(graph: &str) -> (Model, Inference) {
     let model = parsed(graph);
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     assert!(inference.findings().diagnostics().is_empty());
     (model, inference)
 }
@@ -157,7 +157,7 @@ fn declared_types_and_defaults_are_guards_of_what_uses_them() {
     let text = "<ir_version: 3, opset_import: [\"\": 20]> g (float[6] x, float[6] y, int64[2] s = {2, 3}) => (b, c) { \
                 b = Reshape (x, s) c = Relu (y) }";
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     let of = |name| {
         let found = inference.justification(&model, value(&model, name));
         describe(&model, &inference, &found)
@@ -253,7 +253,7 @@ fn without_assumptions_what_needs_a_guard_is_unknown() {
          a = Slice (x, one, all) b = MaxPool <kernel_shape = [2], strides = [2]> (h) d = my.Strange (x) \
          e = Add (k, k) y = Slice (x, one, most) }",
     );
-    let options = Options::default().with_assumed(false);
+    let options = InferOptions::default().with_assumed(false);
     let inference = infer(&model, &options);
     assert_eq!(inference.facts().guards().count(), 0);
     let text = |name, axis| {

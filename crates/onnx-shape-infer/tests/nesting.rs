@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use onnx_diag::Position;
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, Options, Ty, infer};
+use onnx_shape_infer::{InferOptions, Inference, Ty, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType};
 
 fn run(text: &str) -> (Model, Inference) {
     let model = parse_model(text, &ParseOptions::default()).unwrap();
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     (model, inference)
 }
 
@@ -145,7 +145,7 @@ fn values_that_move_on_from_run_to_run() {
 #[test]
 fn a_limit_leaves_no_claims_about_bodies() {
     let model = parse_model(loops(50, "r = Concat <axis = 0> (v50, x)"), &ParseOptions::default()).unwrap();
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.execution.limits.inference_depth = 20;
     let inference = infer(&model, &options);
     assert_eq!(codes(&inference), ["ONNX3018"]);

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use onnx_ir::{Model, NodeId};
-use onnx_shape_infer::{Inference, Options, Relation, Scope, Strength, infer, infer_function, infer_node};
+use onnx_shape_infer::{
+    InferOptions, Inference, Relation, Scope, Strength, infer, infer_function, infer_node,
+};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Shape, Type};
 
@@ -37,13 +39,13 @@ fn in_function(shape: &[i64], body: &str, imports: &str) -> (Model, NodeId) {
 fn a_reference_without_a_call_is_unknown_and_not_the_default() {
     let body = "<axis> (x) => (y) { y = Flatten <axis: int = @axis> (x) }";
     let (model, node) = in_function(&[2, 3, 4], body, r#""": 18"#);
-    let inference = infer_node(&model, node, &Options::default());
+    let inference = infer_node(&model, node, &InferOptions::default());
     assert_eq!(output(&model, &inference, node), None);
     assert_eq!(inference.elem(model.node(node).output(0).unwrap()), Some(ElemType::Float));
     // A call that omits the attribute has the default of the operator.
     let function = model.functions()[0];
     let given = Type::tensor(ElemType::Float, Some(Shape::known(&[2, 3, 4])));
-    let inference = infer_function(&model, function, &[Some(given)], &[], &Options::default());
+    let inference = infer_function(&model, function, &[Some(given)], &[], &InferOptions::default());
     assert_eq!(output(&model, &inference, node), Some(vec![2.into(), 12.into()]));
 }
 
@@ -51,7 +53,7 @@ fn a_reference_without_a_call_is_unknown_and_not_the_default() {
 fn a_node_of_a_function_uses_the_imports_of_the_function() {
     let body = "(x) => (y) { y = Squeeze <axes = [0]> (x) }";
     let (model, node) = in_function(&[1, 1, 3], body, r#""": 11"#);
-    let inference = infer_node(&model, node, &Options::default());
+    let inference = infer_node(&model, node, &InferOptions::default());
     assert_eq!(output(&model, &inference, node), Some(vec![1.into(), 3.into()]));
 }
 
@@ -61,14 +63,14 @@ fn a_nested_node_of_a_function_has_no_known_call() {
         p = Flatten <axis: int = @axis> (x) }, else_branch = b () => (q) { q = Flatten (x) }> (c) }";
     let (model, first) = in_function(&[2, 3, 4], body, r#""": 18"#);
     let conditional = model.node(first).next().unwrap();
-    let inference = infer_node(&model, conditional, &Options::default());
+    let inference = infer_node(&model, conditional, &InferOptions::default());
     assert_eq!(output(&model, &inference, conditional), None);
 }
 
 /// The guards of a model: the relation as text, and whether it holds in all runs.
 fn guards(text: &str) -> Vec<(String, bool)> {
     let model = parsed(text);
-    let inference = infer(&model, &Options::default());
+    let inference = infer(&model, &InferOptions::default());
     let facts: Vec<_> = inference.facts().guards().copied().collect();
     assert!(facts.iter().all(|fact| fact.strength == Strength::Assumed && !fact.reason.is_empty()));
     facts

@@ -7,7 +7,7 @@ use onnx_diag::{Rule, Sink};
 use onnx_filetest::expect::Finding;
 use onnx_filetest::pages::examples_hold;
 use onnx_ir::Model;
-use onnx_shape_infer::{Options, fault, infer};
+use onnx_shape_infer::{InferOptions, fault, infer};
 use onnx_text::{ParseOptions, parse_model};
 
 fn findings(_: &Rule, text: &str) -> Vec<Finding> {
@@ -20,7 +20,7 @@ fn findings(_: &Rule, text: &str) -> Vec<Finding> {
 
 /// What inference finds, with everything it can be asked for.
 fn inferred(model: &Model, text: &str) -> Sink {
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.check_types = true;
     let inference = infer(model, &options);
     let mut sink = inference.findings().clone();

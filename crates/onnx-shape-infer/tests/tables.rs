@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use onnx_ir::{Attribute, Changes, Model};
 use onnx_schema::{Pack, Registry, attr};
-use onnx_shape_infer::{InferPack, Inference, MergePolicy, Options, infer, infer_function, infer_node};
+use onnx_shape_infer::{InferOptions, InferPack, Inference, MergePolicy, infer, infer_function, infer_node};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Dim, Shape, Type};
 
@@ -18,7 +18,7 @@ fn text(model: &Model) -> String {
 }
 
 /// Runs `work` with rules that panic, and checks that the model is as it was.
-fn check(work: impl Fn(&mut Model, &Options<'_>)) {
+fn check(work: impl Fn(&mut Model, &InferOptions<'_>)) {
     let mut model = parse_model(MODEL, &ParseOptions::default()).unwrap();
     let pack = Pack::new()
         .with_rule("my", "Op", |cx| {
@@ -27,7 +27,7 @@ fn check(work: impl Fn(&mut Model, &Options<'_>)) {
         })
         .with_rule("other", "Op", |_| std::panic::panic_any("a rule"));
     let registry = Registry::standard().with(pack).unwrap();
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.registry = &registry;
     let (before, names, revision) = (text(&model), model.names().len(), model.revision());
     let caught = catch_unwind(AssertUnwindSafe(|| work(&mut model, &options))).unwrap_err();
@@ -37,14 +37,14 @@ fn check(work: impl Fn(&mut Model, &Options<'_>)) {
     assert!(model.changes_since(&revision).is_empty());
     model.verify().unwrap();
     // The model serves for another run.
-    assert!(infer(&model, &Options::default()).findings().is_empty());
+    assert!(infer(&model, &InferOptions::default()).findings().is_empty());
 }
 
 #[test]
 fn a_rule_that_panics_leaves_the_model_as_it_was() {
     check(|model, options| drop(infer(model, options)));
     check(|model, options| {
-        let inference = infer(model, &Options::default());
+        let inference = infer(model, &InferOptions::default());
         drop(inference.update(model, options, &Changes::Everything));
     });
     check(|model, options| {
@@ -72,7 +72,7 @@ const GROWING: &str = r#"<ir_version: 10, opset_import: ["": 20, "my": 1]>
 fn inferring_a_model_a_thousand_times_does_not_grow_it() {
     let mut model = parse_model(GROWING, &ParseOptions::default()).unwrap();
     let (before, names, exprs) = (text(&model), model.names().len(), model.exprs().len());
-    let options = Options::default();
+    let options = InferOptions::default();
     for _ in 0..500 {
         let inference = infer(&model, &options);
         assert!(inference.symbol_count() > 2 && inference.exprs().len() > 2);
@@ -108,7 +108,7 @@ fn shapes(model: &Model, inference: &Inference, name: &str) -> [String; 2] {
 fn names_of_new_symbols_avoid_those_of_the_model_and_stay() {
     let source = GROWING.replace("float[N, M] x", "float[unk__0, unk__1] x");
     let mut model = parse_model(&source, &ParseOptions::default()).unwrap();
-    let mut inference = infer(&model, &Options::default());
+    let mut inference = infer(&model, &InferOptions::default());
     let mut other = model.clone();
     let before = shapes(&model, &inference, "d")[0].clone();
     assert_eq!(before, "2*unk__0_, unk__1_");
@@ -127,7 +127,7 @@ fn names_of_new_symbols_avoid_those_of_the_model_and_stay() {
 #[test]
 fn results_that_are_applied_one_after_the_other_share_no_name() {
     let mut model = parse_model(GROWING, &ParseOptions::default()).unwrap();
-    let mut results = [0, 1].map(|_| infer(&model, &Options::default()));
+    let mut results = [0, 1].map(|_| infer(&model, &InferOptions::default()));
     let graph = model.main_graph();
     let values: Vec<_> = model.nodes(graph).filter_map(|node| model.node(node).output(0)).collect();
     let [first, second] = results.each_mut().map(|inference| inference.intern_type(&mut model, values[0]));
@@ -140,14 +140,14 @@ fn results_that_are_applied_one_after_the_other_share_no_name() {
 fn an_update_after_a_result_was_applied_keeps_its_symbols() {
     let mut model = parse_model(GROWING, &ParseOptions::default()).unwrap();
     let revision = model.revision();
-    let mut inference = infer(&model, &Options::default());
+    let mut inference = infer(&model, &InferOptions::default());
     inference.apply(&mut model, MergePolicy::Refine).unwrap();
     let reshape = model.graph(model.main_graph()).first().unwrap();
     model.set_attribute(reshape, Attribute::new(attr::ALLOWZERO, 1)).unwrap();
     let output = model.node(reshape).output(0).unwrap();
     let before = inference.shape(output).unwrap().to_vec();
     let changes = model.changes_since(&revision);
-    let inference = inference.update(&model, &Options::default(), &changes);
+    let inference = inference.update(&model, &InferOptions::default(), &changes);
     assert_eq!(inference.shape(output), Some(before.as_slice()));
     assert_eq!(shapes(&model, &inference, "r"), ["unk__0, unk__1", "unk__0, unk__1"]);
     assert_eq!(shapes(&model, &inference, "d"), ["2*unk__0, unk__1", "2*unk__0, unk__1"]);
@@ -161,7 +161,7 @@ fn an_expression_that_is_too_long_becomes_one_symbol() {
          y = Concat <axis = 0> (x, w) z = Neg (y) }}"
     );
     let mut model = parse_model(&source, &ParseOptions::default()).unwrap();
-    let mut inference = infer(&model, &Options::default());
+    let mut inference = infer(&model, &InferOptions::default());
     inference.apply(&mut model, MergePolicy::Refine).unwrap();
     let [y, z] = ["y", "z"].map(|name| shapes(&model, &inference, name)[1].clone());
     assert_eq!((y.as_str(), z), ("unk__0, K", y.clone()));
@@ -175,7 +175,7 @@ fn size_at(version: i64, packs: impl IntoIterator<Item = Pack>) -> Option<Vec<Di
     let model = parse_model(&text, &ParseOptions::default()).unwrap();
     let registry =
         packs.into_iter().fold(Registry::standard(), |registry, pack| registry.with(pack).unwrap());
-    let inference = infer(&model, &Options::default().with_registry(&registry));
+    let inference = infer(&model, &InferOptions::default().with_registry(&registry));
     inference.shape(model.graph(model.main_graph()).outputs()[0].value()).map(<[_]>::to_vec)
 }
 

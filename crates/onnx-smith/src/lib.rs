@@ -9,12 +9,12 @@
 //!
 //! ```
 //! use onnx_check::{CheckOptions, check};
-//! use onnx_smith::{Options, from_seed, shrink};
+//! use onnx_smith::{SmithOptions, from_seed, shrink};
 //!
-//! let made = from_seed(7, &Options::default().with_nodes(12));
+//! let made = from_seed(7, &SmithOptions::default().with_nodes(12));
 //! assert!(!check(&made.model, &CheckOptions::default()).has_errors());
 //! assert_eq!(made.model.listing(made.model.main_graph()).to_string(), {
-//!     let again = from_seed(7, &Options::default().with_nodes(12)).model;
+//!     let again = from_seed(7, &SmithOptions::default().with_nodes(12)).model;
 //!     again.listing(again.main_graph()).to_string()
 //! });
 //!
@@ -76,7 +76,7 @@ pub use stats::Stats;
 /// What to make.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options<'a> {
+pub struct SmithOptions<'a> {
     /// How many nodes the main graph is to have, besides those of constants. 8 by default. Fewer are made when the bytes
     /// are used up, or when too many proposals were refused.
     pub nodes: usize,
@@ -96,7 +96,7 @@ pub struct Options<'a> {
     pub registry: &'a Registry,
 }
 
-impl Default for Options<'_> {
+impl Default for SmithOptions<'_> {
     fn default() -> Self {
         Self {
             nodes: 8,
@@ -110,7 +110,7 @@ impl Default for Options<'_> {
     }
 }
 
-impl<'a> Options<'a> {
+impl<'a> SmithOptions<'a> {
     /// The same for so many nodes.
     #[must_use]
     pub const fn with_nodes(mut self, nodes: usize) -> Self {
@@ -157,7 +157,7 @@ const BYTES_FOR_NODE: usize = 256;
 
 /// Makes a model from bytes: the same bytes and options make the same model.
 #[must_use]
-pub fn generate(bytes: &[u8], options: &Options<'_>) -> Made {
+pub fn generate(bytes: &[u8], options: &SmithOptions<'_>) -> Made {
     let mut smith = smith::Smith::new(bytes, options.clone());
     let mut nodes = options.nodes;
     if options.functions {
@@ -177,7 +177,7 @@ pub fn generate(bytes: &[u8], options: &Options<'_>) -> Made {
 
 /// Makes a model from a number: from as many bytes as its nodes need.
 #[must_use]
-pub fn from_seed(seed: u64, options: &Options<'_>) -> Made {
+pub fn from_seed(seed: u64, options: &SmithOptions<'_>) -> Made {
     let len = options.nodes.saturating_add(12).saturating_mul(BYTES_FOR_NODE);
     generate(&noise(seed, len), options)
 }

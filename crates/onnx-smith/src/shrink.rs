@@ -1,7 +1,7 @@
 //! Making a model small while something holds of it.
 
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
-use onnx_shape_infer::{MergePolicy, Options, infer};
+use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 
 /// Makes a model as small as it can be while `still_fails` says yes of it.
 ///
@@ -12,7 +12,7 @@ use onnx_shape_infer::{MergePolicy, Options, infer};
 pub fn shrink(model: &Model, mut still_fails: impl FnMut(&Model) -> bool) -> Model {
     let mut best = model.clone();
     // With types everywhere, what a node makes can become an input.
-    let mut inference = infer(&best, &Options::default());
+    let mut inference = infer(&best, &InferOptions::default());
     if inference.apply(&mut best, MergePolicy::Refine).is_err() || !still_fails(&best) {
         best = model.clone();
     }

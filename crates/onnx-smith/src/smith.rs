@@ -3,7 +3,7 @@
 use onnx_check::{CheckOptions, Part, check_part};
 use onnx_ir::{Changes, Def, GraphId, Model, NewNode, NodeId, OpsetImport, Position, Revision, ValueId};
 use onnx_schema::{DeclaredSchema, Schema, SchemaId, domain, ir_version_for, lookup, op, opset_versions};
-use onnx_shape_infer::{Inference, Options as InferOptions, Ty, infer, infer_node};
+use onnx_shape_infer::{InferOptions, Inference, Ty, infer, infer_node};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
@@ -12,7 +12,7 @@ use crate::custom::{self, Proposal};
 use crate::draft::{Draft, Operand};
 use crate::functions::Signature;
 use crate::stats::Stats;
-use crate::{Options, elements};
+use crate::{SmithOptions, elements};
 
 /// The names of the dimension variables of the inputs.
 const VARIABLES: [&str; 4] = ["N", "M", "batch", "seq_len"];
@@ -54,7 +54,7 @@ pub(crate) struct Scope {
 pub(crate) struct Smith<'b> {
     pub(crate) model: Model,
     pub(crate) choices: Choices<'b>,
-    pub(crate) options: Options<'b>,
+    pub(crate) options: SmithOptions<'b>,
     pub(crate) stats: Stats,
     /// The graphs around the place where nodes are added, the innermost last.
     pub(crate) scopes: Vec<Scope>,
@@ -72,7 +72,7 @@ pub(crate) struct Smith<'b> {
 }
 
 impl<'b> Smith<'b> {
-    pub(crate) fn new(bytes: &'b [u8], options: Options<'b>) -> Self {
+    pub(crate) fn new(bytes: &'b [u8], options: SmithOptions<'b>) -> Self {
         let mut model = Model::new();
         let variables = VARIABLES.map(|name| model.intern(name)).to_vec();
         let graph = model.main_graph();
@@ -471,7 +471,7 @@ impl<'b> Smith<'b> {
     fn passes(&self, node: NodeId) -> bool {
         let registry = self.options.registry.clone();
         let found =
-            check_part(&self.model, Part::Node(node), &CheckOptions { registry, ..CheckOptions::default() });
+            check_part(&self.model, Part::Node(node), &CheckOptions::default().with_registry(registry));
         !found.has_errors()
     }
 

@@ -3,15 +3,15 @@
 
 use onnx_check::{CheckOptions, check};
 use onnx_ir::Model;
-use onnx_shape_infer::{Options as InferOptions, infer};
-use onnx_smith::{Made, Options, from_seed};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_smith::{Made, SmithOptions, from_seed};
 
 /// What is wrong with a generated model.
 fn problem(model: &Model) -> Option<String> {
     if let Err(fault) = model.verify() {
         return Some(format!("verify: {fault:?}"));
     }
-    let options = CheckOptions { data: true, ..CheckOptions::default() };
+    let options = CheckOptions::default().with_data(true);
     if let Some(found) =
         check(model, &options).diagnostics().iter().find(|found| found.severity == onnx_diag::Severity::Error)
     {
@@ -32,7 +32,7 @@ const SEEDS: u64 = 24;
 fn every_operator_of_every_version_is_reached() {
     let (mut missing, mut wrong) = (Vec::new(), Vec::new());
     for schema in onnx_schema::all().iter().filter(|schema| !schema.is_deprecated()) {
-        let options = Options::default().with_nodes(3).with_schema(schema.id());
+        let options = SmithOptions::default().with_nodes(3).with_schema(schema.id());
         let mut is_reached = false;
         for seed in 0..SEEDS {
             let Made { model, stats } = from_seed(seed * 1000 + schema.id().index() as u64, &options);

@@ -21,12 +21,12 @@ use crate::print::Digest;
 ///
 /// let text = "<ir_version: 10>\ng () => () <float[3] w = {1, 2, 3}> { }";
 /// let original = parse_model(text, &ParseOptions::default())?;
-/// let options = PrintOptions { elide_above: 2, ..PrintOptions::default() };
+/// let options = PrintOptions::default().with_elide_above(2);
 /// let elided = print_model(&original, &options)?.text.replace("g ()", "renamed ()");
 /// assert!(elided.contains("{…3 elements}"));
 ///
 /// let elided_source = ElidedTensorSource::new(&original, None);
-/// let edited = parse_model(&elided, &ParseOptions { elided_source: Some(&elided_source), ..ParseOptions::default() })?;
+/// let edited = parse_model(&elided, &ParseOptions::default().with_elided_source(&elided_source))?;
 /// assert!(print_model(&edited, &PrintOptions::default())?.text.contains("{1, 2, 3}"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

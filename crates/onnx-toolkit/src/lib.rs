@@ -73,7 +73,7 @@
 //! #    y = Identity (r)
 //! # }"#;
 //! # let model = text::parse_model(source, &text::ParseOptions::default())?;
-//! let inference = infer::infer(&model, &infer::Options::default());
+//! let inference = infer::infer(&model, &infer::InferOptions::default());
 //! let y = model.graph(model.main_graph()).outputs()[0].value();
 //! let shape = inference.shape(y).expect("the rank is known");
 //! assert_eq!(inference.display(&model, shape[0]).to_string(), "batch");
@@ -86,7 +86,7 @@
 //!
 //! ```
 //! # use onnx_toolkit::text;
-//! use onnx_toolkit::eval::{Evaluator, Options, Value};
+//! use onnx_toolkit::eval::{Evaluator, EvalOptions, Value};
 //! use onnx_toolkit::types::tensor::{NoData, Tensor};
 //!
 //! # let source = r#"<ir_version: 10, opset_import: ["": 20]>
@@ -96,7 +96,7 @@
 //! #    y = Identity (r)
 //! # }"#;
 //! # let model = text::parse_model(source, &text::ParseOptions::default())?;
-//! let evaluator = Evaluator::new(&model, &Options::default())?;
+//! let evaluator = Evaluator::new(&model, &EvalOptions::default())?;
 //! let x = Tensor::from_slice([1, 4], &[1.0_f32, 2.0, 3.0, 4.0])?;
 //! let outputs = evaluator.run(&[("x", Value::from(x))])?;
 //! let y = outputs[0].tensor().expect("y is a tensor");

@@ -35,11 +35,11 @@ const _: () = {
     shared::<diag::Sink>();
     shared::<diag::Diagnostic>();
     shared::<diag::Report>();
-    shared::<infer::Options<'_>>();
+    shared::<infer::InferOptions<'_>>();
     shared::<infer::Inference>();
     shared::<infer::Justification>();
     shared::<infer::Report>();
-    shared::<eval::Options<'_>>();
+    shared::<eval::EvalOptions<'_>>();
     shared::<eval::Evaluator<'_>>();
     shared::<eval::Value>();
     shared::<eval::Failure>();
@@ -61,10 +61,10 @@ fn one_model_serves_many_threads() {
     let source = r#"<ir_version: 10, opset_import: ["": 20]>
     g (float[N] x) => (float["2*N"] y) { s = Concat <axis = 0> (x, x)  y = Relu (s) }"#;
     let model = text::parse_model(source, &text::ParseOptions::default()).unwrap();
-    let evaluator = eval::Evaluator::new(&model, &eval::Options::default()).unwrap();
+    let evaluator = eval::Evaluator::new(&model, &eval::EvalOptions::default()).unwrap();
     let results: Vec<(String, Vec<f32>)> = std::thread::scope(|scope| {
         let work = || {
-            let inference = infer::infer(&model, &infer::Options::default());
+            let inference = infer::infer(&model, &infer::InferOptions::default());
             let y = model.graph(model.main_graph()).outputs()[0].value();
             let size = inference.display(&model, inference.shape(y).unwrap()[0]).to_string();
             let x = types::tensor::Tensor::vector(&[1.0_f32, -1.0]);

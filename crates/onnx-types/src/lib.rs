@@ -60,6 +60,7 @@ mod execution;
 mod limits;
 mod lineage;
 mod name_index;
+mod options;
 mod symbol;
 mod text;
 mod ty;

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 
 use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
 use onnx_schema::{domain, latest_opset};
-use onnx_shape_infer::{Elem, Inference, Options, Runtime, Ty, contrib, infer};
+use onnx_shape_infer::{Elem, InferOptions, Inference, Runtime, Ty, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Symbol, SymbolNames as _, Type, TypeKind};
 
@@ -48,7 +48,7 @@ pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
 
 /// What the words of a directive ask for.
 pub(super) struct Words {
-    options: Options<'static>,
+    options: InferOptions<'static>,
     /// The versions to run at, of one domain; `None` leaves what the text imports.
     pub(super) versions: Vec<(Symbol, Option<i64>)>,
     /// Shapes of inputs to test against declarations and guards.
@@ -57,7 +57,7 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn new(words: &[&str]) -> Result<Self, String> {
-        let mut options = Options::default();
+        let mut options = InferOptions::default();
         let mut versions = vec![(domain::ONNX, None)];
         let mut shapes = None;
         for word in words {
@@ -95,7 +95,7 @@ fn at_version(
     text: &str,
     domain: Symbol,
     version: Option<i64>,
-    options: &Options<'_>,
+    options: &InferOptions<'_>,
     shapes: Option<&str>,
 ) -> Result<Outcome, String> {
     let inferred = Inferred::new(text, domain, version, options)?;
@@ -115,7 +115,12 @@ pub(super) struct Inferred {
 }
 
 impl Inferred {
-    fn new(text: &str, domain: Symbol, version: Option<i64>, options: &Options<'_>) -> Result<Self, String> {
+    fn new(
+        text: &str,
+        domain: Symbol,
+        version: Option<i64>,
+        options: &InferOptions<'_>,
+    ) -> Result<Self, String> {
         let mut model = parse_model(text, &ParseOptions::default())
             .map_err(|error| format!("the text has errors: {error}"))?;
         if let Some(version) = version {

@@ -45,7 +45,7 @@ pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
         }
     };
     model.verify().map_err(|faults| format!("the graph does not fit together: {faults:?}"))?;
-    for options in [PrintOptions::full(), PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() }] {
+    for options in [PrintOptions::full(), PrintOptions::default().with_elide_above(u64::MAX)] {
         let printed = piece.print(&model, &options).map_err(|error| error.to_string())?.text;
         let (again, same) =
             parse(&printed).map_err(|error| format!("what is printed has errors: {error}\n{printed}"))?;

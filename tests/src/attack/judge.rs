@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use onnx_ir::{Model, NodeId, ValueId};
-use onnx_shape_infer::{Elem, Fact, Inference, Options, Relation, Strength, Ty, contrib, infer};
+use onnx_shape_infer::{Elem, Fact, InferOptions, Inference, Relation, Strength, Ty, contrib, infer};
 use onnx_types::{Dim, Symbol, Type, TypeKind};
 use serde_json::Value as Json;
 
@@ -327,7 +327,7 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
     let runs = seen.runs.iter().filter(|run| run.values.is_some()).count() as u64;
     verdict.count("runs", runs);
     verdict.count("runs that failed", seen.runs.len() as u64 - runs);
-    let inference = infer(&model, &Options::default().with_registry(&registry));
+    let inference = infer(&model, &InferOptions::default().with_registry(&registry));
     let mut open: HashSet<ValueId> = HashSet::new();
     let mut incomplete: HashSet<ValueId> = HashSet::new();
     for binding in 0..BINDINGS {
@@ -342,7 +342,7 @@ pub fn judge(model: &Model, sizes: &Sizes, seen: &Observation) -> Verdict {
             is_symbolic: true,
         };
         compare(look, binding, seen, &mut verdict, &mut open, &mut incomplete);
-        let options = Options::default().with_registry(&registry).with_sizes(&bound);
+        let options = InferOptions::default().with_registry(&registry).with_sizes(&bound);
         let concrete = infer(&model, &options);
         let look = Look {
             model: &model,

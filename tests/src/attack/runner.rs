@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::Model;
-use onnx_shape_infer::{Options as InferOptions, contrib, infer};
+use onnx_shape_infer::{InferOptions, contrib, infer};
 use onnx_smith::shrink;
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::{Symbol, SymbolNames as _};

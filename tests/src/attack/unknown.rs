@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::{Dim, Symbol};
 
 use super::generate::random::Random;
@@ -40,7 +40,7 @@ pub(super) fn varying_ranks(
                 bound.push((model.intern(name), size));
             }
         }
-        let options = Options::default().with_registry(registry).with_sizes(&bound);
+        let options = InferOptions::default().with_registry(registry).with_sizes(&bound);
         let inference = infer(model, &options);
         for &value in values {
             let Some(rank) = inference.shape(value).map(<[Dim]>::len) else { continue };

@@ -11,7 +11,7 @@ use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_diag::{Clean, Sink};
 use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::Model;
-use onnx_shape_infer::{Inference, Limits, Options, infer};
+use onnx_shape_infer::{InferOptions, Inference, Limits, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::Execution;
 use onnx_types::tensor::NoData;
@@ -224,7 +224,7 @@ fn read(bound: &mut Bound<'_>, decoded: Decoded, check_findings: &[&'static str]
     if written != rewritten {
         return Err("the clone is written differently".to_owned());
     }
-    let inference = bound.stage("infer", INFERENCE, || infer(&clone.model, &Options::default()))?;
+    let inference = bound.stage("infer", INFERENCE, || infer(&clone.model, &InferOptions::default()))?;
     printable(inference.findings())?;
     report(bound, &clone.model, &inference)?;
     drop(inference);
@@ -295,7 +295,7 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
     };
     let checked = bound.stage("check", FINDINGS, || check(&model, &CheckOptions::default()))?;
     printable(&checked)?;
-    let inference = bound.stage("infer", INFERENCE, || infer(&model, &Options::default()))?;
+    let inference = bound.stage("infer", INFERENCE, || infer(&model, &InferOptions::default()))?;
     printable(inference.findings())?;
     let found = slugs(inference.findings());
     if found != expected {

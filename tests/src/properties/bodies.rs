@@ -2,7 +2,7 @@
 
 use onnx_ir::{Attribute, Callee, FunctionId, Model, NodeId, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Inference, MergePolicy, Options, Ty, infer, infer_function};
+use onnx_shape_infer::{InferOptions, Inference, MergePolicy, Ty, infer, infer_function};
 use onnx_types::{ElemType, Type};
 
 /// What inference says about the values in a function's body agrees with what it says about each call of the main graph
@@ -13,7 +13,7 @@ use onnx_types::{ElemType, Type};
 /// The first value for which it does not.
 pub fn bodies(model: &Model) -> Result<(), String> {
     let mut model = model.clone();
-    let mut results = infer(&model, &Options::default());
+    let mut results = infer(&model, &InferOptions::default());
     results.apply(&mut model, MergePolicy::Refine).map_err(|error| error.to_string())?;
     let main = model.main_graph();
     let nodes: Vec<NodeId> = model.nodes_in(main).collect();
@@ -25,7 +25,7 @@ pub fn bodies(model: &Model) -> Result<(), String> {
             .map(|input| input.map(|value| model.ty(value).cloned().unwrap_or_default()))
             .collect();
         let attributes: Vec<Attribute> = record.attributes().to_vec();
-        let call = infer_function(&model, function, &inputs, &attributes, &Options::default());
+        let call = infer_function(&model, function, &inputs, &attributes, &InferOptions::default());
         agree(&model, function, &results, &call)?;
     }
     Ok(())

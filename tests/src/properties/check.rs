@@ -19,11 +19,11 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let found = onnx_check::check(&model, &usual);
     let again = onnx_check::check(&model, &usual);
     equal(&findings(&found)?, &findings(&again)?, "checking twice finds different things")?;
-    let more = CheckOptions { data: true, recommendations: true, ..CheckOptions::default() };
+    let more = CheckOptions::default().with_data(true).with_recommendations(true);
     at_most(&found, &onnx_check::check(&model, &more), "looking at data finds less")?;
-    let fewer = CheckOptions { profile: Profile::Reference, ..CheckOptions::default() };
+    let fewer = CheckOptions::default().with_profile(Profile::Reference);
     at_most(&onnx_check::check(&model, &fewer), &found, "the reference's rules find more")?;
-    let strict = CheckOptions { custom_operators: CustomOperators::Refuse, ..CheckOptions::default() };
+    let strict = CheckOptions::default().with_custom_operators(CustomOperators::Refuse);
     findings(&onnx_check::check(&model, &strict))?;
     parts(&model)?;
     fix(&mut model);

@@ -8,7 +8,7 @@ use onnx_ir::{
     AttrKind, Attribute, Constant, CopyMap, Def, GraphId, Model, NewNode, NodeId, Position, ValueId,
 };
 use onnx_schema::{attr, op};
-use onnx_shape_infer::{MergePolicy, Options, infer};
+use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type};
@@ -302,7 +302,7 @@ impl Script {
             return Ok(());
         }
         findings(&onnx_check::check(&self.model, &onnx_check::CheckOptions::default()))?;
-        let mut inference = infer(&self.model, &Options::default());
+        let mut inference = infer(&self.model, &InferOptions::default());
         findings(inference.findings())?;
         sound(&self.model, "after inference", false)?;
         if inference.apply(&mut self.model, MergePolicy::Override).is_ok() {

@@ -81,9 +81,9 @@ fn options(choice: usize) -> CheckOptions {
     let all = CheckOptions::default().with_limits(unlimited);
     match choice % 6 {
         0 => CheckOptions::default(),
-        1 => CheckOptions { profile: Profile::Reference, ..all },
-        2 => CheckOptions { data: true, recommendations: true, ..all },
-        3 => CheckOptions { custom_operators: CustomOperators::Refuse, ..all },
+        1 => all.with_profile(Profile::Reference),
+        2 => all.with_data(true).with_recommendations(true),
+        3 => all.with_custom_operators(CustomOperators::Refuse),
         4 => all.with_limits(Limits { findings: 4, findings_per_rule: 1, ..Limits::default() }),
         _ => all,
     }

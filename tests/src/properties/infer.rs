@@ -1,7 +1,7 @@
 //! Inference: it goes through with any model, and says the same every time.
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, MergePolicy, Options, infer as run, infer_function};
+use onnx_shape_infer::{InferOptions, Inference, MergePolicy, infer as run, infer_function};
 use onnx_types::{Dim, Symbol, TypeKind};
 
 use super::{equal, findings, model_of, sound, write};
@@ -14,8 +14,8 @@ use super::{equal, findings, model_of, sound, write};
 pub fn infer(bytes: &[u8]) -> Result<(), String> {
     let Some(mut model) = model_of(bytes) else { return Ok(()) };
     let second = model.clone();
-    let mut inference = run(&model, &Options::default());
-    let again = run(&second, &Options::default());
+    let mut inference = run(&model, &InferOptions::default());
+    let again = run(&second, &InferOptions::default());
     equal(
         &findings(inference.findings())?,
         &findings(again.findings())?,
@@ -27,13 +27,13 @@ pub fn infer(bytes: &[u8]) -> Result<(), String> {
         equal(&inference.ty(value), &again.ty(value), &differs())?;
     }
     questions(&model, &inference, &values);
-    let mut others = Options::default();
+    let mut others = InferOptions::default();
     (others.check_types, others.declared, others.defaults_are_constant) = (true, false, true);
     findings(run(&second, &others).findings())?;
     others.values = false;
     findings(run(&second, &others).findings())?;
     if let Some(&function) = model.functions().first() {
-        findings(infer_function(&second, function, &[], &[], &Options::default()).findings())?;
+        findings(infer_function(&second, function, &[], &[], &InferOptions::default()).findings())?;
     }
     for policy in [MergePolicy::Keep, MergePolicy::Override] {
         // A contradiction is no failure here.

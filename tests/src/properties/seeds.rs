@@ -27,7 +27,7 @@ pub fn models() -> Vec<Vec<u8>> {
         }
     }
     for seed in 0..60 {
-        let model = onnx_smith::from_seed(seed, &onnx_smith::Options::default()).model;
+        let model = onnx_smith::from_seed(seed, &onnx_smith::SmithOptions::default()).model;
         seeds.extend(write(&model).ok().flatten().map(|file| file.to_vec()));
     }
     let hostile = hostile::nesting::cases().into_iter().chain(hostile::tensors::cases());

@@ -4,7 +4,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, decode};
 use onnx_diag::Severity;
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, Options, Ty, infer as run};
+use onnx_shape_infer::{InferOptions, Inference, Ty, infer as run};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Dim, Shape, Symbol, Type, TypeKind};
@@ -19,7 +19,7 @@ use super::{bodies, decode as files, infer, sound, text, write};
 /// What does not hold.
 pub fn smith(bytes: &[u8]) -> Result<(), String> {
     let nodes = 1 + bytes.first().map_or(0, |&first| usize::from(first) % 12);
-    let model = onnx_smith::generate(bytes, &onnx_smith::Options::default().with_nodes(nodes)).model;
+    let model = onnx_smith::generate(bytes, &onnx_smith::SmithOptions::default().with_nodes(nodes)).model;
     fault(&model).map_err(|(property, fault)| format!("{property}: {fault}"))?;
     let file = write(&model)?.ok_or("it cannot be written")?;
     infer::infer(&file)?;
@@ -38,13 +38,13 @@ pub fn smith(bytes: &[u8]) -> Result<(), String> {
 /// bytes or from text.
 pub fn fault(model: &Model) -> Result<(), (&'static str, String)> {
     sound(model, "as it was made", true).map_err(|fault| ("verify", fault))?;
-    let options = CheckOptions { data: true, ..CheckOptions::default() };
+    let options = CheckOptions::default().with_data(true);
     let findings = check(model, &options);
     let errors = findings.diagnostics().iter().find(|found| found.severity == Severity::Error);
     if let Some(found) = errors {
         return Err(("check", format!("{}: {}", found.locus, found.message)));
     }
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.check_types = true;
     let inference = run(model, &options);
     if let Some(found) = inference.findings().diagnostics().first() {
@@ -90,7 +90,7 @@ const SIZE: i64 = 6;
 fn refines(model: &Model) -> Result<(), String> {
     let mut model = model.clone();
     let revision = model.revision();
-    let before = run(&model, &Options::default());
+    let before = run(&model, &InferOptions::default());
     let exprs = before.exprs().clone();
     let known: Vec<(ValueId, Ty)> = made(&model).into_iter().map(|value| (value, before.ty(value))).collect();
     for input in model.graph(model.main_graph()).inputs().to_vec() {
@@ -100,8 +100,8 @@ fn refines(model: &Model) -> Result<(), String> {
         }
     }
     let changes = model.changes_since(&revision);
-    let after = before.update(&model, &Options::default(), &changes);
-    let scratch = run(&model, &Options::default());
+    let after = before.update(&model, &InferOptions::default(), &changes);
+    let scratch = run(&model, &InferOptions::default());
     // With numbers for the variables, contradictions may come about, which say nothing about what comes after.
     if !after.findings().is_empty() || !scratch.findings().is_empty() {
         return Ok(());

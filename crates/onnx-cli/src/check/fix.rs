@@ -76,7 +76,7 @@ fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
 
 fn replace(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
     let &Loaded { format, ref model, ref execution, .. } = loaded;
-    let options = WriteOptions { inputs: loaded.files()?, ..WriteOptions::default() };
+    let options = WriteOptions::default().with_inputs(loaded.files()?);
     if format == Format::Onnx {
         return Ok(save(path, model, &[], &EncodeOptions::within(&execution.limits), &options)?);
     }

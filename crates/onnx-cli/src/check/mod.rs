@@ -119,7 +119,7 @@ fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry)
         if args.part != Part::Model {
             surround(&mut loaded.model, args);
         }
-        let options = CheckOptions { registry: registry.clone(), ..options(&loaded, args, policy, caps)? };
+        let options = options(&loaded, args, policy, caps)?.with_registry(registry.clone());
         sink.merge(check_part(&loaded.model, loaded.piece.checked(), &options));
         loaded.execution.interrupt.check()?;
         if args.full && args.part == Part::Model {
@@ -149,18 +149,16 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
         if args.check_custom_domains { CustomOperators::Refuse } else { CustomOperators::default() };
     let mut execution = loaded.execution.clone();
     (execution.limits.findings_per_rule, execution.limits.findings) = (caps.per_rule, caps.total);
-    Ok(CheckOptions {
-        policy: policy.clone(),
-        execution,
-        data: args.data,
-        file_bytes: (loaded.format == Format::Onnx).then_some(loaded.bytes),
-        custom_operators,
-        skip_opset_compatibility: args.skip_opset_compatibility,
-        profile: profile(args),
-        recommendations: args.recommendations,
-        external: external(loaded, args)?,
-        registry: Registry::standard(),
-    })
+    Ok(CheckOptions::default()
+        .with_policy(policy.clone())
+        .with_execution(execution)
+        .with_data(args.data)
+        .with_file_bytes((loaded.format == Format::Onnx).then_some(loaded.bytes))
+        .with_custom_operators(custom_operators)
+        .with_opset_compatibility(!args.skip_opset_compatibility)
+        .with_profile(profile(args))
+        .with_recommendations(args.recommendations)
+        .with_external(external(loaded, args)?))
 }
 
 /// Adds what inference finds. The reference follows no elements there.
@@ -171,7 +169,7 @@ fn inferred(
     sink: &mut Sink,
 ) -> Result<(), Failure> {
     let source = loaded.source()?;
-    let mut options = onnx_shape_infer::Options::default().with_data(&source).with_registry(registry);
+    let mut options = onnx_shape_infer::InferOptions::default().with_data(&source).with_registry(registry);
     options.check_types = true;
     options.values = args.profile == RuleProfile::Spec;
     let inference = loaded.infer(options)?;

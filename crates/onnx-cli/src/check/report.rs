@@ -83,13 +83,11 @@ pub(super) fn text(
         return Ok(text);
     }
     let source = source.map(String::from_utf8_lossy);
-    let options = text::Options {
-        style: &Colours,
-        concise: args.concise,
-        source: source.as_deref(),
-        reveal: " (--notes shows all)",
-        ..text::Options::new(name)
-    };
+    let options = text::Options::new(name)
+        .with_style(&Colours)
+        .with_concise(args.concise)
+        .with_source(source.as_deref())
+        .with_reveal(" (--notes shows all)");
     text::render(&mut text, sink, &options)?;
     Ok(text)
 }

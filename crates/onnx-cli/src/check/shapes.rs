@@ -3,7 +3,7 @@
 use onnx_diag::Sink;
 use onnx_ir::{Model, ValueId};
 use onnx_schema::Registry;
-use onnx_shape_infer::{Options, parse_shapes};
+use onnx_shape_infer::{InferOptions, parse_shapes};
 
 use crate::args::CheckArgs;
 use crate::exit::Failure;
@@ -28,7 +28,7 @@ pub(super) fn test(
         }
     }
     let source = loaded.source()?;
-    let inference = loaded.infer(Options::default().with_data(&source).with_registry(registry))?;
+    let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(registry))?;
     let inputs: Vec<(ValueId, &[i64])> =
         given.iter().map(|(input, sizes)| (*input, sizes.as_slice())).collect();
     sink.merge(inference.check_shapes(&loaded.model, &inputs));

@@ -35,7 +35,7 @@ pub(super) fn check(args: &CheckOpsArgs, registry: &Registry, out: &mut Out) -> 
         if sink.is_empty() {
             writeln!(shown, "{}: {}", Clean(&name), paint(GOOD, "no findings"))?;
         } else {
-            let options = text::Options { style: &Colours, ..text::Options::new(&name) };
+            let options = text::Options::new(&name).with_style(&Colours);
             text::render(&mut shown, &sink, &options)?;
         }
         if out.is_for_people() {
@@ -63,7 +63,7 @@ fn findings(read: Read, registry: &Registry) -> (Sink, Option<Failure>) {
         Err(failure) => (registry.clone(), Some(failure)),
     };
     if rules::verify(&document.functions, &mut sink) {
-        let options = CheckOptions { registry, ..CheckOptions::default() };
+        let options = CheckOptions::default().with_registry(registry);
         sink.merge(check_operator_set(&document, &options));
     }
     (sink, contradiction)

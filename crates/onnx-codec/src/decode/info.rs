@@ -80,7 +80,7 @@ impl<'a> Cx<'a> {
 
     /// Records the place of a value's message.
     pub(super) fn offset(&mut self, value: ValueId, offset: usize) {
-        if !self.options.no_offsets {
+        if self.options.offsets {
             self.model.set_value_origin(value, Origin::Byte(offset as u64));
         }
     }

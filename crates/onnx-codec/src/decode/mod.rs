@@ -44,12 +44,26 @@ pub use parts::{
 };
 
 /// How to read a model.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DecodeOptions {
     /// Bounds on what reading may cost, and what ends it early.
     pub execution: Execution,
-    /// Leave out the byte offsets of nodes, inputs and initializers, which saves 8 bytes for each.
-    pub no_offsets: bool,
+    /// Record the byte offsets of nodes, inputs and initializers, which takes 8 bytes for each. Default: yes.
+    pub offsets: bool,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self { execution: Execution::default(), offsets: true }
+    }
+}
+
+onnx_types::option_setters! {
+    DecodeOptions {
+        with_execution => execution: into Execution,
+        with_offsets => offsets: bool,
+    }
 }
 
 /// A model that was read, and what the file said that the graph cannot hold exactly.

@@ -200,7 +200,7 @@ impl<'a> Cx<'a> {
         let Parts { node: mut loaded, outputs } = parts;
         loaded.extras.take_if(|extras| extras.is_empty());
         self.loader.finish_node(&mut self.model, node, loaded, &outputs);
-        if !self.options.no_offsets {
+        if self.options.offsets {
             self.model.set_node_origin(node, Origin::Byte(offset as u64));
         }
     }

@@ -125,7 +125,7 @@ fn in_node(
     in_main_graph(bytes, options, |cx, main| {
         let attributes = vec![read(cx)?];
         let node = cx.model.load_node(main, LoadedNode { attributes, ..LoadedNode::default() }, &[], &[]);
-        if !cx.options.no_offsets {
+        if cx.options.offsets {
             cx.model.set_node_origin(node, Origin::Byte(0));
         }
         Ok(node)

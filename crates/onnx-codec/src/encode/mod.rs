@@ -29,6 +29,7 @@ pub use parts::{encode_function, encode_graph, encode_node};
 
 /// How to write a model.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct EncodeOptions {
     /// How many messages may enclose each other. Default: 100, which is where every other reader stops.
     pub message_depth: u32,
@@ -48,6 +49,13 @@ impl EncodeOptions {
     #[must_use]
     pub const fn within(limits: &Limits) -> Self {
         Self { message_depth: limits.message_depth, splat_bytes: limits.splat_bytes }
+    }
+}
+
+onnx_types::option_setters! {
+    EncodeOptions {
+        with_message_depth => message_depth: u32,
+        with_splat_bytes => splat_bytes: u64,
     }
 }
 

@@ -8,6 +8,7 @@ use super::{ExternalizeError, forget_old_place};
 
 /// How to take external data into the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InlineOptions {
     /// The most bytes of elements that may come into the model, copied or mapped. Default: that of
     /// [`Limits::external_bytes`](onnx_types::Limits::external_bytes), 64 GiB.
@@ -17,6 +18,12 @@ pub struct InlineOptions {
 impl Default for InlineOptions {
     fn default() -> Self {
         Self { max_total_bytes: onnx_types::Limits::DEFAULT.external_bytes }
+    }
+}
+
+onnx_types::option_setters! {
+    InlineOptions {
+        with_max_total_bytes => max_total_bytes: u64,
     }
 }
 

@@ -60,6 +60,7 @@ use walk::{Place, for_each_tensor, replace_tensors};
 
 /// How to move weights into external data.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExternalizeOptions {
     /// The file to write, as a path relative to the model. Several files get names made from this one:
     /// `w.data` becomes `w-00001-of-00003.data`.
@@ -82,6 +83,19 @@ pub struct ExternalizeOptions {
     pub everything: bool,
     /// State the SHA-1 digest of the file in every tensor, which reads all weights once. Default: no.
     pub checksum: bool,
+}
+
+onnx_types::option_setters! {
+    ExternalizeOptions {
+        with_max_shard_bytes => max_shard_bytes: into Option<u64>,
+        with_threshold_bytes => threshold_bytes: u64,
+        with_alignment => alignment: u32,
+        with_large_alignment => large_alignment: u32,
+        with_large_from => large_from: u64,
+        with_keep_existing => keep_existing: bool,
+        with_everything => everything: bool,
+        with_checksum => checksum: bool,
+    }
 }
 
 impl ExternalizeOptions {

@@ -19,6 +19,7 @@ use onnx_types::tensor::Payload;
 
 /// How to write, and what must stay as it is.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct WriteOptions {
     /// Replace existing files of another kind, and existing data files by other contents: models that this writer does
     /// not know may read them. Files that the input or the new model reads are not replaced even so.
@@ -28,6 +29,14 @@ pub struct WriteOptions {
     pub inputs: InputFiles,
     /// The temporary files of all writes of the program.
     pub temporaries: Temporaries,
+}
+
+onnx_types::option_setters! {
+    WriteOptions {
+        with_force => force: bool,
+        with_inputs => inputs: InputFiles,
+        with_temporaries => temporaries: Temporaries,
+    }
 }
 
 /// Models that were read, and the files of their external data, known by device and inode.

@@ -27,7 +27,7 @@ const TRIES: u32 = 16;
 /// use onnx_codec::file::{Kind, Temporaries, WriteOptions, write_file};
 ///
 /// let temporaries = Temporaries::default();
-/// let options = WriteOptions { temporaries: temporaries.clone(), ..WriteOptions::default() };
+/// let options = WriteOptions::default().with_temporaries(temporaries.clone());
 /// // A thread that waits for a signal ends the process while it holds this.
 /// let stopped = temporaries.stop();
 /// # drop(stopped);

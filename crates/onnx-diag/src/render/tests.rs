@@ -84,7 +84,7 @@ note[ONNX0007]: the graph has no name
 m.onnx: 1 error, 1 note
 "#
     );
-    let concise = text::Options { concise: true, ..text::Options::new("m.onnx") };
+    let concise = text::Options::new("m.onnx").with_concise(true);
     assert_eq!(
         as_text(&sink, &concise),
         r#"m.onnx: error[ONNX2101]: value `x` is defined twice (graph "main" / node #12 Conv "c1" / output 0 "x")
@@ -103,7 +103,7 @@ fn text_shows_the_source_line() {
     let found = Diagnostic::new(&TWICE, at(2, 2, 1), "value `x` is defined twice")
         .label(at(2, 11, 99), "read here")
         .label(at(9, 1, 1), "not in the source");
-    let options = text::Options { source: Some(source), ..text::Options::new("m.onnxtxt") };
+    let options = text::Options::new("m.onnxtxt").with_source(source);
     assert_eq!(
         as_text(&sink([found]), &options),
         r#"error[ONNX2101]: value `x` is defined twice
@@ -127,7 +127,7 @@ fn long_and_hostile_source_lines_are_windowed() {
     let source = format!("{}\x1b[2J=bad{}", "é".repeat(1_000_000), "z".repeat(1_000_000));
     let column = 1_000_000 + 6;
     let show = |column, length| {
-        let options = text::Options { source: Some(&source), ..text::Options::new("m") };
+        let options = text::Options::new("m").with_source(&*source);
         as_text(&sink([Diagnostic::new(&TWICE, Locus::model().at_text(1, column, length), "bad")]), &options)
     };
     let shown = show(column, 3);
@@ -155,7 +155,7 @@ fn hostile_names_do_nothing_in_any_format() {
         .help(&hostile)
         .note(&hostile);
     let sink = sink([found]);
-    let options = text::Options { source: Some(&hostile), ..text::Options::new(&hostile[..20]) };
+    let options = text::Options::new(&hostile[..20]).with_source(&*hostile);
     for rendered in [as_text(&sink, &options), as_json(&sink), as_sarif(&sink, &hostile[..20])] {
         assert!(rendered.len() < 40_000, "{}", rendered.len());
         assert!(!rendered.chars().any(|c| c != '\n' && crate::escape::is_unprintable(c)), "{rendered}");
@@ -295,7 +295,7 @@ fn rules_on_request_are_counted() {
     let mut merged = Sink::with(Policy::new().count(&UNNAMED), Caps::DEFAULT);
     merged.merge(sink.clone());
     assert_eq!((merged.hidden(), merged.dropped(), merged.counts()), (1, 0, sink.counts()));
-    let options = text::Options { reveal: " (--notes)", concise: true, ..text::Options::new("m") };
+    let options = text::Options::new("m").with_reveal(" (--notes)").with_concise(true);
     assert!(as_text(&sink, &options).ends_with("m: 1 error, 1 more note not shown (--notes)\n"));
     assert!(as_json(&sink).contains("\"notes\":1,\"dropped\":0,\"hidden\":1"));
     let mut denied = Sink::with(Policy::new().count(&UNNAMED).deny(&UNNAMED), Caps::DEFAULT);
@@ -310,7 +310,7 @@ fn what_is_dropped_is_counted() {
         sink.report(twice());
         sink.report_with(&UNNAMED, || Diagnostic::new(&UNNAMED, Locus::model(), "no name"));
     }
-    let shown = as_text(&sink, &text::Options { concise: true, ..text::Options::new("m") });
+    let shown = as_text(&sink, &text::Options::new("m").with_concise(true));
     assert_eq!(shown.lines().count(), 6);
     assert!(
         shown.ends_with(
@@ -334,7 +334,7 @@ fn styles_wrap_what_they_colour() {
     }
     let sink = sink([Diagnostic::new(&UNNAMED, Locus::model(), "no name").help("name it")]);
     assert_eq!(
-        as_text(&sink, &text::Options { style: &Tags, ..text::Options::new("m") }),
+        as_text(&sink, &text::Options::new("m").with_style(&Tags)),
         "<Severity(Note)>note[ONNX0007]</><Message>: no name</>\n<Gutter>  --> </>m: model\n\
          <Gutter>   = </><Help>help</>: name it\n\nm: <Severity(Note)>1 note</>\n"
     );

@@ -24,6 +24,7 @@ const LINE_CHARS: usize = 120;
 
 /// How to render.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Options<'a> {
     /// The name of the file the findings are about, as the user gave it.
     pub file: &'a str,
@@ -41,6 +42,30 @@ impl<'a> Options<'a> {
     /// Full layout without source and colours.
     pub const fn new(file: &'a str) -> Self {
         Self { file, source: None, style: &Plain, concise: false, reveal: "" }
+    }
+
+    /// The same with the text of the file.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Option<&'a str>>) -> Self {
+        Self { source: source.into(), ..self }
+    }
+
+    /// The same with these colours.
+    #[must_use]
+    pub const fn with_style(self, style: &'a dyn Style) -> Self {
+        Self { style, ..self }
+    }
+
+    /// The same with one line for each diagnostic, or several.
+    #[must_use]
+    pub const fn with_concise(self, concise: bool) -> Self {
+        Self { concise, ..self }
+    }
+
+    /// The same with this remark after the number of diagnostics that are only counted.
+    #[must_use]
+    pub const fn with_reveal(self, reveal: &'a str) -> Self {
+        Self { reveal, ..self }
     }
 }
 

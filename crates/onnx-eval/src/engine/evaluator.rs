@@ -6,7 +6,7 @@ use onnx_types::{Type, TypeKind};
 use super::machine::Machine;
 use super::plan::{Plan, Planner};
 use crate::fault::{self, Failure, FailureKind};
-use crate::options::Options;
+use crate::options::EvalOptions;
 use crate::value::Value;
 
 /// A model that is ready to run.
@@ -14,7 +14,7 @@ use crate::value::Value;
 /// Planning takes time linear in the nodes. Runs do not change the evaluator, so several threads may run it at once.
 pub struct Evaluator<'m> {
     model: &'m Model,
-    options: Options<'m>,
+    options: EvalOptions<'m>,
     plan: Plan<'m>,
 }
 
@@ -26,7 +26,7 @@ impl<'m> Evaluator<'m> {
     /// # Errors
     ///
     /// Returns a failure if nodes need each other's results in a cycle.
-    pub fn new(model: &'m Model, options: &Options<'m>) -> Result<Self, Failure> {
+    pub fn new(model: &'m Model, options: &EvalOptions<'m>) -> Result<Self, Failure> {
         let plan = Planner::new(model, options).main()?;
         Ok(Self { model, options: options.clone(), plan })
     }
@@ -149,7 +149,7 @@ pub fn run_node(
     model: &Model,
     node: NodeId,
     inputs: &[Option<Value>],
-    options: &Options<'_>,
+    options: &EvalOptions<'_>,
 ) -> Result<Vec<Option<Value>>, Failure> {
     let plan = Planner::new(model, options).node(node)?;
     let record = model.node(node);

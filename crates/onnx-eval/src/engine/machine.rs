@@ -11,7 +11,7 @@ use super::types;
 use crate::budget::Budget;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{self, Failure, FailureKind};
-use crate::options::Options;
+use crate::options::EvalOptions;
 use crate::value::Value;
 
 /// Work that running a node counts as, whatever it computes.
@@ -19,7 +19,7 @@ const NODE_STEPS: u64 = 64;
 
 pub(super) struct Machine<'p, 'm> {
     model: &'m Model,
-    options: &'p Options<'m>,
+    options: &'p EvalOptions<'m>,
     plan: &'p Plan<'m>,
     budget: Budget,
     frames: Vec<Frame>,
@@ -68,7 +68,7 @@ fn halt(node: Option<NodeId>, stop: Stop, operands: String) -> Halt {
 }
 
 impl<'p, 'm> Machine<'p, 'm> {
-    pub(super) fn new(model: &'m Model, options: &'p Options<'m>, plan: &'p Plan<'m>) -> Self {
+    pub(super) fn new(model: &'m Model, options: &'p EvalOptions<'m>, plan: &'p Plan<'m>) -> Self {
         let budget = Budget::new(&options.execution);
         Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new() }
     }

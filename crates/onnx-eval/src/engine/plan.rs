@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::constant::Weight;
 use crate::fault::{self, Failure, FailureKind};
-use crate::options::Options;
+use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
 
 /// The graphs of a model that can run, with everything that running needs.
@@ -71,14 +71,14 @@ pub(super) enum Action {
 /// The planner: graphs are planned when something refers to them.
 pub(super) struct Planner<'m, 'o> {
     model: &'m Model,
-    options: &'o Options<'m>,
+    options: &'o EvalOptions<'m>,
     plan: Plan<'m>,
     /// Graphs that are referred to and not planned yet: index of the plan, graph.
     open: Vec<(usize, GraphId)>,
 }
 
 impl<'m, 'o> Planner<'m, 'o> {
-    pub(super) fn new(model: &'m Model, options: &'o Options<'m>) -> Self {
+    pub(super) fn new(model: &'m Model, options: &'o EvalOptions<'m>) -> Self {
         Self { model, options, plan: Plan::default(), open: Vec::new() }
     }
 

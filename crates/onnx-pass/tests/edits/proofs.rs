@@ -179,7 +179,7 @@ fn a_reproducer_is_a_model_that_returns_both_results() {
         panic!("the sides differ")
     };
     let model = parse(&counterexample.reproducer);
-    let evaluator = onnx_eval::Evaluator::new(&model, &onnx_eval::Options::default()).unwrap();
+    let evaluator = onnx_eval::Evaluator::new(&model, &onnx_eval::EvalOptions::default()).unwrap();
     let outputs = evaluator.run(&[]).unwrap();
     assert!(outputs[0] != outputs[1]);
 }

@@ -67,10 +67,10 @@ const GROUPS: &[&[OpRules]] = &[
 ///
 /// ```
 /// use onnx_schema::Registry;
-/// use onnx_shape_infer::{Options, contrib};
+/// use onnx_shape_infer::{InferOptions, contrib};
 ///
 /// let registry = Registry::standard().with(contrib::pack())?;
-/// let options = Options::default().with_registry(&registry);
+/// let options = InferOptions::default().with_registry(&registry);
 /// # let _ = options;
 /// # Ok::<(), onnx_schema::DeclareError>(())
 /// ```

@@ -20,7 +20,7 @@ use slotmap::SecondaryMap;
 
 use crate::cx::Out;
 use crate::fault::LIMIT;
-use crate::options::Options;
+use crate::options::InferOptions;
 use crate::registry::{Custom, Rules};
 use crate::result::Inference;
 use crate::ty::Ty;
@@ -68,7 +68,7 @@ pub(crate) struct Interface {
 
 impl<'m> Engine<'m> {
     /// A run over a model; `before` is the result that it continues.
-    pub(crate) fn new(model: &'m Model, options: &'m Options<'m>, before: Option<Inference>) -> Self {
+    pub(crate) fn new(model: &'m Model, options: &'m InferOptions<'m>, before: Option<Inference>) -> Self {
         let rules = options.registry.extension::<Rules>();
         let custom = rules.map(|rules| rules.resolve(model.names())).unwrap_or_default();
         let has_onnxruntime = rules.is_some_and(|rules| rules.onnxruntime);

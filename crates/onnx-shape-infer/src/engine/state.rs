@@ -17,7 +17,7 @@ use super::frame::Runs;
 use crate::facts::{Answers, Fact, Facts, Premise, Question, Relation, Scope, Strength};
 use crate::fault;
 use crate::naming::Named;
-use crate::options::Options;
+use crate::options::InferOptions;
 use crate::table::Table;
 
 /// A contradiction, before its place is looked up.
@@ -96,7 +96,7 @@ fn number(origins: &mut Vec<(ValueId, u32)>, place: (ValueId, u32)) -> Symbol {
 
 pub(crate) struct State<'m> {
     pub(crate) model: &'m Model,
-    pub(crate) options: &'m Options<'m>,
+    pub(crate) options: &'m InferOptions<'m>,
     /// The expressions of the results; those of the model are in its own table.
     pub(crate) exprs: ExprTable,
     /// The expressions of the model that were read, as expressions of the results.
@@ -160,7 +160,7 @@ impl<'m> State<'m> {
     /// The state of a run; `variables` are those of the inputs, which take time linear in the inputs to find.
     pub(crate) fn new(
         model: &'m Model,
-        options: &'m Options<'m>,
+        options: &'m InferOptions<'m>,
         variables: HashSet<Symbol, RandomState>,
     ) -> Self {
         Self {
@@ -472,7 +472,7 @@ impl<'m> State<'m> {
 }
 
 /// The dimension variables of the main graph's inputs, and those that the caller gives sizes.
-pub(crate) fn variables(model: &Model, options: &Options<'_>) -> HashSet<Symbol, RandomState> {
+pub(crate) fn variables(model: &Model, options: &InferOptions<'_>) -> HashSet<Symbol, RandomState> {
     let inputs = model.graph(model.main_graph()).inputs().iter();
     let shapes = inputs.filter_map(|&input| model.value(input).ty()?.shape());
     let names = shapes.flat_map(onnx_types::Shape::dims).filter_map(|dim| match dim {

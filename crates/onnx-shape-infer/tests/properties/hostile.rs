@@ -5,7 +5,7 @@ use std::thread;
 
 use onnx_ir::AttrValue;
 use onnx_schema::{AttrKind, Schema, all};
-use onnx_shape_infer::{Options, infer};
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::ElemType;
 
 use crate::generate::{EDGES, Given, Held, Numbers, Plan, constant_of, variables};
@@ -25,9 +25,9 @@ const ADDRESSES: u64 = 2 * 1024 * 1024;
 /// Infers in all ways that the options ask for; says what went wrong.
 fn survive(plan: &Plan) -> Result<(), String> {
     let tell = |what: &str| format!("{what} at {plan:?}");
-    let mut others = Options::default();
+    let mut others = InferOptions::default();
     (others.check_types, others.declared) = (true, false);
-    for options in [Options::default(), others] {
+    for options in [InferOptions::default(), others] {
         let work = AssertUnwindSafe(|| {
             let made = plan.make();
             let inference = infer(&made.model, &options);

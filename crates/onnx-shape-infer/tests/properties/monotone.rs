@@ -2,7 +2,7 @@
 
 use onnx_ir::ValueId;
 use onnx_schema::all;
-use onnx_shape_infer::{Content, Elem, Inference, Options, Ty, infer};
+use onnx_shape_infer::{Content, Elem, InferOptions, Inference, Ty, infer};
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::generate::{Given, Made, Numbers, Plan, variables};
@@ -152,7 +152,7 @@ fn compare(plan: &Plan, less: &Plan) -> Result<(), String> {
     let tell = |what: &str, details: String| Err(format!("{what} {details}\n  {less:?}\n  {plan:?}"));
     let (plenty, few): (Made, Made) = (plan.make(), less.make());
     // Of inputs of other types than the operator takes, nothing follows.
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.check_types = true;
     let (more, fewer) = (infer(&plenty.model, &options), infer(&few.model, &options));
     let is_excused = NOT_REFUSED.iter().any(|(op, _)| *op == plan.schema.name());
@@ -209,7 +209,7 @@ fn an_optional_of_unknown_elements_is_one_of_those_allowed() {
     let schema = onnx_schema::lookup_by_name("", "Optional", 15).unwrap();
     let inputs = vec![Given::Free(Some(Type::tensor(ElemType::Undefined, Some(Shape::known(&[2])))))];
     let made = Plan { schema, inputs, attributes: Vec::new(), outputs: 1 }.make();
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.check_types = true;
     let inference = infer(&made.model, &options);
     assert!(inference.findings().diagnostics().is_empty());

@@ -1,7 +1,7 @@
 //! Without assumptions, results are those with assumptions, or coarser.
 
 use onnx_schema::all;
-use onnx_shape_infer::{Inference, Options, infer};
+use onnx_shape_infer::{InferOptions, Inference, infer};
 
 use crate::generate::{Made, Numbers, Plan, variables};
 use crate::monotone::{Known, lost, lost_content};
@@ -14,7 +14,7 @@ const GUARDED: [&str; 6] = ["AveragePool", "LpPool", "MaxPool", "Reshape", "Slic
 fn compare(plan: &Plan) -> Result<bool, String> {
     let tell = |what: &str| Err(format!("{what}\n  {plan:?}"));
     let (plenty, few): (Made, Made) = (plan.make(), plan.make());
-    let mut options = Options::default();
+    let mut options = InferOptions::default();
     options.check_types = true;
     let more = infer(&plenty.model, &options);
     let less = infer(&few.model, &options.with_assumed(false));

@@ -54,7 +54,7 @@ pub struct Formatted {
 /// When the text is not a model, or cannot be laid out without a change to the model, and when the work is
 /// [stopped](crate::ParseError::stopped).
 pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted, FormatError> {
-    let options = ParseOptions { no_positions: true, ..options.clone() };
+    let options = options.clone().with_positions(false);
     let before = parse_model(text, &options)?;
     let printed = print_model(&before, &PrintOptions::full())?.text;
     let text = comments::reattach(text, &printed);

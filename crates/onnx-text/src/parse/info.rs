@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
 
     /// Records the place of a value's description.
     fn place(&mut self, value: ValueId, mark: Mark) {
-        if !self.no_positions {
+        if self.has_positions {
             let origin = self.origin(mark);
             self.model.set_value_origin(value, origin);
         }

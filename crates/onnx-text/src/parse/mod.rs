@@ -37,12 +37,13 @@ use position::{Positions, count};
 use prescan::ScannedNodes;
 
 /// How to parse.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ParseOptions<'a> {
     /// Bounds on what parsing may cost, and what ends it early.
     pub execution: Execution,
-    /// Leave out the lines and columns of nodes, inputs and initializers, which saves 8 bytes for each.
-    pub no_positions: bool,
+    /// Record the lines and columns of nodes, inputs and initializers, which takes 8 bytes for each. Default: yes.
+    pub positions: bool,
     /// Where the data of elided tensors are. Tensors whose elements were not edited are stored as they are stored there.
     pub elided_source: Option<&'a ElidedTensorSource<'a>>,
     /// Without `elided_source`: accept elided tensors, whose elements are then unknown ([`Payload::Elided`]). By default they
@@ -50,6 +51,21 @@ pub struct ParseOptions<'a> {
     ///
     /// [`Payload::Elided`]: onnx_types::tensor::Payload::Elided
     pub keep_elided: bool,
+}
+
+impl Default for ParseOptions<'_> {
+    fn default() -> Self {
+        Self { execution: Execution::default(), positions: true, elided_source: None, keep_elided: false }
+    }
+}
+
+onnx_types::option_setters! {
+    ParseOptions<'a> {
+        with_execution => execution: into Execution,
+        with_positions => positions: bool,
+        with_elided_source => elided_source: into Option<&'a ElidedTensorSource<'a>>,
+        with_keep_elided => keep_elided: bool,
+    }
 }
 
 /// Parses a model.
@@ -130,7 +146,7 @@ fn parse<'a, T>(
         limits: options.execution.limits,
         watch: Watch::new(&options.execution, "parse", text.len() as u64, WATCHED_BYTES),
         stopped: None,
-        no_positions: options.no_positions,
+        has_positions: options.positions,
         elided_source: options.elided_source,
         keep_elided: options.keep_elided,
         holder: TensorKey::new(Symbol::EMPTY, Symbol::EMPTY),
@@ -203,7 +219,7 @@ struct Parser<'a> {
     watch: Watch,
     /// Why the work is to end.
     stopped: Option<Stopped>,
-    no_positions: bool,
+    has_positions: bool,
     elided_source: Option<&'a ElidedTensorSource<'a>>,
     keep_elided: bool,
     /// What the next tensor belongs to.

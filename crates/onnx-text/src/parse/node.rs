@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
         let id = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);
-        if !self.no_positions {
+        if self.has_positions {
             let origin = self.origin(mark);
             self.model.set_node_origin(id, origin);
         }

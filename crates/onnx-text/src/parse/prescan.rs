@@ -190,7 +190,7 @@ impl Parser<'_> {
         }
         loader.finish_node(model, id, loaded, outputs);
         self.lex.rewind(Mark { at: node.end });
-        if !self.no_positions {
+        if self.has_positions {
             let origin = self.origin(mark);
             self.model.set_node_origin(id, origin);
         }

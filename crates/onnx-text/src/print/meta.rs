@@ -53,7 +53,7 @@ impl Printer<'_> {
 
     /// Writes the documentation.
     pub(super) fn doc(&mut self, entries: &mut Entries, doc: Symbol) {
-        if !doc.is_empty() && !self.options.no_metadata {
+        if !doc.is_empty() && self.options.metadata {
             self.key(entries, "doc_string");
             self.string(self.str(doc));
         }
@@ -61,7 +61,7 @@ impl Printer<'_> {
 
     /// Writes a list of metadata as an entry, unless it is empty.
     pub(super) fn metadata(&mut self, entries: &mut Entries, metadata: &[MetadataEntry]) {
-        if !metadata.is_empty() && !self.options.no_metadata {
+        if !metadata.is_empty() && self.options.metadata {
             self.key(entries, "metadata_props");
             self.metadata_list(metadata);
         }

@@ -31,6 +31,7 @@ pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + Sync + 'a;
 
 /// How to print.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct PrintOptions<'a> {
     /// Print everything, bit-level details included, so that parsing the text gives exactly the same model.
     pub full: bool,
@@ -39,15 +40,15 @@ pub struct PrintOptions<'a> {
     /// The largest number of elements of a tensor that is printed in full, unless `full` or `compat` asks for all of
     /// them. Default: 64.
     pub elide_above: u64,
-    /// Leave out all documentation strings and metadata entries.
-    pub no_metadata: bool,
+    /// Print documentation strings and metadata entries. Default: yes.
+    pub metadata: bool,
     /// Makes a digest such as `sha256:0f…` of an elided tensor. Without it, elided tensors are not read at all.
     pub digest: Option<&'a Digest<'a>>,
 }
 
 impl Default for PrintOptions<'_> {
     fn default() -> Self {
-        Self { full: false, compat: false, elide_above: 64, no_metadata: false, digest: None }
+        Self { full: false, compat: false, elide_above: 64, metadata: true, digest: None }
     }
 }
 
@@ -62,6 +63,16 @@ impl PrintOptions<'_> {
     #[must_use]
     pub fn compat() -> Self {
         Self { compat: true, ..Self::default() }
+    }
+}
+
+onnx_types::option_setters! {
+    PrintOptions<'a> {
+        with_full => full: bool,
+        with_compat => compat: bool,
+        with_elide_above => elide_above: u64,
+        with_metadata => metadata: bool,
+        with_digest => digest: Option<&'a Digest<'a>>,
     }
 }
 

@@ -98,10 +98,10 @@ impl Printer<'_> {
             self.header_text(&mut header, key, text, number, info.forms);
         }
         self.header_int(&mut header, "model_version", info.model_version, model::MODEL_VERSION, info.forms);
-        if !self.options.no_metadata {
+        if self.options.metadata {
             self.header_text(&mut header, "doc_string", info.doc, model::DOC_STRING, info.forms);
         }
-        if !info.metadata.is_empty() && !self.options.no_metadata {
+        if !info.metadata.is_empty() && self.options.metadata {
             self.header_key(&mut header, "metadata_props");
             self.metadata_list(&info.metadata);
         }
@@ -245,10 +245,10 @@ impl Printer<'_> {
             self.header_key(&mut header, "opset_import");
             self.opsets(&function.opset_imports);
         }
-        if !self.options.no_metadata {
+        if self.options.metadata {
             self.header_text(&mut header, "doc_string", function.doc, function::DOC_STRING, forms);
         }
-        if !function.metadata.is_empty() && !self.options.no_metadata {
+        if !function.metadata.is_empty() && self.options.metadata {
             if self.compat() {
                 self.lost("the metadata of a function");
             } else {

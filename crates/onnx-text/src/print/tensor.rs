@@ -301,11 +301,11 @@ impl Printer<'_> {
             return;
         }
         if let Some(extra) = tensor.extra() {
-            if !extra.doc.is_empty() && !self.options.no_metadata {
+            if !extra.doc.is_empty() && self.options.metadata {
                 self.key(&mut entries, "doc_string");
                 self.string(&extra.doc);
             }
-            if !extra.metadata.is_empty() && !self.options.no_metadata {
+            if !extra.metadata.is_empty() && self.options.metadata {
                 self.key(&mut entries, "metadata_props");
                 self.tensor_metadata(&extra.metadata);
             }

@@ -24,11 +24,11 @@ g (float[3] x) => (float[3] y)
 "#;
 
 fn print(model: &Model, elide_above: u64) -> String {
-    print_model(model, &PrintOptions { elide_above, ..PrintOptions::default() }).unwrap().text
+    print_model(model, &PrintOptions::default().with_elide_above(elide_above)).unwrap().text
 }
 
 fn parse(text: &str, elided_source: Option<&ElidedTensorSource<'_>>) -> Result<Model, ParseError> {
-    parse_model(text, &ParseOptions { elided_source, ..ParseOptions::default() })
+    parse_model(text, &ParseOptions::default().with_elided_source(elided_source))
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn the_place_is_shown() {
     let error = parse_graph(text, &ParseOptions::default()).err().unwrap();
     assert_eq!(error.to_string(), "2:27: expected a value, found `>`");
     let mut out = String::new();
-    let options = text::Options { source: Some(text), ..text::Options::new("g.onnxtxt") };
+    let options = text::Options::new("g.onnxtxt").with_source(text);
     text::render(&mut out, error.findings(), &options).unwrap();
     assert!(out.contains("2 |    y = LeakyRelu <alpha = > (x)\n"), "{out}");
 }

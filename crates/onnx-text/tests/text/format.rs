@@ -84,7 +84,7 @@ fn stopped_at(check: usize) -> (ParseOptions<'static>, Arc<AtomicUsize>) {
     let counter = Arc::clone(&checks);
     let interrupt = Interrupt::when(move || counter.fetch_add(1, Ordering::Relaxed) >= check);
     let execution = Execution::default().with_interrupt(interrupt);
-    (ParseOptions { execution, ..ParseOptions::default() }, checks)
+    (ParseOptions::default().with_execution(execution), checks)
 }
 
 #[test]

@@ -385,7 +385,7 @@ fn people_see_less() {
     let model = parse_graph(&text, &ParseOptions::default()).unwrap();
     let print = |options: &PrintOptions<'_>| print_graph(&model, model.main_graph(), options).unwrap().text;
     let digest = |_: &onnx_types::tensor::Tensor| Some("sha256:00".to_owned());
-    let options = PrintOptions { digest: Some(&digest), ..PrintOptions::default() };
+    let options = PrintOptions::default().with_digest(Some(&digest));
     assert_eq!(
         print(&options),
         "g () => ()\n<\n   float[100] w = {…100 elements, sha256:00},\n   float[2] v = {1, 2},\n   float[0] e = {}\n> {\n}\n"

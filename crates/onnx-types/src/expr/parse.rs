@@ -14,12 +14,20 @@ const MAX_NESTING: usize = 64;
 
 /// How to read a dimension text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct ParseOptions {
     /// Read a text that is nothing but an integer as a name, which it is by the letter of the specification, instead
     /// of as the number.
     pub integers_are_names: bool,
     /// Read `2N` as `2*N`. Off by default, because `2d` may be a name.
     pub juxtaposition: bool,
+}
+
+crate::option_setters! {
+    ParseOptions {
+        with_integers_are_names => integers_are_names: bool,
+        with_juxtaposition => juxtaposition: bool,
+    }
 }
 
 /// Why a text is not a dimension expression.

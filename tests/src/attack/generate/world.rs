@@ -1,7 +1,7 @@
 //! A model in the making, with what its values are for each binding of the dimension variables.
 
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, Options, Ty, contrib, infer};
+use onnx_shape_infer::{InferOptions, Inference, Ty, contrib, infer};
 use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, Symbol};
 
@@ -300,7 +300,7 @@ impl World {
         for binding in 0..BINDINGS {
             let sizes: Vec<(Symbol, i64)> =
                 self.sizes.iter().map(|(name, sizes)| (model.intern(name), sizes[binding])).collect();
-            let options = Options::default().with_sizes(&sizes).with_registry(&registry);
+            let options = InferOptions::default().with_sizes(&sizes).with_registry(&registry);
             let inference = infer(&model, &options);
             contradicts[binding] = inference.findings().has_errors();
             for (index, value) in main_values(&model).into_iter().enumerate() {

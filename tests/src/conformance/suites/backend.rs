@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_eval::{Evaluator, FailureKind, Options, Value};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
 use onnx_ir::Model;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType};
@@ -110,7 +110,7 @@ fn operator(model: &Model) -> String {
 fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
     let graph = model.graph(model.main_graph());
     let problem = |kind| move |error: String| Problem::Failed(kind, error);
-    let evaluator = Evaluator::new(model, &Options::default())
+    let evaluator = Evaluator::new(model, &EvalOptions::default())
         .map_err(|failure| Problem::Failed("planning", failure.to_string()))?;
     for set in 0.. {
         let file = |what: &str, index: usize| files.get(&format!("test_data_set_{set}/{what}_{index}.pb"));

@@ -143,10 +143,8 @@ impl Recorded {
                 model.info_mut().opset_imports.push(OpsetImport::new(domain, version));
             }
         }
-        let mut options = CheckOptions {
-            skip_opset_compatibility: self.flag("skip_opset_compatibility_check"),
-            ..CheckOptions::default()
-        };
+        let mut options =
+            CheckOptions::default().with_opset_compatibility(!self.flag("skip_opset_compatibility_check"));
         if self.flag("check_custom_domain") {
             options.custom_operators = CustomOperators::Refuse;
         }
@@ -158,7 +156,7 @@ impl Recorded {
         found.extend(check_part(&model, part, &options).into_diagnostics());
         if self.flag(FULL) && part == Part::Model {
             let source = FileSource::in_directory(folder).map_err(|error| error.to_string())?;
-            let mut options = onnx_shape_infer::Options::default().with_data(&source);
+            let mut options = onnx_shape_infer::InferOptions::default().with_data(&source);
             options.check_types = true;
             found.extend_from_slice(infer(&model, &options).findings().diagnostics());
         }

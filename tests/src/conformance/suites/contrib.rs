@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use onnx_codec::{DecodeOptions, decode};
 use onnx_diag::Severity;
 use onnx_ir::{Model, ValueId};
-use onnx_shape_infer::{Inference, Options, Strength, contrib, infer};
+use onnx_shape_infer::{InferOptions, Inference, Strength, contrib, infer};
 use onnx_types::{Symbol, SymbolNames as _};
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ pub struct Found {
 pub fn compare(bytes: &[u8], truth: &Value) -> Found {
     let mut found = Found::default();
     let registry = contrib::registry();
-    let mut options = Options::default().with_registry(&registry);
+    let mut options = InferOptions::default().with_registry(&registry);
     options.check_types = true;
     let Some(model) = read(bytes) else {
         found.wrong.push("it is not a model".to_owned());

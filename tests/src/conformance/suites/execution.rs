@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onnx_codec::{DecodeOptions, decode};
 use onnx_ir::ValueId;
-use onnx_shape_infer::{Fact, Inference, Options, Strength, infer};
+use onnx_shape_infer::{Fact, InferOptions, Inference, Strength, infer};
 use onnx_types::{Dim, Symbol};
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl Suite for ExecutionSuite {
             return outcome;
         };
         let model = decoded.model;
-        let inference = infer(&model, &Options::default());
+        let inference = infer(&model, &InferOptions::default());
         let mut look = Look { model: &model, inference: &inference, failures: Vec::new() };
         let values: Vec<ValueId> = look.made().collect();
         for run in runs.iter().flatten() {

@@ -25,7 +25,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_ir::{Def, Model, User, ValueId};
-use onnx_shape_infer::{Gap, Options, contrib, infer};
+use onnx_shape_infer::{Gap, InferOptions, contrib, infer};
 use serde_json::Value;
 
 use super::observed::{Claim, Look};
@@ -108,7 +108,7 @@ impl Suite for ModelsSuite {
         let mut model = decoded.model;
         forget_types(&mut model);
         let registry = contrib::registry();
-        let inference = infer(&model, &Options::default().with_registry(&registry));
+        let inference = infer(&model, &InferOptions::default().with_registry(&registry));
         let runs = match truth.as_deref().map(serde_json::from_slice::<Value>) {
             None => {
                 outcome.counts.push("without observations".to_owned());

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use onnx_codec::{EncodeOptions, encode};
 use onnx_ir::{Model, ValueId};
 use onnx_schema::{Schema, domain};
-use onnx_shape_infer::{Options as InferOptions, infer};
-use onnx_smith::{Options, Stats, from_seed, shrink};
+use onnx_shape_infer::{InferOptions, infer};
+use onnx_smith::{SmithOptions, Stats, from_seed, shrink};
 use onnx_text::{PrintOptions, print_model};
 use onnx_types::{Dim, ElemType, Type, TypeKind};
 use serde_json::{Value, json};
@@ -199,10 +199,10 @@ fn reached(stats: &Stats) -> String {
 }
 
 /// What is made of a seed.
-fn options(seed: u64) -> Options<'static> {
+fn options(seed: u64) -> SmithOptions<'static> {
     let schemas: Vec<_> = onnx_schema::all().iter().filter(|schema| !schema.is_deprecated()).collect();
     let nodes = 2 + usize::try_from(seed % 11).unwrap_or(0);
-    let options = Options::default().with_nodes(nodes);
+    let options = SmithOptions::default().with_nodes(nodes);
     if seed % 4 == 3 {
         return options;
     }

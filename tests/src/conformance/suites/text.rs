@@ -113,7 +113,7 @@ impl TextSuite {
                 return Err(Failure::new("full-unstable", "printing the parsed text gives another text"));
             }
             parts(model)?;
-            let options = PrintOptions { elide_above: u64::MAX, ..PrintOptions::default() };
+            let options = PrintOptions::default().with_elide_above(u64::MAX);
             let text = print(model, &options)?.text;
             parse_model(&text, &ParseOptions::default()).map_err(|error| refused("plain", &error, &text))?;
         }

@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, imports) = (cx.node.written_domain(), cx.node.op(), cx.imports);
     // The reference looks at the nodes of the body itself only.
-    if cx.options.skip_opset_compatibility || !is_function_body(cx.model, cx.node.graph()) {
+    if !cx.options.opset_compatibility || !is_function_body(cx.model, cx.node.graph()) {
         return;
     }
     let versions = (imports.versions.exact(domain), cx.versions_of_all().exact(domain));
@@ -70,7 +70,7 @@ mod tests {
         check_model(|m| model(m, 17), &[("ONNX2650", &place("2 Split"))]);
         check_model(|m| model(m, 18), &[]);
         check_model(|m| model(m, 19), &[]);
-        let lenient = CheckOptions { skip_opset_compatibility: true, ..CheckOptions::default() };
+        let lenient = CheckOptions::default().with_opset_compatibility(false);
         check_with(&lenient, |m| model(m, 13), &[]);
     }
 

@@ -54,7 +54,7 @@ mod tests {
         let mut files = MemoryData::new();
         files.insert("w.bin", "abcd");
         let files = ExternalFiles::new(files);
-        let with = |files| CheckOptions { external: Some(files), ..CheckOptions::default() };
+        let with = |files| CheckOptions::default().with_external(files);
         let model = |m: &mut Builder, digest: &'static str| {
             let place = ExternalData::new("w.bin").with_checksum(digest);
             m.initializer("w", Tensor::external(ElemType::Float, [1], place).unwrap());
@@ -87,11 +87,9 @@ mod tests {
         let place = ExternalData::new("w.bin").with_checksum("00");
         m.initializer("w", Tensor::external(ElemType::Float, [1], place).unwrap());
         let interrupt = Interrupt::new();
-        let options = CheckOptions {
-            external: Some(ExternalFiles::new(Endless(interrupt.clone())).with_digests()),
-            execution: Execution::default().with_interrupt(interrupt),
-            ..CheckOptions::default()
-        };
+        let options = CheckOptions::default()
+            .with_external(ExternalFiles::new(Endless(interrupt.clone())).with_digests())
+            .with_execution(Execution::default().with_interrupt(interrupt));
         let found = check(&m.model, &options).into_diagnostics();
         assert_eq!(found.iter().map(|found| found.rule).collect::<Vec<_>>(), [&STOPPED]);
     }

@@ -50,7 +50,7 @@ mod tests {
     fn files_are_there() {
         let mut files = MemoryData::new();
         files.insert("w.bin", vec![0; 8]);
-        let options = CheckOptions { external: Some(ExternalFiles::new(files)), ..CheckOptions::default() };
+        let options = CheckOptions::default().with_external(ExternalFiles::new(files));
         let model = |m: &mut Builder, location: &'static str| {
             for name in ["v", "w"] {
                 let place = ExternalData::new(location).with_length(4);

@@ -43,7 +43,7 @@ mod tests {
     fn ranges_are_inside() {
         let mut files = MemoryData::new();
         files.insert("w.bin", vec![0; 8]);
-        let options = CheckOptions { external: Some(ExternalFiles::new(files)), ..CheckOptions::default() };
+        let options = CheckOptions::default().with_external(ExternalFiles::new(files));
         let model = |m: &mut Builder, offset, length: Option<u64>| {
             let place = ExternalData::new("w.bin").with_offset(offset);
             let place = match length {

@@ -58,7 +58,7 @@ mod tests {
             let entries = keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect();
             m.model.info_mut().metadata = entries;
         };
-        let options = CheckOptions { recommendations: true, ..CheckOptions::default() };
+        let options = CheckOptions::default().with_recommendations(true);
         let wrong = ["model_author", "a", "com.example.b", "c"];
         check_with(&options, |m| model(m, &wrong), &[("ONNX2022", r#"metadata "a""#)]);
         check_with(&options, |m| model(m, &["model_author", "com.example.b"]), &[]);

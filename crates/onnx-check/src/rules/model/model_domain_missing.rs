@@ -39,7 +39,7 @@ mod tests {
     use crate::testing::{Builder, check_with};
 
     fn check(build: impl FnOnce(&mut Builder), expected: &[(&str, &str)]) {
-        let options = CheckOptions { recommendations: true, ..CheckOptions::default() };
+        let options = CheckOptions::default().with_recommendations(true);
         let named = |m: &mut Builder| {
             let [producer, domain] = ["writer", "com.example"].map(|name| m.model.intern(name));
             m.model.info_mut().producer_name = producer;

@@ -34,7 +34,7 @@ mod tests {
     use crate::{CheckOptions, Profile, check};
 
     fn severities(file_bytes: u64, profile: Profile) -> Vec<Severity> {
-        let options = CheckOptions { file_bytes: Some(file_bytes), profile, ..CheckOptions::default() };
+        let options = CheckOptions::default().with_file_bytes(file_bytes).with_profile(profile);
         let sink = check(&onnx_ir::Model::new(), &options);
         let found = sink.diagnostics().iter().filter(|found| found.rule == &super::RULE);
         found.map(|found| found.severity).collect()

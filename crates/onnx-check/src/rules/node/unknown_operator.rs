@@ -198,7 +198,7 @@ mod tests {
             model(m, "y = d.f (x)");
         };
         check_model(call, &[]);
-        let strict = CheckOptions { custom_operators: CustomOperators::Refuse, ..CheckOptions::default() };
+        let strict = CheckOptions::default().with_custom_operators(CustomOperators::Refuse);
         check_with(&strict, call, &[("ONNX2303", r#"graph "g" / node #0 d::f"#)]);
         let define = |m: &mut Builder| {
             call(m);

@@ -65,7 +65,7 @@ mod tests {
         let model = |m: &mut Builder, bytes: &'static [u8]| {
             m.initializer("w", Tensor::from_raw(ElemType::Bool, [3], bytes).unwrap());
         };
-        let data = CheckOptions { data: true, ..CheckOptions::default() };
+        let data = CheckOptions::default().with_data(true);
         let place = r#"graph "g" / initializer "w" / element 1"#;
         check_with(&data, |m| model(m, &[0, 2, 1]), &[("ONNX2507", place)]);
         check_with(&data, |m| model(m, &[0, 1, 1]), &[]);

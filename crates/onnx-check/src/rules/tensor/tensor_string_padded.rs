@@ -45,7 +45,7 @@ mod tests {
         let model = |m: &mut Builder, strings: [&str; 3]| {
             m.initializer("w", Tensor::from_strings([3], strings).unwrap());
         };
-        let data = CheckOptions { data: true, ..CheckOptions::default() };
+        let data = CheckOptions::default().with_data(true);
         let place = |index| format!(r#"graph "g" / initializer "w" / element {index}"#);
         let wrong = ["a\0", "b", "\u{feff}c"];
         check_with(&data, |m| model(m, wrong), &[("ONNX2518", &place(0)), ("ONNX2518", &place(2))]);

@@ -11,7 +11,7 @@ mod numbers;
 use numbers::Numbers;
 
 use super::*;
-use crate::Options;
+use crate::InferOptions;
 use crate::engine::state::State;
 use crate::family::{comparison, element};
 
@@ -256,7 +256,7 @@ fn with_cx(test: impl FnOnce(&mut Cx<'_, '_>, Symbol)) {
     let text = "<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (y) { y = Relu (x) }";
     let model = parse_model(text, &ParseOptions::default()).unwrap();
     let symbol = model.names().get("N").unwrap();
-    let options = Options::default();
+    let options = InferOptions::default();
     let mut state = State::new(&model, &options, Default::default());
     let id = model.nodes(model.main_graph()).next().unwrap();
     let schema = onnx_schema::lookup(onnx_schema::domain::ONNX, op::RELU, 20);

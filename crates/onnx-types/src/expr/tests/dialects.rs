@@ -113,10 +113,10 @@ fn options_change_the_reading() {
     let mut read = |text: &str, options| world.table.parse_with(&mut world.names, text, options);
     let default = ParseOptions::default();
     assert_eq!(read("5", default), Dim::Known(5));
-    let literal = ParseOptions { integers_are_names: true, ..default };
+    let literal = default.with_integers_are_names(true);
     let name = read("5", literal);
     assert!(matches!(name, Dim::Var(_)));
-    let loose = ParseOptions { juxtaposition: true, ..default };
+    let loose = default.with_juxtaposition(true);
     assert_eq!(read("2N", loose), read("2*N", default));
     assert_eq!(read("2(N+1)", loose), read("2*N + 2", default));
     // A symbol that looks like a number is quoted, so that it comes back as a symbol.
@@ -180,7 +180,7 @@ fn unknown_and_long_expressions_have_no_text() {
 /// The dimensions that inference is to find on the project's symbolic cases, in the notation of that list.
 #[test]
 fn expected_dimensions_of_the_symbolic_cases() {
-    let loose = ParseOptions { juxtaposition: true, ..ParseOptions::default() };
+    let loose = ParseOptions::default().with_juxtaposition(true);
     for (ideal, text) in [
         ("N + M", "N + M"),
         ("2N", "2*N"),

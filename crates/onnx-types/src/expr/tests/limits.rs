@@ -129,7 +129,7 @@ fn hostile_texts_are_names() {
 /// Every way to go deeper is limited, also that of an exponent after an operand after a number.
 #[test]
 fn powers_without_operators_nest_to_the_same_depth() {
-    let options = ParseOptions { juxtaposition: true, ..ParseOptions::default() };
+    let options = ParseOptions::default().with_juxtaposition(true);
     let mut world = World::new();
     let mut depth_of = |levels: usize| {
         let text = "2(1)**".repeat(levels) + "1";

@@ -19,7 +19,7 @@ use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_diag::{Severity, Step};
 use onnx_ir::{GraphId, Model, ValueId};
-use onnx_shape_infer::{Inference, MergePolicy, Options, infer, infer_function, infer_node};
+use onnx_shape_infer::{InferOptions, Inference, MergePolicy, infer, infer_function, infer_node};
 use onnx_types::Type;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ impl Suite for InferSuite {
     fn check(&self, case: &Case) -> Outcome {
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let recorded = recorded.unwrap_or_default();
-        let mut options = Options::default();
+        let mut options = InferOptions::default();
         options.defaults_are_constant = self.trust_defaults.get().copied().unwrap_or_default();
         let mut run = match Run::of(case, &recorded, options) {
             Ok(run) => run,
@@ -169,7 +169,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(case: &Case, recorded: &Recorded, mut options: Options<'_>) -> Result<Self, String> {
+    fn of(case: &Case, recorded: &Recorded, mut options: InferOptions<'_>) -> Result<Self, String> {
         let decoded = decode(case.bytes.clone(), &DecodeOptions::default());
         let mut model = decoded.map_err(|error| error.to_string())?.model;
         let given = model.names().len();
@@ -250,14 +250,14 @@ impl Run {
 
 type Outputs = Option<Vec<(String, ValueId)>>;
 
-fn one_node(model: &Model, options: &Options<'_>) -> Result<(Inference, Outputs), String> {
+fn one_node(model: &Model, options: &InferOptions<'_>) -> Result<(Inference, Outputs), String> {
     let node = model.nodes(model.main_graph()).next().ok_or("there is no node")?;
     let outputs = model.node(node).outputs().iter().flatten();
     let outputs = outputs.map(|&value| (model.str(model.value(value).name()).to_owned(), value)).collect();
     Ok((infer_node(model, node, options), Some(outputs)))
 }
 
-fn one_function(model: &Model, mut options: Options<'_>) -> Result<(Inference, Outputs), String> {
+fn one_function(model: &Model, mut options: InferOptions<'_>) -> Result<(Inference, Outputs), String> {
     // The reference checks types there, and follows no elements.
     (options.check_types, options.values) = (true, false);
     let function = *model.functions().first().ok_or("there is no function")?;
