@@ -29,7 +29,7 @@ impl LimitArgs {
         execution.with_interrupt(self.timeout.clone().unwrap_or(Interrupt::NEVER))
     }
 
-    /// The limits alone.
+    /// The limits only.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for (name, value) in &self.set_limit {
