@@ -87,7 +87,8 @@ impl From<Limits> for Execution {
 /// Ends work early: when it is [cancelled](Self::cancel), or when a condition holds, such as a deadline that has passed. Clones
 /// are the same interrupt. It is checked at intervals of less than a millisecond of most work.
 ///
-/// There is no default: [`NEVER`](Self::NEVER) cannot be cancelled, and [`new`](Self::new) can.
+/// `Interrupt` does not implement `Default`: choose [`NEVER`](Self::NEVER), which cannot be cancelled, or
+/// [`new`](Self::new).
 #[derive(Clone)]
 pub struct Interrupt(Option<Arc<State>>);
 

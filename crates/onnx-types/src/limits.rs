@@ -2,9 +2,9 @@
 
 /// Bounds on what reading, checking and inferring a model may cost, with defaults that accept every model in use.
 ///
-/// Every function that takes bytes, text or files from outside takes these, too. A bound that is exceeded gives an error or
-/// a finding that names it; [`LIMITS`] lists the names with what each guards. Memory is bounded by the size of the input
-/// besides: no count in a file is believed before the bytes for it are there.
+/// Every function that takes bytes, text or files from outside takes these, too. If a bound is exceeded, the result is
+/// an error or a diagnostic that names it; [`LIMITS`] lists the names and the purpose of each. In addition, memory is
+/// bounded by the size of the input: a count in a file is not trusted before the corresponding bytes have been read.
 ///
 /// ```
 /// use onnx_types::Limits;
@@ -50,8 +50,8 @@ pub struct Limits {
     pub followed_elements: usize,
     /// The greatest rank of a shape that inference derives from a value. Default: 1024, as in the reference.
     pub inferred_rank: usize,
-    /// How many nodes inference visits for each node of the model, bodies of loops and functions counted each time. Nodes
-    /// beyond so many times their number plus 100,000 are left unknown. Default: 64.
+    /// The maximum number of node visits of inference per node of the model; bodies of loops and functions count for
+    /// each visit. Nodes beyond this multiple plus 100,000 are left unknown. Default: 64.
     pub visits_per_node: usize,
     /// How many expressions inference makes or looks up for one visit of a node. All visits together may take sixteen times as
     /// many, and 1/256 of it for each visit. Sizes and elements beyond are left unknown. Default: 4,096; on 164 exported models,
@@ -186,7 +186,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The default; nothing where there is no bound unless somebody sets one.
+    /// The default; `None` if it is unlimited.
     #[must_use]
     pub fn default_value(&self) -> Option<u64> {
         Some((self.get)(&Limits::DEFAULT)).filter(|&value| value != u64::MAX)

@@ -18,7 +18,7 @@ const fn stands_for_byte(character: char) -> bool {
 /// Whether a text holds characters that stand for bytes.
 #[must_use]
 pub fn holds_raw_bytes(text: &str) -> bool {
-    // Nearly all names are ASCII, which is quickly seen; the first byte of these characters occurs in hardly any other text.
+    // Nearly all names are ASCII, which is a fast test; the first byte of these characters is rare in any other text.
     !text.is_ascii() && text.as_bytes().contains(&0xF4) && text.chars().any(stands_for_byte)
 }
 

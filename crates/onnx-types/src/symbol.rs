@@ -12,7 +12,7 @@ use crate::lineage::{InternerId, Lineage};
 use crate::name_index::Index;
 use crate::raw_text::holds_raw_bytes;
 
-/// A name that an [`Interner`] holds: one integer, compared and hashed without looking at the text.
+/// A name that an [`Interner`] holds: one integer, compared and hashed without access to the text.
 ///
 /// A symbol means something only together with the interner that made it. The names that ONNX itself knows have fixed
 /// symbols (see the crate `onnx-schema`), so code compares `node.op() == op::RELU` with one integer comparison.
@@ -162,7 +162,7 @@ pub struct Interner {
     /// Where to find the symbol of a text.
     index: Index,
     hasher: RandomState,
-    /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
+    /// Where the search for a fresh name resumes, so that each name of a series takes constant time.
     fresh: u64,
     /// Whether a name holds bytes that are not UTF-8.
     raw_bytes: bool,
@@ -189,8 +189,8 @@ impl Interner {
         Self::with_names_and_capacity(names, 0, 0)
     }
 
-    /// Like [`with_names`](Self::with_names), with room for `more` further names of so many `bytes` together, so that
-    /// reading a file of known size never grows the table.
+    /// Like [`with_names`](Self::with_names), with room for `more` further names of `bytes` bytes in total, so that the
+    /// table does not grow while a file of known size is read.
     ///
     /// # Panics
     ///
@@ -321,7 +321,7 @@ impl Interner {
         not(test),
         expect(
             clippy::arithmetic_side_effects,
-            reason = "a text is at most half of what a usize can count, and nobody counts to 2^64"
+            reason = "the length of a text is at most half of usize::MAX, and a counter does not reach 2^64"
         )
     )]
     pub fn fresh(&mut self, prefix: &str) -> Symbol {

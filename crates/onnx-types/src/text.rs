@@ -40,8 +40,8 @@ impl Text {
     /// The text as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // The constructors checked the bytes; the crate forbids unsafe code, so they are checked once more here. Texts of
-        // this type are the ones that few look at (metadata, tensor names, external data entries), so the cost does not show.
+        // The constructors checked the bytes. The crate forbids unsafe code, so they are checked again here. Strings of
+        // this type are rarely read (metadata, tensor names, external data entries), so the cost is negligible.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
@@ -52,8 +52,9 @@ impl Text {
     }
 }
 
-/// Whether all bytes are ASCII. Texts of files are some tens of bytes long, and what does not fill a vector takes the
-/// standard library a step for each byte; here the last eight are looked at together, some of them twice.
+/// Returns `true` if all bytes are ASCII. Strings of files have some tens of bytes, and the standard library checks the
+/// bytes that do not fill a vector one by one; this loads the last eight bytes together, which may overlap the previous
+/// chunk.
 fn is_ascii(bytes: &[u8]) -> bool {
     let Some(&last) = bytes.last_chunk() else { return bytes.is_ascii() };
     let (chunks, _) = bytes.as_chunks();

@@ -15,7 +15,7 @@ pub struct Type {
     pub denotation: Option<Symbol>,
     /// The bytes this type was read from, kept only where writing it anew would give other bytes.
     ///
-    /// It is not part of the type's meaning: equality ignores it, and whoever changes the type drops it.
+    /// It is not part of the type's meaning: equality ignores it, and code that changes the type must drop it.
     pub source: Option<Bytes>,
 }
 
@@ -31,7 +31,7 @@ pub enum TypeKind {
     SparseTensor(TensorType),
     /// A sequence of values of one type; `None` where the file does not say which.
     Sequence(Option<Box<Type>>),
-    /// A value that may be absent; `None` where the file does not say of which type.
+    /// An optional value; `None` where the file does not state of which type.
     Optional(Option<Box<Type>>),
     /// A map from integers or strings to values of one type.
     Map {

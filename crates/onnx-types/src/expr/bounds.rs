@@ -143,7 +143,7 @@ impl Span {
             return self.neg().floor_div(by.neg());
         }
         if by.lo < 0 {
-            // The divisor is at least 1 in absolute value, so the quotient is no larger than the dividend.
+            // The divisor is at least 1 in absolute value, so the quotient does not exceed the dividend.
             let most = self.lo.abs().max(self.hi.abs());
             return Self { lo: -most, hi: most };
         }
@@ -351,7 +351,7 @@ impl<'a> Scope<'a> {
                 Some((sum, k))
             }
             _ if coef < 0 && self.span(e).lo >= 0 && self.span(by).lo >= 0 => {
-                // Quotient and remainder of a non-negative number are no larger than it.
+                // Neither the quotient nor the remainder of a non-negative number exceeds it.
                 let mut sum = rest.clone();
                 sum.add_scaled(&numerator, coef)?;
                 Some((sum, 1))

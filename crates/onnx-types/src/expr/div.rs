@@ -210,13 +210,13 @@ impl ExprTable {
             out.add_term(atom, sign)?;
             return Some(out);
         }
-        // Exact quotients can turn signs forever; what stands now is right.
+        // Rewriting exact quotients may not terminate; the current sum is correct, so stop here.
         let atom = self.raw_pair(PairOp::FloorDiv, num, den)?;
         out.add_term(atom, sign)?;
         Some(out)
     }
 
-    /// The node of an operation on two sums as they stand.
+    /// The node of an operation on two sums, without simplification.
     pub(super) fn raw_pair(&mut self, op: PairOp, num: Poly, den: Poly) -> Option<Dim> {
         let (num, den) = (self.finish(num)?, self.finish(den)?);
         self.intern(NodeRef::Pair(op, num, den))

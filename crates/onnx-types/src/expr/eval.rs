@@ -9,7 +9,7 @@ use super::table::{ListOp, Node, NodeRef, PairOp};
 use super::{Dim, ExprTable};
 use crate::symbol::Symbol;
 
-/// The value of a node, given those of its operands; nothing where it is undefined or overflows.
+/// The value of a node, given the values of its operands; `None` if it is undefined or overflows.
 pub(super) fn apply(node: NodeRef<'_>, get: &mut dyn FnMut(Dim) -> Option<i64>) -> Option<i64> {
     match node {
         NodeRef::Sum(terms, constant) => {
@@ -99,9 +99,9 @@ impl<'a> Rebuild<'a> {
 impl ExprTable {
     /// The value of `dim` for given values of its symbols.
     ///
-    /// Nothing where the expression is undefined there (a division by 0, an exact division with a remainder, a
-    /// broadcast of sizes that do not fit), where a number does not fit an `i64`, or where a symbol that is needed has
-    /// no value. To evaluate often, compile a [`Tape`](super::Tape).
+    /// `None` if the expression is undefined at these values (a division by 0, an exact division with a remainder, a
+    /// broadcast of incompatible sizes), if a number does not fit an `i64`, or if a required symbol has no value. For
+    /// repeated evaluation, compile a [`Tape`](super::Tape).
     ///
     /// ```
     /// use onnx_types::expr::ExprTable;

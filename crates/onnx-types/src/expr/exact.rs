@@ -133,8 +133,8 @@ impl ExprTable {
         Some((flat, k.checked_mul(d)?))
     }
 
-    /// `a / b`, if it is plain from the form of both that `b` divides `a` for all values of the symbols except those
-    /// for which `b` is 0.
+    /// `a / b`, if the canonical forms of both show that `b` divides `a` for all values of the symbols except those for
+    /// which `b` is 0.
     ///
     /// ```
     /// use onnx_types::expr::ExprTable;
@@ -166,7 +166,7 @@ impl ExprTable {
         self.finish(quotient)
     }
 
-    /// Whether it is plain from its form that `k` divides `dim` for all values of the symbols.
+    /// Returns `true` if the canonical form of `dim` shows that `k` divides it for all values of the symbols.
     ///
     /// Only 0 is divisible by 0.
     #[must_use]

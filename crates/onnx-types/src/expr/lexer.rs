@@ -35,7 +35,7 @@ fn continues_name(c: char) -> bool {
 
 /// The length of the name at the start of `text`; 0 when there is none.
 ///
-/// A name is an identifier of C or Python, and may go on after a dot as the names of exported values do
+/// A name is an identifier of C or Python. It may continue after a dot, as in the names of exported values
 /// (`present.0.key_dim_2`).
 #[cfg_attr(
     not(test),

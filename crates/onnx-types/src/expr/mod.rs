@@ -55,8 +55,8 @@
 //! as they came into being. Hash seeds have no influence. Atoms are normalised when they are made:
 //!
 //! * `e // k` keeps only coefficients smaller than `k`, a constant in `0..k`, a positive leading coefficient and no
-//!   common divisor; what is taken out stands beside it, so `(2*N + 3)//2` is `N + 1`. Ceilings and negated numerators
-//!   come to the same form. `(x//a + p)//b` becomes `(x + a*p)//(a*b)`.
+//!   common divisor; the extracted terms are added to the quotient, so `(2*N + 3)//2` is `N + 1`. Ceilings and negated
+//!   numerators have the same form. `(x//a + p)//b` becomes `(x + a*p)//(a*b)`.
 //! * `e % k` keeps coefficients in `0..k`, common divisors come out.
 //! * Division by something other than a number cancels common factors and takes whole multiples of the divisor out
 //!   (polynomial division); signs are moved only where the divisor is provably not negative.

@@ -54,11 +54,12 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 impl ExprTable {
-    /// Reads a `dim_param` text. Never fails: what is no expression as a whole is one symbol with the text as its name.
+    /// Parses a `dim_param` string. Never fails: a string that is not an expression as a whole is one symbol with the
+    /// string as its name.
     ///
-    /// That holds for texts such as `a::b` or `batch size`, for expressions that pass a limit, that are defined
-    /// nowhere (`N//0`), and for negative numbers, which are no sizes. The empty text says nothing and gives
-    /// [`Dim::Unknown`].
+    /// Examples are strings such as `a::b` or `batch size`, expressions that exceed a limit or are undefined everywhere
+    /// (`N//0`), and negative numbers, which are not valid sizes. The empty string carries no information and results
+    /// in [`Dim::Unknown`].
     ///
     /// ```
     /// use onnx_types::expr::ExprTable;
@@ -245,7 +246,7 @@ impl Parser<'_> {
         self.sure(quotient)
     }
 
-    /// Reads what stands one level deeper.
+    /// Parses a construct that is nested one level deeper.
     #[cfg_attr(
         not(test),
         expect(clippy::arithmetic_side_effects, reason = "the depth is less than MAX_NESTING before")
@@ -410,7 +411,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The result of a function; nothing when there is no such function.
+    /// The result of a function; `None` if the function does not exist.
     fn apply(&mut self, name: &str, args: &[Fraction]) -> Parsed<Option<Fraction>> {
         let value = match (name, args) {
             ("floor" | "Floor" | "FloorToInt" | "math.floor", &[x]) => self.floor(x)?,

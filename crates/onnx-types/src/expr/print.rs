@@ -43,7 +43,8 @@ impl Display<'_> {
 impl ExprTable {
     /// A dimension to be formatted. An unknown dimension is shown as `?`.
     ///
-    /// A name that is no identifier is quoted in backquotes inside an expression, so that the text can be read back.
+    /// Inside an expression, a name that is not an identifier is quoted in backquotes, so that the text can be parsed
+    /// again.
     ///
     /// ```
     /// use onnx_types::expr::{Dialect, ExprTable};
@@ -91,7 +92,7 @@ impl Write for Bounded {
     }
 }
 
-/// How tightly an operand must bind to stand without parentheses.
+/// The minimum binding strength of an operand that needs no parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Sum,
@@ -247,7 +248,7 @@ impl Display<'_> {
                 self.write(part.mono, if tight { Level::Operand } else { Level::Term }, f)?;
             } else {
                 write!(f, "{size}*")?;
-                // A product goes on without parentheses, a quotient does not: `2*N*S`, but `2*(N//2)`.
+                // A product needs no parentheses, a quotient does: `2*N*S`, but `2*(N//2)`.
                 self.write(part.mono, if product { Level::Term } else { Level::Operand }, f)?;
             }
         }

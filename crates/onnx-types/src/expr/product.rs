@@ -173,8 +173,8 @@ impl ExprTable {
         Some((num.scaled(-1)?, den.scaled(-1)?, factor))
     }
 
-    /// Whether a denominator is to be negated: where it is negative, or else where that makes the leading coefficient
-    /// positive.
+    /// Returns `true` if the denominator should be negated: if it is negative, or if negation makes its leading
+    /// coefficient positive and its sign is unknown.
     fn wants_flip(&mut self, den: &Poly) -> Option<bool> {
         let span = self.poly_span(den);
         match (span.lo >= 0, span.hi <= 0) {

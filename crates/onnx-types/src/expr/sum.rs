@@ -26,7 +26,7 @@ impl Quartet {
         (count, all.iter().map(|coef| u128::from(coef.unsigned_abs())).sum())
     }
 
-    /// The same value with `x` and `x//k` alone.
+    /// The same value in terms of `x` and `x//k` only.
     fn plain(self, k: i64) -> Option<Self> {
         // `(x+1)//2` is `x - x//2`, and `x%k` is `x - k*(x//k)`.
         let whole = self.whole.checked_add(self.rest)?.checked_add(self.ceil)?;
@@ -36,8 +36,8 @@ impl Quartet {
 
     /// The cheapest way to write the same value, with `x = k*(x//k) + x%k` and, for 2, `x = x//2 + (x+1)//2`.
     ///
-    /// Every way is `floors * (x//k) + rests * (x%k)` for the same two numbers, so the choice depends on the value
-    /// alone and not on the road by which the sum was made.
+    /// Every form is `floors * (x//k) + rests * (x%k)` for the same two numbers, so the choice depends only on the
+    /// value and not on how the sum was constructed.
     #[cfg_attr(
         not(test),
         expect(clippy::arithmetic_side_effects, reason = "only divisors greater than 1 have a quartet")
@@ -125,7 +125,7 @@ impl ExprTable {
         }
     }
 
-    /// Applies the identities between the terms of a sum; says whether that changed it.
+    /// Applies the identities between the terms of a sum; returns `true` if the sum changed.
     pub(super) fn normalise(&mut self, sum: &mut Poly) -> Option<bool> {
         let exact = sum.terms.iter().any(|term| self.has_exact(term.mono));
         if !exact && !sum.terms.iter().any(|term| self.is_related(term.mono)) {
@@ -236,7 +236,7 @@ impl ExprTable {
         (k > 1 && !self.has_exact(x) && !self.is_related(x)).then_some((k, x))
     }
 
-    /// The atoms `x`, `x//k`, `(x+1)//2` (the number 0 for other `k`) and `x%k`; nothing where they simplify, such as for
+    /// The atoms `x`, `x//k`, `(x+1)//2` (the number 0 for other `k`) and `x%k`; `None` if they simplify, such as for
     /// `x` in `0..k`.
     fn quartet_atoms(&mut self, k: i64, x: Dim) -> Option<Option<[Dim; 4]>> {
         let by = Dim::Known(k);

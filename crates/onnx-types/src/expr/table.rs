@@ -23,7 +23,7 @@ const MAX_SIZE: u32 = 4096;
 /// hostile text must not buy memory without end.
 const MAX_WEIGHT: usize = 1 << 23;
 
-/// An operation of two operands that stands in the arena as it is.
+/// An operation of two operands that the arena stores without further structure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum PairOp {
     FloorDiv,
@@ -124,7 +124,7 @@ pub struct ExprTable {
     /// The number of nodes and their operands.
     weight: usize,
     hasher: RandomState,
-    /// How many more steps may be taken; nothing where they are not counted.
+    /// Number of remaining steps; `None` if steps are not limited.
     steps: Option<usize>,
     /// Whether one more was needed.
     ran_out: bool,
@@ -190,8 +190,8 @@ impl ExprTable {
         self.nodes.is_empty()
     }
 
-    /// Allows so many steps from here on: expressions that are made, or looked up because they are there. Whatever needs more
-    /// is [`Dim::Unknown`]. Nothing lifts the bound.
+    /// Limits the further work to `steps`: each expression that is created, or found in the table, is one step. Beyond
+    /// the limit, results are [`Dim::Unknown`]. `None` removes the limit.
     ///
     /// ```
     /// use onnx_types::expr::ExprTable;
@@ -315,7 +315,7 @@ impl ExprTable {
         }
     }
 
-    /// The one node equal to `node`, which is added when it is new; nothing when it would pass a limit.
+    /// The unique node equal to `node`, which is added if it is new; `None` if that would exceed a limit.
     #[cfg_attr(
         not(test),
         expect(
@@ -384,7 +384,7 @@ impl ExprTable {
         }
     }
 
-    /// Measures a new node; nothing when it passes a limit.
+    /// Measures a new node; `None` if it exceeds a limit.
     fn measure(&self, node: NodeRef<'_>, hash: u32) -> Option<Meta> {
         let (mut size, mut depth, mut has_exact) = (1_u32, 0_u8, false);
         let mut unknown = false;

@@ -10,7 +10,7 @@ use super::table::{ListOp, NodeRef, PairOp};
 use super::{Dim, ExprTable};
 use crate::symbol::Symbol;
 
-/// One instruction; it writes the register of its own number. Ranges are into the operands of the tape.
+/// One instruction; instruction `n` writes register `n`. Ranges index the operands of the tape.
 #[derive(Clone, Debug)]
 enum Op {
     Known(i64),
@@ -77,8 +77,8 @@ impl Tape {
 
     /// The value of every compiled dimension, in the order of compilation.
     ///
-    /// `values` holds one value per entry of [`symbols`](Self::symbols), numbers or options of numbers. A value is nothing
-    /// where [`ExprTable::eval`] gives nothing; a missing input value makes what depends on it nothing.
+    /// `values` holds one value per entry of [`symbols`](Self::symbols): numbers, or options of numbers. A value is
+    /// `None` if [`ExprTable::eval`] returns `None`, or if it depends on a missing input value.
     pub fn eval<'a, V: Copy + Into<Option<i64>>>(
         &'a self,
         values: &[V],

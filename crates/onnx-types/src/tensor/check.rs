@@ -151,7 +151,7 @@ impl Sizes {
     }
 
     fn check_external(&self, external: &ExternalData) -> Option<TensorFault> {
-        // Entries that cannot be read were reported before sizes were looked at.
+        // Unreadable entries were reported before the sizes are compared.
         let length = external.length().ok().flatten()?;
         wrong_length("external_data", self.bytes, length)
     }

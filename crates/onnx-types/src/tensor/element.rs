@@ -14,7 +14,7 @@ use crate::elem::ElemType;
 /// A Rust type that elements of a tensor can be read and written as.
 ///
 /// It is implemented for the native numbers and `bool`, `f16` and `bf16`, complex numbers, and the narrow types of this
-/// module; nobody else can implement it. Strings are no elements in this sense: see [`Tensor::strings`].
+/// module, and is sealed. Strings are not elements in this sense: see [`Tensor::strings`].
 ///
 /// [`Tensor::strings`]: super::Tensor::strings
 pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + sealed::Codec + 'static {
@@ -31,11 +31,11 @@ pub(super) trait Number: Element {
 }
 
 pub(super) mod sealed {
-    /// How elements stand in raw data.
+    /// Encoding of elements in raw data.
     pub trait Codec: Sized {
         /// Element number `index` of canonical bytes; `None` beyond the end.
         fn read(bytes: &[u8], index: usize) -> Option<Self>;
-        /// The first `len` elements of canonical bytes, or fewer if there are not so many.
+        /// The first `len` elements of canonical bytes, or fewer if the bytes end earlier.
         fn read_all(bytes: &[u8], len: usize) -> Vec<Self>;
         /// The canonical bytes of the elements.
         fn write_all(elements: &[Self]) -> Vec<u8>;

@@ -1,4 +1,4 @@
-//! Elements that stand in another file.
+//! Tensor elements that are stored in another file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,10 +51,10 @@ pub struct ExternalData {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalFault {
-    /// There is no `location`, or it is empty.
+    /// `location` is missing or empty.
     #[error("external data has no `location`")]
     NoLocation,
-    /// A key that should stand once stands more often.
+    /// A key occurs more than once.
     #[error("external data has the key `{key}` more than once")]
     Duplicate {
         /// The key.
@@ -219,8 +219,8 @@ impl ExternalData {
     }
 }
 
-/// The capability to read external data. Nothing in this crate opens a file: whoever reads an external tensor passes a
-/// source that says which files exist.
+/// The capability to read external data. This crate does not open files: a caller that reads an external tensor passes
+/// a source, which decides which files exist.
 ///
 /// An implementation must check the range against the size of the file *before* it reserves memory: the numbers come
 /// from the model and may be anything. [`checked_range`] does the arithmetic.
@@ -239,8 +239,8 @@ pub trait DataSource: Send + Sync {
     /// When the source has no such file or refuses the location.
     fn len(&self, location: &str) -> Result<u64, DataError>;
 
-    /// Whether so many bytes of a file may be read, for callers that read many pieces: they ask before the first. Sources
-    /// without a limit admit everything.
+    /// Checks whether `length` bytes of a file may be read, for callers that read a file in pieces: they call it before
+    /// the first piece. Sources without a limit accept every length.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use super::external::{DataError, ExternalFault};
 use crate::elem::ElemType;
 
-/// One thing that is wrong with a tensor.
+/// One defect of a tensor.
 ///
 /// The variants down to [`TensorFault::External`] are *structural*: [`Tensor::faults`] finds them without reading an
 /// element. The others are about the *content* and found by [`Tensor::content_faults`], which reads all of it.
@@ -72,7 +72,7 @@ pub enum TensorFault {
     #[error(transparent)]
     External(#[from] ExternalFault),
     /// An entry of a typed field is too large or too small for the element type.
-    #[error("entry {index} of `{field}` is {value}, which is no {elem}")]
+    #[error("entry {index} of `{field}` is {value}, which is not a valid {elem}")]
     OutOfRange {
         /// The field that holds the data.
         field: &'static str,

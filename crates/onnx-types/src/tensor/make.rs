@@ -89,7 +89,7 @@ impl Tensor {
         Self::checked(T::TYPE, dims, payload)
     }
 
-    /// A tensor whose elements stand in another file.
+    /// A tensor whose elements are stored in another file.
     ///
     /// # Errors
     ///

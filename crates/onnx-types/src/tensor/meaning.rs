@@ -39,7 +39,8 @@ impl Tensor {
             || self.same_elements(source, other, source) == Some(true)
     }
 
-    /// The same for tensors of two models with external data of their own; `None` if elements cannot be read.
+    /// Like [`same_meaning`](Self::same_meaning), for tensors of two models with separate external data; `None` if
+    /// elements cannot be read.
     #[must_use]
     pub fn same_meaning_across(
         &self,
@@ -88,7 +89,7 @@ impl Tensor {
     }
 }
 
-/// Whether two sequences of pieces have the same bytes, but for these bits of the last one.
+/// Returns `true` if two sequences of chunks contain the same bytes, except for the `padding` bits of the last byte.
 fn same_bytes(mut a: Chunks, mut b: Chunks, padding: u8) -> bool {
     let (mut left, mut right) = (Bytes::new(), Bytes::new());
     loop {

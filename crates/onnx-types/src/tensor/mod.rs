@@ -1,4 +1,4 @@
-//! Tensors: a type, dimensions, and elements that stay where they are until somebody reads them.
+//! Tensors: a type, dimensions, and elements that are decoded on demand.
 //!
 //! # What a tensor is
 //!
@@ -17,7 +17,7 @@
 //! # Ok::<(), TensorError>(())
 //! ```
 //!
-//! # Where the elements stand
+//! # Where the elements are stored
 //!
 //! ONNX has seven places for elements: `raw_data`, five typed fields of numbers or strings, of which the type decides
 //! which one may be used, and another file. The [`Payload`] says which place it is and keeps its bytes *as they are*: a
@@ -26,9 +26,8 @@
 //! size.
 //!
 //! So loading a model reads no weight, cloning a tensor copies none, and writing an unchanged tensor writes the bytes
-//! that were read. To write a file back exactly, a tensor also knows which defaults were spelled out
-//! ([`Tensor::forms`]), how repeated numbers were laid out ([`TensorLayout`]), and what else stood in the message
-//! ([`TensorExtra`]).
+//! that were read. To write a file back exactly, a tensor also records explicitly encoded defaults ([`Tensor::forms`]),
+//! the layout of repeated numbers ([`TensorLayout`]), and the other content of the message ([`TensorExtra`]).
 //!
 //! # Reading
 //!
@@ -71,9 +70,9 @@
 //!
 //! # What may be wrong
 //!
-//! A tensor can be invalid, because a file can be. The dimensions alone never make this module allocate: they are
-//! compared with the data that are there. [`Tensor::faults`] tells what is structurally wrong without looking at an
-//! element, [`Tensor::content_faults`] looks at them, and reading an invalid tensor is an error that carries the same
+//! A tensor can be invalid, because a file can be. This module never allocates memory based only on the dimensions:
+//! they are compared with the available data. [`Tensor::faults`] reports structural defects without reading elements,
+//! [`Tensor::content_faults`] reads them, and reading an invalid tensor is an error that carries the same
 //! [`TensorFault`].
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Where the elements of a tensor stand.
+//! The storage of a tensor's elements.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ pub enum Payload {
     None,
     /// `raw_data`: little-endian elements, those narrower than a byte packed.
     Raw(Bytes),
-    /// `float_data`: the packed little-endian binary32 numbers as they stand on the wire.
+    /// `float_data`: the packed little-endian binary32 numbers, in wire form.
     Floats(Bytes),
-    /// `double_data`: the packed little-endian binary64 numbers as they stand on the wire.
+    /// `double_data`: the packed little-endian binary64 numbers, in wire form.
     Doubles(Bytes),
-    /// `int32_data`: the packed varints as they stand on the wire.
+    /// `int32_data`: the packed varints, in wire form.
     Int32s(Varints),
-    /// `int64_data`: the packed varints as they stand on the wire.
+    /// `int64_data`: the packed varints, in wire form.
     Int64s(Varints),
-    /// `uint64_data`: the packed varints as they stand on the wire.
+    /// `uint64_data`: the packed varints, in wire form.
     Uint64s(Varints),
     /// `string_data`: one byte string for each element, UTF-8 in a valid tensor.
     Strings(Arc<[Bytes]>),
-    /// `external_data` with `data_location` `EXTERNAL`: the elements stand in another file, laid out as in `raw_data`.
+    /// `external_data` with `data_location` `EXTERNAL`: the elements are in another file, laid out as in `raw_data`.
     External(ExternalData),
     /// The elements are unknown, because they were left out of the text that the tensor was read from. Reading them is
     /// [`TensorError::Elided`], and no encoder writes such a tensor.

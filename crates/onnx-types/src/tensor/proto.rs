@@ -42,7 +42,7 @@ pub struct TensorExtra {
     /// The `external_data` entries of a tensor whose `data_location` is not `EXTERNAL`: they mean nothing, but were
     /// written.
     pub unused_external: Vec<TensorMetadata>,
-    /// Records nobody knows, and data fields beside the one that became the payload.
+    /// Unknown fields, and data fields in addition to the one that became the payload.
     pub unknown: UnknownFields,
 }
 
@@ -91,7 +91,7 @@ impl Default for Tensor {
 }
 
 impl Tensor {
-    /// A tensor of parts that nobody has checked; for decoders.
+    /// A tensor of unchecked parts; for decoders.
     #[must_use]
     pub const fn from_parts(data_type: i32, dims: TensorDims, payload: Payload) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Tensor {
         self.dims.len()
     }
 
-    /// Where the elements stand.
+    /// Where the elements are stored.
     #[must_use]
     pub const fn payload(&self) -> &Payload {
         &self.payload
@@ -229,7 +229,7 @@ impl Tensor {
         self.extra().map_or(&[], |extra| extra.metadata.as_slice())
     }
 
-    /// Whether the elements stand in another file.
+    /// Returns `true` if the elements are stored in another file.
     #[must_use]
     pub const fn is_external(&self) -> bool {
         matches!(self.payload, Payload::External(_))

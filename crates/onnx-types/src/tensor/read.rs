@@ -53,8 +53,8 @@ impl Tensor {
         }
     }
 
-    /// The bytes of [`Tensor::bytes`] in pieces whose memory does not grow with the tensor: for writing splats of any
-    /// size. Tensors that are no splat come in one piece.
+    /// The bytes of [`Tensor::bytes`] in chunks whose memory does not grow with the tensor: for writing splats of any
+    /// size. A tensor that is not a splat is one chunk.
     ///
     /// # Errors
     ///
@@ -154,7 +154,8 @@ fn uint64_bytes(entries: &Varints, elem: ElemType) -> Result<Bytes, TensorFault>
     })
 }
 
-/// The given arrays one after the other. There is at least one byte on the wire for each, so their number is no claim.
+/// The concatenation of the given arrays. Each corresponds to at least one byte on the wire, so the input bounds the
+/// allocation.
 fn little_endian<const N: usize>(elements: impl ExactSizeIterator<Item = [u8; N]>) -> Bytes {
     let mut bytes = vec![0; elements.len().saturating_mul(N)];
     for (chunk, element) in bytes.as_chunks_mut::<N>().0.iter_mut().zip(elements) {

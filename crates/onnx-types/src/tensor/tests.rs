@@ -376,11 +376,11 @@ fn contents_are_checked() {
     let raw = |bytes: &'static [u8]| Payload::Raw(Bytes::from_static(bytes));
     let strings = Payload::strings(vec![Bytes::from_static(b"ok"), Bytes::from_static(b"a\xff")]);
     let cases = [
-        (E::Int8, 2, entries(&[127, 128]), "entry 1 of `int32_data` is 128, which is no int8"),
-        (E::Uint8, 1, entries(&[-1]), "entry 0 of `int32_data` is -1, which is no uint8"),
-        (E::Float16, 1, entries(&[65536]), "entry 0 of `int32_data` is 65536, which is no float16"),
-        (E::Bool, 1, entries(&[2]), "entry 0 of `int32_data` is 2, which is no bool"),
-        (E::Float6E2M3, 1, entries(&[64]), "entry 0 of `int32_data` is 64, which is no float6e2m3"),
+        (E::Int8, 2, entries(&[127, 128]), "entry 1 of `int32_data` is 128, which is not a valid int8"),
+        (E::Uint8, 1, entries(&[-1]), "entry 0 of `int32_data` is -1, which is not a valid uint8"),
+        (E::Float16, 1, entries(&[65536]), "entry 0 of `int32_data` is 65536, which is not a valid float16"),
+        (E::Bool, 1, entries(&[2]), "entry 0 of `int32_data` is 2, which is not a valid bool"),
+        (E::Float6E2M3, 1, entries(&[64]), "entry 0 of `int32_data` is 64, which is not a valid float6e2m3"),
         (
             E::Uint4,
             1,
@@ -392,7 +392,7 @@ fn contents_are_checked() {
             E::Uint32,
             1,
             Payload::Uint64s(Varints::from_u64s([1 << 32])),
-            "entry 0 of `uint64_data` is 4294967296, which is no uint32",
+            "entry 0 of `uint64_data` is 4294967296, which is not a valid uint32",
         ),
         (E::Bool, 3, raw(&[0, 1, 2]), "element 2 is 2, but a bool is 0 or 1"),
         (
@@ -413,7 +413,7 @@ fn contents_are_checked() {
             E::Uint2,
             2,
             Payload::Splat(Splat::new(&[4]).unwrap()),
-            "entry 0 of `splat` is 4, which is no uint2",
+            "entry 0 of `splat` is 4, which is not a valid uint2",
         ),
     ];
     for (elem, count, payload, expected) in cases {

@@ -9,8 +9,8 @@ const MAX_VARINT: usize = 10;
 
 /// A sequence of protobuf varints in their wire form, with the number of them.
 ///
-/// The constructor has walked the bytes once, so every value is complete; they are decoded again, one by one, by whoever
-/// asks. How a value was spelled (protobuf allows padding) survives.
+/// The constructor validates the bytes once, so every value is complete; values are decoded again on each access. The
+/// encoding of a value (protobuf allows padding) is preserved.
 ///
 /// ```
 /// use onnx_types::tensor::Varints;
@@ -84,13 +84,13 @@ impl Varints {
         Self { bytes: bytes.freeze(), count }
     }
 
-    /// The usual spelling of signed values: negative ones are sign-extended to 64 bits and take 10 bytes.
+    /// The canonical encoding of signed values: negative ones are sign-extended to 64 bits and take 10 bytes.
     #[must_use]
     pub fn from_i64s(values: impl IntoIterator<Item = i64>) -> Self {
         Self::from_u64s(values.into_iter().map(i64::cast_unsigned))
     }
 
-    /// The usual spelling of 32-bit signed values, which is that of the same 64-bit values.
+    /// The canonical encoding of 32-bit signed values, which is that of the same 64-bit values.
     #[must_use]
     pub fn from_i32s(values: impl IntoIterator<Item = i32>) -> Self {
         Self::from_i64s(values.into_iter().map(i64::from))
@@ -102,7 +102,7 @@ impl Varints {
         self.count
     }
 
-    /// Whether there is no value.
+    /// Returns `true` if the sequence has no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

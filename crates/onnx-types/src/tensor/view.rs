@@ -41,7 +41,7 @@ impl Elements {
         read(&self.bytes, if self.splat { 0 } else { index })
     }
 
-    /// Folds the elements from `next` on, with the bytes at hand once and for all.
+    /// Folds the elements from `next` on; borrows the bytes once instead of once per element.
     fn fold<N, B>(
         &self,
         next: usize,
@@ -71,7 +71,7 @@ impl<T: Element> View<T> {
         self.elements.len
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if the view has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.elements.len == 0

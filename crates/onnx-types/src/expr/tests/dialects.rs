@@ -5,8 +5,8 @@ use crate::dim::Dim;
 use crate::expr::{Dialect, ParseOptions};
 use crate::symbol::Interner;
 
-/// Texts found in exported models (PyTorch, ONNX Runtime's and other inference scripts): the text and the same number in
-/// words of ours, or nothing where the whole text is a name.
+/// Strings of exported models (PyTorch, ONNX Runtime's and other inference scripts): the string, and the same number in
+/// our notation, or `None` if the whole string is a name.
 const FOUND: &[(&str, Option<&str>)] = &[
     ("batch", None),
     ("unk__12", None),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::format::power_of_two;
 
-/// `FLOAT8E8M0`: a power of two from 2⁻¹²⁷ to 2¹²⁷, or NaN. There is no sign and no zero.
+/// `FLOAT8E8M0`: a power of two from 2⁻¹²⁷ to 2¹²⁷, or NaN. It has neither a sign nor a zero.
 ///
 /// Equality and hashing are those of the code, not of the number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl F8E8M0 {
         f64::from(self.to_f32())
     }
 
-    /// Whether this is no number.
+    /// Returns `true` if this is NaN.
     #[must_use]
     pub const fn is_nan(self) -> bool {
         self.0 == 0xff

@@ -42,7 +42,7 @@ macro_rules! float {
                 f64::from(self.to_f32())
             }
 
-            /// Whether this is no number.
+            /// Returns `true` if this is NaN.
             #[must_use]
             pub fn is_nan(self) -> bool {
                 self.to_f32().is_nan()
@@ -104,8 +104,8 @@ macro_rules! finite {
         float!($(#[$doc])* $name, $format, $mask);
 
         impl $name {
-            /// The nearest number, ties to even; the largest one for whatever is beyond it, infinities included. There
-            /// is no code for NaN: it becomes zero (with the opposite sign, as `ml_dtypes` has it).
+            /// The nearest number, ties to even; the largest one for every number beyond it, including infinities. The
+            /// format cannot represent NaN, which becomes zero (with the opposite sign, as in `ml_dtypes`).
             #[must_use]
             pub fn from_f32(value: f32) -> Self {
                 Self::from_f64(f64::from(value))

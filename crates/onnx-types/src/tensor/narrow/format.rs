@@ -8,7 +8,7 @@
     )
 )]
 
-/// What the codes beside the numbers mean.
+/// The meaning of the codes that are not finite numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Special {
     /// As in IEEE 754: the largest exponent holds infinities and NaNs.
@@ -90,7 +90,7 @@ impl Format {
         self.with_sign(magnitude, negative)
     }
 
-    /// The code nearest to a finite number without sign, counted on as if there were no largest number.
+    /// The code nearest to the magnitude of a finite number, as if the format had no largest number.
     fn round(self, value: f64) -> u64 {
         const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
         let bits = value.to_bits();

@@ -1,4 +1,4 @@
-//! The conversions against tables of `ml_dtypes` and the reference implementation, and against plain search.
+//! The conversions against tables of `ml_dtypes` and the reference implementation, and against exhaustive search.
 
 use std::collections::BTreeMap;
 

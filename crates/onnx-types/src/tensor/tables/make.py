@@ -1,4 +1,4 @@
-"""Writes storage.txt beside this file: how `onnx.helper` stores the same elements raw and in a typed field.
+"""Writes storage.txt to this directory: how `onnx.helper` stores the same elements raw and in a typed field.
 
 One line for each tensor: type, number of elements, raw bytes, typed field, bytes of its packed wire form, and the values
 as `numpy_helper` reads them (complex numbers as real part, imaginary part). Run with onnx 1.23.2:  python make.py

@@ -1,4 +1,4 @@
-"""Writes decode.txt and encode.txt beside this file: what `ml_dtypes` and `onnx.numpy_helper` make of the narrow floats.
+"""Writes decode.txt and encode.txt to this directory: results of `ml_dtypes` and `onnx.numpy_helper` for narrow floats.
 
 Run with onnx 1.23.2 and ml_dtypes installed:  python make.py
 """
