@@ -173,11 +173,11 @@ fn companions_say_what_is_wrong_with_them() {
     );
     check(
         r#"{"name": "f", "since_version": 1, "attributes": [{"name": "a", "kind": "INT", "default": 1.5}]}"#,
-        "`f`: the default of `a` is no value of its kind",
+        "`f`: the default of `a` is not a value of its kind",
     );
     check(
         r#"{"name": "f", "since_version": 1, "attributes": [{"name": "a", "kind": "int"}]}"#,
-        "`int` is no kind of attribute: kinds are written as in `AttributeProto.AttributeType`",
+        "`int` is not a kind of attribute: kinds are written as in `AttributeProto.AttributeType`",
     );
     assert!(
         signatures_from_json(r#"{"format": "2", "domain": "", "opset_version": 1, "operators": []}"#)

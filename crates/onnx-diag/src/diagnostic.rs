@@ -16,12 +16,12 @@ pub struct Label {
     pub text: String,
 }
 
-/// One finding about the user's model: which rule, where, what exactly, and what to do.
+/// One reported defect of the user's model: the rule, the locus, a message and a suggested fix.
 ///
-/// The message is one terse sentence that stands alone, starts in lower case and has names between backticks (use
-/// [`Quoted`](crate::Quoted)). It does not repeat the place.
+/// The message is one terse, self-contained sentence, starts in lower case and has names between backticks (use
+/// [`Quoted`](crate::Quoted)). It does not repeat the locus.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "a diagnostic says nothing until it is given to a sink"]
+#[must_use = "a diagnostic is not reported until it is passed to a sink"]
 pub struct Diagnostic {
     /// The rule that the model breaks.
     pub rule: &'static Rule,
@@ -74,10 +74,10 @@ impl Diagnostic {
         self
     }
 
-    /// Says whether the reference checker would accept exactly this defect.
+    /// Records whether the reference checker would accept exactly this defect.
     ///
-    /// Only needed for rules that are [`Reference::Partly`] enforced: the others know the answer, and a partly enforced
-    /// rule counts as enforced until this says otherwise.
+    /// Only needed for rules that are [`Reference::Partly`] enforced: other rules determine the answer, and a partly
+    /// enforced rule counts as enforced by default.
     pub fn beyond_reference(mut self, beyond: bool) -> Self {
         self.beyond_reference = beyond;
         self

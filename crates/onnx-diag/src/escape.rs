@@ -1,8 +1,8 @@
 //! Names from outside, made safe to print: [`Quoted`], [`Name`] and [`Clean`].
 //!
-//! A name in a model is arbitrary bytes chosen by a stranger. Printed as it is, it can move the cursor, recolour the
-//! terminal, reverse the reading direction of a line or fill a screen. Everything that prints a name goes through
-//! this module, so the rules stand in one place.
+//! A name in a model is arbitrary bytes from an untrusted source. If it is printed unescaped, it can move the cursor,
+//! recolor the terminal, reverse the reading direction of a line or fill a screen. All code that prints a name uses
+//! this module, so the rules are defined once.
 
 use std::fmt::{self, Write as _};
 
@@ -49,7 +49,7 @@ fn write_char(f: &mut fmt::Formatter<'_>, c: char, quote: Option<char>) -> fmt::
     }
 }
 
-/// The longest prefix of `text` that has at most `chars` characters. Never looks at more than that.
+/// The longest prefix of `text` that has at most `chars` characters. Does not scan beyond it.
 fn prefix(text: &str, chars: usize) -> &str {
     match text.char_indices().nth(chars) {
         Some((end, _)) => text.get(..end).unwrap_or(text),

@@ -1,25 +1,27 @@
-//! Rules, diagnostics and places in an ONNX model, with text, JSON and SARIF renderers.
+//! Rules, diagnostics and loci in an ONNX model, with text, JSON and SARIF renderers.
 //!
-//! This crate is how the rest of the workspace talks about a user's model. It knows no model itself: every name and
-//! index is plain data, so the decoder, the checker, shape inference and a compiler of your own can all report through
-//! it, and none of them needs the other.
+//! The other crates of the workspace report the state of a user's model through this one. It does not depend on the IR:
+//! diagnostics store names and indices by value. The decoder, the checker, shape inference and other compilers can
+//! therefore report through it without depending on each other.
 //!
-//! # What a finding is made of
+//! # The structure of a diagnostic
 //!
-//! A [`Rule`] is a `static` record of one thing that can be wrong: its code, its name, its severity, the section of the
-//! specification, what the reference checker does about it, and a long explanation. It stands beside the code that
-//! finds it; no central list exists.
+//! A [`Rule`] is a `static` record of one class of defects: its code, its name, its severity, the section of the
+//! specification, the behavior of the reference checker, and a long explanation. It is defined next to the code that
+//! detects the defect; a central list does not exist.
 //!
-//! A [`Locus`] is a place, as the steps that lead to it: `graph "main" / node #12 Conv "c1" / input 1 "W"`. It may
-//! also say where the file has it, as a byte offset or a line and column ([`Position`]).
+//! A [`Locus`] is the path from a model to one of its elements: `graph "main" / node #12 Conv "c1" / input 1 "W"`. It
+//! can also state the source position, as a byte offset or a line and column ([`Position`]).
 //!
-//! A [`Diagnostic`] is a rule broken at a place, with a message, perhaps other places ([`Label`]), help and notes.
+//! A [`Diagnostic`] is one instance of a rule with a locus and a message, and optionally labels of other loci
+//! ([`Label`]), help and notes.
 //!
-//! # Where findings go
+//! # Reporting diagnostics
 //!
-//! Whoever looks for defects takes `&mut` [`Sink`] and goes on after reporting, so the user sees everything at once.
-//! The sink counts exactly, keeps what a person can read ([`Caps`]), and applies what the user allows and denies
-//! ([`Policy`]). It returns [`Reported`], which serves as the error type of functions that have nothing else to say.
+//! Code that detects defects takes `&mut` [`Sink`] and continues after reporting, so that one run reports all of them.
+//! The sink counts exactly, keeps a readable number of diagnostics ([`Caps`]), and applies the user's severity
+//! overrides ([`Policy`]). It returns [`Reported`], which serves as the error type of functions whose errors are
+//! diagnostics.
 //!
 //! ```
 //! use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity, Sink, render::text};
@@ -35,7 +37,7 @@
 //! };
 //!
 //! let mut sink = Sink::new();
-//! // The closure runs only when the finding is kept, so a hostile model cannot make it run a million times.
+//! // The closure runs only if the diagnostic is kept, so a hostile model cannot make it run a million times.
 //! sink.report_with(&UNKNOWN_VALUE, || {
 //!     let place = Locus::model().graph("main").node(12, "Conv", "c1").input(1, "W").at_byte(4096);
 //!     Diagnostic::new(&UNKNOWN_VALUE, place, format!("nothing defines {}", Quoted("W")))
@@ -53,16 +55,16 @@
 //! # Ok::<(), std::fmt::Error>(())
 //! ```
 //!
-//! # Names mean harm
+//! # Hostile names
 //!
-//! A name in a model can hold escape sequences, line breaks, direction overrides, or a megabyte of anything. Places
-//! escape and cut the names they hold ([`Name`]); messages do it with [`Quoted`]; renderers do it once more for whatever
-//! came past both.
+//! A name in a model can contain escape sequences, line breaks, direction overrides, or a megabyte of arbitrary bytes.
+//! A locus escapes and truncates the names that it stores ([`Name`]), and messages use [`Quoted`]. Renderers escape
+//! once more, as a safety net for text that used neither.
 //!
 //! # What it is not for
 //!
 //! Errors of an operation (a missing file, bytes that are not protobuf) are the error types of the crate that failed.
-//! This crate prints nothing, looks at no terminal and opens no file: see [`render`].
+//! This crate does not print, access the terminal or open files: see [`render`].
 #![forbid(unsafe_code)]
 
 mod diagnostic;

@@ -1,4 +1,4 @@
-//! A place in a model, as plain data: [`Locus`], [`Step`] and [`Position`].
+//! The path to an element of a model, stored by value: [`Locus`], [`Step`] and [`Position`].
 
 use std::fmt;
 
@@ -198,8 +198,8 @@ impl fmt::Display for Position {
 
 /// A place in a model: the steps that lead to it from the model, and where the file says it.
 ///
-/// Plain data without borrows or keys, so it outlives the model and can be sent, stored and compared.
-/// It allocates; build it only when there is something to report (see [`Sink::report_with`](crate::Sink::report_with)).
+/// Stores neither borrows nor keys, so it outlives the model and can be sent, stored and compared. It allocates; build
+/// it only when there is something to report (see [`Sink::report_with`](crate::Sink::report_with)).
 ///
 /// ```
 /// use onnx_diag::Locus;
@@ -359,13 +359,14 @@ impl Locus {
         self
     }
 
-    /// Says at which byte of a binary file it starts.
+    /// Sets the byte of a binary file at which the element starts.
     #[must_use]
     pub fn at_byte(self, offset: u64) -> Self {
         self.at(Position::Byte(offset))
     }
 
-    /// Says at which line and column of a text file it stands, each counted from 1, and how many characters it takes.
+    /// Sets the line and column of a text file at which the element starts, each counted from 1, and its number of
+    /// characters.
     #[must_use]
     pub fn at_text(self, line: u32, column: u32, length: u32) -> Self {
         self.at(Position::Text { line, column, length })

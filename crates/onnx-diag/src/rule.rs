@@ -55,14 +55,14 @@ pub static STOPPED: Rule = Rule {
               output is written.\n\n## Repair\n\nAllow more time.\n",
 };
 
-/// One thing that can be wrong with a model: a record that lives in a `static`, beside the code that finds it.
+/// One class of defects of a model: a `static` record next to the code that detects the defect.
 ///
 /// The set of rules is open: each crate declares its own, and nothing here lists them.
 /// Rules are compared by [`code`](Rule::code).
 ///
-/// Codes never change meaning and are never used again. Their thousands say who looks:
+/// Codes never change meaning and are never reused. The thousands digit identifies the component:
 ///
-/// | codes | who |
+/// | codes | component |
 /// |---|---|
 /// | 0xxx | the text format |
 /// | 1xxx | decoding bytes |
@@ -80,7 +80,7 @@ pub struct Rule {
     pub slug: &'static str,
     /// The severity unless a [`Policy`](crate::Policy) says otherwise.
     pub severity: Severity,
-    /// One sentence that says what is wrong, without a model at hand.
+    /// One sentence that states the defect, independent of the model.
     pub summary: &'static str,
     /// The section of the ONNX specification that the rule follows; empty when there is none.
     pub spec: &'static str,

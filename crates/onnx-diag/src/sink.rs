@@ -6,10 +6,10 @@ use crate::diagnostic::Diagnostic;
 use crate::locus::Locus;
 use crate::rule::{Rule, Severity};
 
-/// Proof that a finding was reported: only a [`Sink`] makes one.
+/// Proof that a diagnostic was reported: only a [`Sink`] creates one.
 ///
-/// A function that returns `Result<T, Reported>` says "there is no `T`, and the user already knows why", so its caller
-/// has nothing left to say.
+/// A function that returns `Err(Reported)` has no result and has reported the reason, so its caller must not report it
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reported(());
 
@@ -203,7 +203,7 @@ impl Sink {
         Reported(())
     }
 
-    /// Counts one finding and says whether there is room to keep it.
+    /// Counts one diagnostic and returns `true` if there is room to keep it.
     fn count(&mut self, rule: &'static Rule, severity: Severity) -> bool {
         self.counts.add(severity, 1);
         let room = self.diagnostics.len() < self.caps.total;

@@ -1,7 +1,7 @@
 //! Base64 in pieces: written in the standard alphabet, read in that or the one for URLs, with padding or without.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/// What is no digit of either alphabet.
+/// The value of a byte that is not a digit of either alphabet.
 const NONE: u8 = 0xff;
 const VALUES: [u8; 256] = values();
 

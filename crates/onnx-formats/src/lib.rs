@@ -11,7 +11,7 @@
 //!   bits. What they cannot, fields that the schema does not know and the payload bits of a NaN, is left out and listed
 //!   ([`Losses`]). Freedoms of the wire format, such as the order of fields, are not kept.
 //! * Writing takes a constant amount of memory, whatever the size of the model; reading takes that of the encoded message.
-//!   There is no tree of messages.
+//!   Neither builds a tree of messages.
 //! * No input is recursed on: messages nest as deeply as [`Limits::message_depth`] allows, which is what decoding allows.
 //! * Nothing acts on a terminal: characters that would, and invisible ones, are escaped ([`onnx_diag::is_unprintable`]).
 //! * Syntax errors have line and column.

@@ -8,10 +8,10 @@ use onnx_schema::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-/// What the files say of themselves.
+/// The format identifier in the files.
 const FORMAT: &str = "onnx-signatures-1";
 
-/// How many type variables are looked at; operator sets accept no more.
+/// The maximum number of type variables that are read; operator sets accept no more.
 const MOST: usize = 1024;
 
 /// Why a companion cannot be read or written.
@@ -28,7 +28,7 @@ pub enum SignatureError {
     #[error(transparent)]
     Declare(#[from] DeclareError),
     /// The default of an attribute does not fit its kind.
-    #[error("`{op}`: the default of `{attribute}` is no value of its kind")]
+    #[error("`{op}`: the default of `{attribute}` is not a value of its kind")]
     Default {
         /// The operator.
         op: String,
@@ -36,7 +36,7 @@ pub enum SignatureError {
         attribute: String,
     },
     /// An attribute is of a kind that does not exist.
-    #[error("`{0}` is no kind of attribute: kinds are written as in `AttributeProto.AttributeType`")]
+    #[error("`{0}` is not a kind of attribute: kinds are written as in `AttributeProto.AttributeType`")]
     Kind(String),
 }
 
@@ -228,7 +228,7 @@ fn attribute(attribute: &DeclaredAttribute) -> Attribute {
     }
 }
 
-/// A float as the shortest number that reads back the same; what is no number as a string.
+/// A float as the shortest number that parses to the same float; NaN and infinities as a string.
 fn float(value: f32) -> Value {
     let shortest = value.to_string().parse().ok().and_then(Number::from_f64);
     shortest.map_or_else(|| value.to_string().into(), Value::Number)
@@ -349,7 +349,7 @@ fn default(kind: AttrKind, value: &Value) -> Option<DeclaredDefault> {
     })
 }
 
-/// The float that a number, or the string of what is no number, stands for; numbers that are too large stand for none.
+/// The float of a number, or of the string for NaN or an infinity; `None` if the number is too large.
 fn number(value: &Value) -> Option<f32> {
     match value {
         Value::Number(number) => number.to_string().parse().ok().filter(|value: &f32| value.is_finite()),

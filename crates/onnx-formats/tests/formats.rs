@@ -192,7 +192,7 @@ fn nesting_is_bounded() {
     }
     assert!(from_json("{\"graph\":".repeat(200_000)).is_err());
     assert!(from_json("{\"x\":[".repeat(200_000)).is_err());
-    // Braces in strings and comments are no nesting.
+    // Braces in strings and comments do not nest.
     let harmless = format!("graph {{ name: \"{0}\\\"{0}\" doc_string: '{0}' }} # {0}\n", "{".repeat(200));
     from_text(&harmless).unwrap();
     // The same from bytes.

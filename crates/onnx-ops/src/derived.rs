@@ -12,7 +12,7 @@ use crate::call::Call;
 pub enum Absence {
     /// A value that depends on the node; [`derived_default`] computes it.
     Derived(Rule),
-    /// A meaning of its own, which no value of the attribute expresses.
+    /// A separate meaning, which no value of the attribute expresses.
     Own,
 }
 
@@ -159,7 +159,7 @@ pub fn absence(domain: Symbol, op: Symbol, attribute: Symbol) -> Option<Absence>
 }
 
 /// The value that an absent attribute has by the definition of the operator, for attributes of integers whose default
-/// depends on the node. `None` if the absence has a meaning of its own, or if what the value depends on is unknown.
+/// depends on the node. `None` if the absence has a separate meaning, or if the inputs of the computation are unknown.
 ///
 /// `shape` returns the sizes of a value, `None` for unknown ones, or `None` if its rank is unknown.
 #[must_use]
@@ -212,8 +212,8 @@ fn scanned_outputs(call: &Call<'_>) -> Option<usize> {
 /// Returns `true` if the two operands of a call may be exchanged without changing a bit of the result, up to payloads of
 /// NaNs, in every admissible implementation.
 ///
-/// `Max` and `Min` are not among them: which zero they return for -0.0 and 0.0 may depend on the order. Nor are operators
-/// of the versions before 7, whose second operand alone is broadcast.
+/// This does not include `Max` and `Min`: which zero they return for -0.0 and 0.0 may depend on the order. Neither does
+/// it include operators of versions before 7, which broadcast only the second operand.
 #[must_use]
 pub fn is_commutative(call: &Call<'_>) -> bool {
     let schema = call.schema();

@@ -52,8 +52,8 @@
 //!
 //! # What absence means
 //!
-//! An optional attribute without a default has a meaning of its own when absent. Where that meaning is a value that
-//! depends on the node, such as `perm` of `Transpose`, [`derived_default`] computes it.
+//! The absence of an optional attribute without a default has a meaning. If that meaning is a value that depends on the
+//! node, such as `perm` of `Transpose`, [`derived_default`] computes it.
 //!
 //! # What this crate is not for
 //!

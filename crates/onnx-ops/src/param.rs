@@ -17,7 +17,7 @@ pub enum Param<T> {
     Given(T),
     /// The node does not give it, and the version in scope has this default.
     Default(T),
-    /// The node does not give it, and there is no default: absence has a meaning of its own, such as "all axes". See
+    /// Neither the node nor a default sets it: absence has a separate meaning, such as "all axes". See
     /// [`derived_default`](crate::derived_default).
     Absent,
     /// The attribute refers to this attribute of the enclosing function, so each call of the function decides.
@@ -101,7 +101,7 @@ impl<'m> Texts<'m> {
         }
     }
 
-    /// Returns `true` if there are no strings.
+    /// Returns `true` if the list of strings is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0

@@ -76,7 +76,7 @@ fn same_float(a: f64, b: f64, tolerance: Option<(f64, bool)>) -> bool {
     match tolerance {
         None => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
         Some((_, allow_nan)) if a.is_nan() => allow_nan || b.is_nan(),
-        // Overflow is no statement about real arithmetic.
+        // Overflow does not disprove equality in real arithmetic.
         Some(_) if a.is_infinite() => true,
         Some((tolerance, _)) => (a - b).abs() <= tolerance,
     }

@@ -14,8 +14,8 @@ use crate::equivalence::{DOMAIN, Equivalence, Labels, SIDES};
 use crate::sample::SMALL;
 use crate::transfer::{Transfer, Unsupported};
 
-/// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the edit
-/// did not read them: as free operands (axes, shapes, indices), hardly any run would complete.
+/// Integer, Boolean and string constants of at most this many elements stay constants in the equivalence, although the
+/// edit did not read them: as free operands (axes, shapes, indices), they would make almost every run fail.
 const MAX_STRUCTURAL: u64 = 64;
 
 /// Maximum number of elements of a constant that stays a constant if no run completes with a free one.

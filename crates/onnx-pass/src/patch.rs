@@ -65,7 +65,7 @@ impl Draft {
     }
 }
 
-/// A level of a proof. Each looks at a property that the next ones rely on.
+/// A level of a proof. Each checks a property that the next ones rely on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// The options of the run do not allow the class of the edit.

@@ -57,7 +57,7 @@ pub(crate) struct Case {
     pub(crate) inputs: Vec<Value>,
 }
 
-/// Why there are no inputs.
+/// The reason for the lack of inputs.
 pub(crate) enum NoCase {
     /// These sizes do not satisfy the relations, or a tensor would be too large; others may.
     Sizes,
@@ -202,7 +202,7 @@ impl<'a> Sampler<'a> {
                 _ => None,
             });
             let tensor = self.tensor(input, content, &sizes, attempt, rng)?;
-            // Operands that are the same value are a class of inputs of their own.
+            // Operands that are the same value are a separate class of inputs.
             let is_aliased = attempt % 5 == 4 && content.is_none();
             let twin = inputs.iter().enumerate().find(|&(other, value)| {
                 let is_free = self.inputs.get(other).is_some_and(|&other| self.eq.constant(other).is_none());

@@ -72,7 +72,7 @@ impl<'a> Transfer<'a> {
         })
     }
 
-    /// The type of a free input: unknown sizes become variables of their own. `with_dims` keeps the sizes of the original.
+    /// The type of a free input: unknown sizes become distinct variables. `with_dims` keeps the sizes of the original.
     pub(crate) fn input_type(&mut self, ty: &Type, with_dims: bool) -> Type {
         let mut copy = self.importer.ty(&mut self.to, ty);
         let (mut from, mut to) = (ty, &mut copy);

@@ -2,16 +2,16 @@
 //!
 //! An ONNX file is one protobuf message, a `ModelProto`. There are two ways to work with one here:
 //!
-//! * [`messages`] has a struct for each message, generated with prost. It is the convenient way for small things, for
+//! * [`messages`] has a struct for each message, generated with prost. It is convenient for small messages, for
 //!   interchange with other protobuf code, and, with [`FILE_DESCRIPTOR_SET`], for reflection. Decoding builds the whole
-//!   object tree, copies every text, and drops the fields that are not in the `.proto` files.
-//! * [`wire`] has a cursor over the fields as they stand in the bytes, and a writer that puts fields in a row.
-//!   Nothing is built or copied, every field knows its offset, and unknown fields can be kept. What a field number
-//!   means is up to the caller; [`field`](mod@field) has constants for those of ONNX.
+//!   object tree, copies every string, and drops the fields that are not in the `.proto` files.
+//! * [`wire`] has a cursor over the encoded fields, and a writer that encodes one field after the other.
+//!   The reader builds no messages and copies no data, reports the byte offset of every field, and lets the caller keep
+//!   unknown fields. The caller assigns meaning to field numbers; [`field`](mod@field) has constants for those of ONNX.
 //!
-//! Both take any bytes without panicking, and stop at messages nested 100 deep. The reader needs no memory of its
-//! own; the messages take memory in proportion to the input, some hundred bytes for each message in it.
-//! This crate does not check that a model makes sense, opens no files, and knows nothing of operators.
+//! Both accept arbitrary bytes without panicking, and stop at messages nested 100 deep. The reader does not allocate; the
+//! messages take memory in proportion to the input, some hundred bytes for each message in it.
+//! This crate does not check that a model is valid, opens no files, and has no information about operators.
 //!
 //! ```
 //! use onnx_proto::field;

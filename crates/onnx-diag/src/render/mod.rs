@@ -20,7 +20,7 @@ pub enum Role {
     Severity(Severity),
     /// The message of a finding.
     Message,
-    /// Arrows, bars and line numbers beside the text.
+    /// Arrows, bars and line numbers next to the source text.
     Gutter,
     /// The carets under a second place.
     Secondary,
@@ -61,8 +61,8 @@ impl Style for Plain {}
 
 /// Writes `text` as a JSON string, quotes included.
 ///
-/// Besides what JSON requires, everything that could act on a terminal is escaped, so that a JSON file is safe to look
-/// at; a parser gets the same string.
+/// In addition to what JSON requires, every character that could act on a terminal is escaped, so that a JSON file can
+/// be displayed safely; a parser reads the original string.
 fn json_string(out: &mut dyn Write, text: &str) -> fmt::Result {
     out.write_char('"')?;
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The renderers against golden output, and against names that mean harm.
+//! The renderers against golden output, and against hostile names.
 
 use super::{Role, Style, github, json, sarif, text};
 use crate::{

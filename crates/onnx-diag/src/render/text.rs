@@ -271,7 +271,7 @@ impl Window {
             text.push('…');
         }
         for c in rest.by_ref().take(LINE_CHARS) {
-            // Every character takes one cell, so that the carets stand where they should.
+            // Every character takes one cell, so that the carets are aligned.
             text.push(if c == '\t' {
                 ' '
             } else if is_unprintable(c) {

@@ -35,7 +35,7 @@ struct Parser<'a> {
     builder: Builder,
     /// Where in each open object or list of objects the position is, outermost first.
     open: Vec<Place>,
-    /// The characters of the last string that had to be looked at.
+    /// The characters of the last string that needed decoding.
     characters: Vec<u8>,
     /// The bytes of a piece of base64.
     decoded: Vec<u8>,
@@ -206,7 +206,7 @@ impl Parser<'_> {
     fn integer(&mut self, least: i64, most: u64) -> Parsed<u64> {
         let (start, is_string) = self.token()?;
         let token = str::from_utf8(&self.characters).unwrap_or_default();
-        // What stands in a string must be a number as well.
+        // A quoted value must be a number as well.
         let is_number =
             !is_string || number_token(token.as_bytes()).is_some_and(|whole| whole.len() == token.len());
         let (is_negative, digits) = match token.strip_prefix('-') {
@@ -442,7 +442,7 @@ impl Parser<'_> {
         self.fail(format!("expected {what}, but found {}", self.found()))
     }
 
-    /// What stands at the position, for messages.
+    /// The token at the position, for messages.
     fn found(&self) -> String {
         let rest = self.text.get(self.at..).unwrap_or_default();
         match rest.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()) {

@@ -28,7 +28,7 @@ pub(super) const fn surrogates(high: u32, low: u32) -> u32 {
     ((high & 0x3ff) << 10 | (low & 0x3ff)).wrapping_add(0x10000)
 }
 
-/// The magnitude of a decimal number, perhaps with fraction and exponent, if it is whole: `1.50e2` is 150.
+/// The magnitude of a decimal number with optional fraction and exponent, if it is whole: `1.50e2` is 150.
 pub(super) fn whole(token: &str) -> Option<u64> {
     let (mantissa, exponent) = match token.find(['e', 'E']) {
         Some(at) => (token.get(..at)?, token.get(at..)?.get(1..)?.parse::<i64>().ok()?),

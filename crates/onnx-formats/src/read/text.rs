@@ -476,7 +476,7 @@ impl Parser<'_> {
         self.at = self.text.len().saturating_sub(rest.len());
     }
 
-    /// What may stand after a field.
+    /// Consumes the optional separator after a field.
     fn separator(&mut self) {
         self.skip_space();
         if matches!(self.peek(), Some(b',' | b';')) {
@@ -501,7 +501,7 @@ impl Parser<'_> {
         rest.get(..len).unwrap_or_default()
     }
 
-    /// What stands at the position, for messages.
+    /// The token at the position, for messages.
     fn found(&self) -> String {
         self.found_at(self.at)
     }
@@ -522,7 +522,7 @@ impl Parser<'_> {
         if first.is_ascii() {
             return Quoted(&text).to_string();
         }
-        // The first character, whose bytes may go on.
+        // The first character, which may have more bytes.
         match rest.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()) {
             Some(c) => format!("invalid token {}", Quoted(c.encode_utf8(&mut [0; 4]))),
             None => "invalid token: the text is not UTF-8".to_owned(),
@@ -543,7 +543,7 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// The number that digits stand for, at most so many, with how many there are.
+/// The value of the leading digits, at most `most` of them, and their number.
 fn digits(text: &[u8], most: usize, radix: u32) -> (u32, usize) {
     let digits = text.iter().map_while(|&byte| char::from(byte).to_digit(radix)).take(most);
     digits.fold((0, 0), |(value, len), digit| {

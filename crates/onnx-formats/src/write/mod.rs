@@ -15,7 +15,7 @@ use crate::{FormatError, Losses, MessageType};
 
 use output::Output;
 
-/// A form in which a message is written: what stands around the values, and what values look like.
+/// A format in which a message is written: the syntax around the values, and the syntax of values.
 trait Form {
     /// Begins a message: the whole one, or the value of a field.
     fn begin_message(&mut self, out: &mut Output<'_>, place: Option<(&Field, Entry)>);

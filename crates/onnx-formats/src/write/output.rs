@@ -6,7 +6,7 @@ use onnx_types::{Execution, Watch};
 
 use crate::FormatError;
 
-/// From how many bytes on they are written.
+/// The minimum number of bytes before the buffer is written.
 const FULL: usize = 1 << 18;
 
 /// What indentation is taken from. Messages nest 100 deep unless a limit was raised; deeper ones are not indented further,
@@ -30,12 +30,12 @@ impl<'w> Output<'w> {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// How many bytes are gathered.
+    /// The number of bytes in the buffer.
     pub(super) fn len(&self) -> usize {
         self.buffer.len()
     }
 
-    /// What was gathered since there were so many bytes.
+    /// The bytes that were added since the buffer had length `len`.
     pub(super) fn since(&self, len: usize) -> &[u8] {
         self.buffer.get(len..).unwrap_or_default()
     }

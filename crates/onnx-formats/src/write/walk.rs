@@ -1,4 +1,4 @@
-//! The walk over the fields of a message and of those inside it, on a stack of its own.
+//! The iterative traversal of the fields of a message and of nested messages, with an explicit stack.
 //!
 //! Text lists the fields of a message in the order of their numbers, the values of a repeated field together, and a
 //! singular field once. Writers of the wire format do the same, so one pass is enough; each message is first looked over,
@@ -81,8 +81,8 @@ struct Frame<'a, 'p> {
 struct Plan {
     /// The fields that it has.
     present: u64,
-    /// For each field of a message that needs a pass for each field, from which record on values count: those before are
-    /// replaced by later ones. Empty where one pass is enough.
+    /// The index of the first record whose value counts, for each field of a message that needs one pass per field:
+    /// later records replace those before it. Empty if one pass is enough.
     live_from: Vec<u64>,
 }
 
@@ -274,7 +274,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         Ok(parts)
     }
 
-    /// The next value of the same field in the pass that is for it alone.
+    /// The next value of the same field, in the pass for this field.
     fn next_of(&mut self, field: &Field) -> Result<Option<(&'static Field, Value<'a, 'p>)>, FormatError> {
         let depth_left = self.depth_left();
         let Some(frame) = self.stack.last_mut() else { return Ok(None) };
@@ -287,7 +287,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         Ok(None)
     }
 
-    /// Writes numbers that stand in one record. What is between two of them is always the same.
+    /// Writes the numbers of one packed record. The separator between two numbers is always the same.
     fn packed(&mut self, field: &'static Field, mut span: Span<'a, 'p>) -> Result<(), FormatError> {
         let Some(mut value) = next_number(field.kind, &mut span)? else { return Ok(()) };
         let (entry, index) = self.next_entry(field);
@@ -443,7 +443,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 }
 
-/// The next of numbers that stand in one record.
+/// The next number of a packed record.
 #[inline]
 fn next_number<'a, 'p>(kind: Kind, span: &mut Span<'a, 'p>) -> Result<Option<Value<'a, 'p>>, WireError> {
     Ok(match kind {

@@ -12,7 +12,7 @@ pub struct WireError(Box<Inner>);
 struct Inner {
     kind: WireErrorKind,
     offset: usize,
-    /// Innermost first, because segments are added on the way out.
+    /// Innermost first, because segments are added while the error propagates to the caller.
     path: Vec<PathSegment>,
 }
 
@@ -43,9 +43,9 @@ pub enum WireErrorKind {
         /// How many bytes the enclosing message still has.
         left: u64,
     },
-    /// A varint goes on past its tenth byte.
+    /// A varint continues past its tenth byte.
     VarintTooLong,
-    /// A tag goes on past its fifth byte, or its field number is over 2^29-1.
+    /// A tag continues past its fifth byte, or its field number is over 2^29-1.
     TagTooLarge,
     /// A tag has field number 0.
     FieldNumberZero,
@@ -70,7 +70,7 @@ pub enum WireErrorKind {
     },
     /// A string is not UTF-8.
     Utf8,
-    /// A bound is exceeded, of [`WireLimits`](super::WireLimits) or of the limits of whoever reads the messages.
+    /// A bound is exceeded, of [`WireLimits`](super::WireLimits) or of the limits of the caller.
     Limit {
         /// The name of the field that holds the bound.
         name: &'static str,

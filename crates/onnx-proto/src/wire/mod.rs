@@ -1,13 +1,14 @@
 //! A bounded zero-copy reader and a segmenting writer of the protobuf wire format.
 //!
-//! A protobuf message is a row of fields. A field is a tag (its number and wire type) and a value: a varint, 4 or 8
-//! bytes, or a length and so many bytes, which may be a message again. Numbers may come in any order and repeat.
+//! A protobuf message is a sequence of fields. A field is a tag (its number and wire type) and a value: a varint, 4 or
+//! 8 bytes, or a length followed by that many bytes, which may be a message again. Numbers may come in any order and
+//! repeat.
 //!
 //! # Reading
 //!
-//! An [`Input`] owns the bytes and the [`WireLimits`]. A [`Reader`] is a cursor over one message of it and gives one
-//! [`Field`] after the other; [`Reader::message`] makes the reader of a message inside. What is not understood is kept
-//! with [`Reader::raw_record`]. A [`WireError`] knows the offset, and learns the path to it on the way out.
+//! An [`Input`] owns the bytes and the [`WireLimits`]. A [`Reader`] is a cursor over one message of it and returns one
+//! [`Field`] after the other; [`Reader::message`] creates the reader of a nested message. [`Reader::raw_record`] keeps
+//! unknown fields. A [`WireError`] knows the offset, and each enclosing reader adds its part of the path to it.
 //!
 //! Where readers of protobuf differ, this one sides with upb, which the reference implementation of ONNX uses:
 //!

@@ -252,8 +252,8 @@ impl<'a> Reader<'a> {
         Some((u32::from(tag >> 3), payload))
     }
 
-    /// A reader of the part of this message that begins at an offset from the start of the input; one that reads nothing
-    /// when the offset is not in what is still to be read.
+    /// A reader of the part of this message that begins at an offset from the start of the input; an empty reader if
+    /// the offset is not in the remaining part.
     #[inline]
     #[must_use]
     pub fn starting_at(&self, offset: usize) -> Self {

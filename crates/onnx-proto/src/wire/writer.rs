@@ -11,9 +11,9 @@ const SEGMENT_FROM: usize = 4096;
 /// Messages inside messages are written with [`message`](Self::message), or with [`begin`](Self::begin) and
 /// [`end`](Self::end) where closures do not fit. Every number is written in its shortest form.
 ///
-/// The length of a message stands before its content but is known only afterwards. One byte is kept free for it;
-/// when a longer one is needed, short content moves up by a byte, and for long content the other bytes of the length
-/// become a segment of their own. So nothing is measured twice, and nothing long is ever moved.
+/// The length of a message precedes its content but is known only afterwards. One byte is reserved for it; if a longer
+/// one is needed, short content moves up by a byte, and for long content the other bytes of the length become a
+/// separate segment. So no message is measured twice, and long content is never moved.
 ///
 /// Field numbers are those of the caller's own messages, in 1 to 2^29-1; fields with numbers from outside are copied
 /// with [`raw`](Self::raw).
@@ -67,7 +67,7 @@ impl Writer {
         Self::default()
     }
 
-    /// A writer of an empty message with room for so many bytes apart from large payloads.
+    /// A writer of an empty message with capacity for `bytes` bytes, not counting large payloads.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
         Self { buf: Vec::with_capacity(bytes), ..Self::default() }
