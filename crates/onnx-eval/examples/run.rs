@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let evaluator = Evaluator::new(&model, &EvalOptions::default())?;
     for n in [0, 1, 10] {
         let outputs = evaluator.run(&[("n", Value::from(Tensor::scalar(n)))])?;
-        let y = outputs.first().and_then(Value::tensor).ok_or("there is no output")?;
+        let y = outputs.first().and_then(Value::tensor).ok_or("the model has no outputs")?;
         println!("{:?}", y.to_vec::<i64>(&NoData)?);
     }
     Ok(())

@@ -43,7 +43,7 @@
 //! [`Limits`] bound the elements of a tensor, the bytes of all values, the work, and the nesting of active
 //! graphs. A value is dropped after its last use; weights are used in place.
 //!
-//! # Own operators
+//! # Custom operators
 //!
 //! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`EvalPack::with_kernel`] adds one for
 //! an operator that ONNX does not define; the standard operators are written against the same interface.
@@ -51,8 +51,8 @@
 //!
 //! # What this crate is not for
 //!
-//! It infers no types, checks no more of a model than it needs, and reads no files. It aims at correct results first: it is
-//! no replacement for a runtime.
+//! The crate does not infer types, checks only what the evaluation of a model requires, and does not read files. It
+//! favors correct results over speed: it does not replace a runtime.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::clone_on_copy,

@@ -170,8 +170,8 @@ pub struct FormalAttribute {
     pub kind: AttrKind,
     /// Whether every node must give it.
     pub is_required: bool,
-    /// Its value where a node does not give it. An attribute that is neither required nor has a default means something
-    /// of its own when absent.
+    /// Its value where a node does not give it. The absence of an attribute that is neither required nor has a default
+    /// has a separate meaning.
     pub default: Option<AttrDefault>,
 }
 

@@ -138,7 +138,7 @@ fn formal(
     if was.option != is.option {
         found.push(Change::Option { what, name: is.name.clone(), now: is.option });
     }
-    // What a variable may stand for is told once for all that it types.
+    // A change of the types of a variable is reported once for the variable, not for each formal.
     if matches!(is.ty, DeclaredType::Variable(_)) && was.ty == is.ty {
         return;
     }
@@ -235,7 +235,7 @@ fn types(
         write!(f, "{also} no longer allows {removed}")?;
     }
     if added.is_empty() && removed.is_empty() {
-        f.write_str(" is told its types")?;
+        f.write_str(" declares its types")?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ impl SchemaId {
     /// How many schemas there are.
     pub const COUNT: usize = SCHEMAS.len();
 
-    /// The schema with the given position, if there are so many.
+    /// The schema with the given index; `None` if the index is out of range.
     #[must_use]
     pub const fn from_index(index: usize) -> Option<Self> {
         if index < Self::COUNT { Some(Self(index as u16)) } else { None }
@@ -215,7 +215,7 @@ impl Schema {
         self.min_inputs as usize
     }
 
-    /// How many inputs a node can have; `None` when there is no bound.
+    /// Maximum number of inputs of a node; `None` if it is unlimited.
     #[must_use]
     pub const fn max_inputs(&self) -> Option<usize> {
         if self.max_inputs == u16::MAX { None } else { Some(self.max_inputs as usize) }
@@ -227,7 +227,7 @@ impl Schema {
         self.min_outputs as usize
     }
 
-    /// How many outputs a node can have; `None` when there is no bound.
+    /// Maximum number of outputs of a node; `None` if it is unlimited.
     #[must_use]
     pub const fn max_outputs(&self) -> Option<usize> {
         if self.max_outputs == u16::MAX { None } else { Some(self.max_outputs as usize) }

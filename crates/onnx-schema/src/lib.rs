@@ -6,20 +6,20 @@
 //! domain is that of the ONNX operators; `"ai.onnx"` is another spelling of it, and every function here takes either
 //! ([`normalize_domain`]).
 //!
-//! An **operator set** is all operators of one domain at one version. A model imports operator sets: "the ONNX operators,
-//! version 18". Each version of a domain adds operators, changes some, deprecates a few and leaves the rest alone. What is
-//! known about versions, releases and the IR versions that came with them is in [`opset_versions`], [`releases`] and
-//! [`ir_version_for`].
+//! An **operator set** is all operators of one domain at one version. A model imports operator sets: "the ONNX
+//! operators, version 18". Each version of a domain adds operators, changes some, deprecates a few and leaves the rest
+//! unchanged. [`opset_versions`], [`releases`] and [`ir_version_for`] describe versions, releases and the corresponding
+//! IR versions.
 //!
 //! A **schema** ([`Schema`]) says what one operator takes, gives and accepts from one operator set version on, until the
 //! operator's next schema. `Relu` has four, `Relu-1`, `Relu-6`, `Relu-13` and `Relu-14`. **Version selection** therefore
 //! picks the schema with the greatest version that is not above the imported one: in a model that imports version 18,
 //! `Relu` means `Relu-14`. That is [`lookup`].
 //!
-//! A schema's **signature** lists formal inputs and outputs ([`Formal`]): single, optional, or variadic as the last one.
-//! Each has a type variable such as `T` or one type such as `tensor(int64)`. A [`TypeConstraint`] gives the types that a
-//! variable may stand for as a [`TypeSet`], in which membership is one test of a bit. **Attributes**
-//! ([`FormalAttribute`]) have a kind, and are required, have a default, or mean something of their own when absent.
+//! A schema's **signature** lists formal inputs and outputs ([`Formal`]): single, optional, or variadic as the last
+//! one. Each has a type variable such as `T` or one type such as `tensor(int64)`. A [`TypeConstraint`] lists the types
+//! that a variable may stand for as a [`TypeSet`], in which membership is one test of a bit. **Attributes**
+//! ([`FormalAttribute`]) have a kind, and are required, have a default, or have a separate meaning when absent.
 //!
 //! Some operators are **functions**: their meaning is given by a body of simpler operators. Fixed bodies are here as
 //! serialized messages ([`Schema::function_body`]); others depend on the node, and only their versions are known here.
@@ -59,8 +59,8 @@
 //!
 //! # What it is not
 //!
-//! It holds no behaviour: inference and checking are crates of their own, which keep their tables by [`SchemaId`]. Of
-//! itself it knows the operators that ONNX defines and no others; documentation of operators is not included.
+//! The crate contains no operator behavior. Inference and checking are separate crates with tables indexed by
+//! [`SchemaId`]. The built-in schemas cover the operators that ONNX defines, without their documentation.
 //!
 //! # Custom operators
 //!
@@ -69,8 +69,8 @@
 //! domain at a version, a [`Pack`] has such sets and what other crates know about their operators, and a [`Registry`] is
 //! the standard sets with packs laid over them. It is a value that is passed on; nothing is registered globally.
 //!
-//! The tables are generated from facts that the `onnx` package ([`ONNX_VERSION`]) declares about itself; they are constant
-//! data, so the crate allocates nothing and does nothing when a program starts.
+//! The tables are generated from facts that the `onnx` package ([`ONNX_VERSION`]) declares about itself; they are
+//! constants, so the crate requires neither allocation nor initialization at program start.
 #![forbid(unsafe_code)]
 
 /// The code on the page about operator sets is compiled and run with the other doc tests.
@@ -130,8 +130,8 @@ pub fn interner() -> Interner {
     Interner::with_names(&generated::names::NAMES)
 }
 
-/// Like [`interner`], with room for `more` further names of so many `bytes` together, so that reading a file of known size
-/// never grows the table.
+/// Like [`interner`], with room for `more` further names of `bytes` bytes in total, so that the table does not grow
+/// while a file of known size is read.
 #[must_use]
 pub fn interner_with_capacity(more: usize, bytes: usize) -> Interner {
     Interner::with_names_and_capacity(&generated::names::NAMES, more, bytes)

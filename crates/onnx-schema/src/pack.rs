@@ -1,4 +1,4 @@
-//! What a third party registers at once: operator sets, and what other crates know about the operators.
+//! Operators that a third party registers together: operator sets, and extensions of other crates.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use crate::declared::{OperatorSet, normal_domain};
 
-/// Operators that are registered together: their declarations, and for each crate that does something with operators, what
-/// it needs to do it with these.
+/// Operators that are registered together: their declarations, and the extensions that other crates need to process
+/// them.
 ///
-/// This crate knows the declarations alone. Inference rules, kernels and recipes of the generator are [`Extension`]s, which
-/// the crates that read them add by methods of their own: `with_rule` of `onnx_shape_infer::InferPack`, `with_kernel` of
-/// `onnx_eval::EvalPack`, `with_recipe` of `onnx_smith::SmithPack`. [`Registry::with`](crate::Registry::with) registers a
-/// pack; every entry point that works with operators takes the registry.
+/// This crate stores only the declarations. Inference rules, kernels and recipes of the generator are [`Extension`]s;
+/// the crates that read them provide the methods that add them: `with_rule` of `onnx_shape_infer::InferPack`,
+/// `with_kernel` of `onnx_eval::EvalPack`, `with_recipe` of `onnx_smith::SmithPack`.
+/// [`Registry::with`](crate::Registry::with) registers a pack; every entry point that works with operators takes the
+/// registry.
 ///
 /// ```
 /// use onnx_schema::{DeclareError, OperatorSet, Pack, Registry, declare};

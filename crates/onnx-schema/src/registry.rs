@@ -12,12 +12,12 @@ use crate::signature::FormalOption;
 
 /// The operators that are known: the standard sets, which never change, and the [packs](Pack) that were laid over them.
 ///
-/// There is no global registry. Whoever needs custom operators makes a value of this type and passes it to the checker,
-/// inference, the generator, the evaluator and passes; it is immutable, and cloning it copies two pointers.
-/// [`with`](Self::with) gives a new registry with one more pack.
+/// The registry is not global. A caller that needs custom operators creates a value of this type and passes it to the
+/// checker, inference, the generator, the evaluator and passes; it is immutable, and cloning it copies two pointers.
+/// [`with`](Self::with) returns a new registry with one more pack.
 ///
-/// What ONNX defines cannot be redefined: a declared set may add to a domain of ONNX what is newer than this crate, and
-/// nothing else of such a set is looked at.
+/// Operators that ONNX defines cannot be redefined: in a domain of ONNX, a declared set may only add versions newer
+/// than this crate supports, and its other content is ignored.
 #[derive(Clone, Default)]
 pub struct Registry {
     /// `None` when there are only the standard sets.
@@ -41,13 +41,13 @@ impl Registry {
     /// [`standard`](Self::standard) to refer to: the default of options that borrow a registry.
     pub const STANDARD: &'static Self = &Self::standard();
 
-    /// The registry of the standard sets alone.
+    /// The registry that contains only the standard sets.
     #[must_use]
     pub const fn standard() -> Self {
         Self { domains: None, extensions: None }
     }
 
-    /// This registry and one more pack; an operator set alone is a pack, too.
+    /// This registry and one more pack; a single operator set is also a pack.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Registry {
         self.extensions.as_deref()?.get()
     }
 
-    /// Whether there are declared sets besides the standard ones.
+    /// Returns `true` if there are declared sets in addition to the standard ones.
     #[must_use]
     pub const fn has_declared(&self) -> bool {
         self.domains.is_some()
@@ -283,16 +283,16 @@ impl fmt::Display for SchemaRef<'_> {
 /// The numbers of inputs or outputs that an operator allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arity<'a> {
-    /// At least so many.
+    /// The minimum.
     pub min: usize,
-    /// At most so many; `None` when there is no bound.
+    /// The maximum; `None` if there is none.
     pub max: Option<usize>,
     /// The only ones, where not all between the bounds are allowed; empty otherwise.
     pub only: &'a [u16],
 }
 
 impl Arity<'_> {
-    /// Whether a node can have so many.
+    /// Returns `true` if a node can have `count` of them.
     #[must_use]
     pub fn allows(self, count: usize) -> bool {
         count >= self.min

@@ -2,7 +2,7 @@
 
 use crate::typeset::{TypeId, TypeSet};
 
-/// How many values stand at the place of a formal input or output.
+/// How many values correspond to a formal input or output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FormalOption {
     /// Exactly one.
@@ -41,7 +41,7 @@ pub struct Formal {
     pub name: &'static str,
     /// Its type.
     pub ty: FormalType,
-    /// How many values stand at its place.
+    /// The number of values that correspond to it.
     pub option: FormalOption,
     /// How many values a variadic formal needs at least: 0 or 1. It is 1 for the others.
     pub min_arity: u8,
@@ -58,7 +58,7 @@ impl Formal {
         matches!(self.option, FormalOption::Optional)
     }
 
-    /// Whether any number of values stand at its place.
+    /// Returns `true` if any number of values correspond to it.
     #[must_use]
     pub const fn is_variadic(&self) -> bool {
         matches!(self.option, FormalOption::Variadic)

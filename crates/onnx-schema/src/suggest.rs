@@ -4,7 +4,7 @@ use crate::facts::Schema;
 use crate::generated::names::NAMES;
 use crate::lookup::operators;
 
-/// Longer names are no misspelling of ours; a bound on the work for any input.
+/// A longer name is not a misspelled operator name; this bounds the work for any input.
 const LONGEST: usize = 64;
 
 /// The operator name that `name` is most probably a misspelling of; `None` when nothing is near, or `name` is itself the

@@ -91,8 +91,8 @@ impl TypeId {
         Self::all().find(|id| id.form().fits(ty))
     }
 
-    /// The type that is spelled `text`, such as `seq(tensor(float))`; spaces do not matter, and inside a map or a
-    /// sequence a tensor may be spelled as its element type alone.
+    /// The type with the notation `text`, such as `seq(tensor(float))`; spaces do not matter, and inside a map or a
+    /// sequence, the element type may replace the tensor.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let wanted = canonical(text)?;
@@ -142,7 +142,7 @@ fn canonical(text: &str) -> Option<String> {
         return None;
     }
     let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    // Only the innermost type can be a scalar; what stands before it is kept, a map's key included.
+    // Only the innermost type can be a scalar; the text before it is kept, including a map's key type.
     let start = text.rfind(['(', ',']).map_or(0, |at| at + 1);
     let (head, tail) = text.split_at(start);
     let elem = tail.trim_end_matches(')');

@@ -43,7 +43,7 @@ fn formal(schema: &Schema, formal: &Formal) -> Value {
     fact
 }
 
-/// A float as the facts write it, from its bits: the text of the facts is not looked at.
+/// A float as in the facts file, from its bits: the decimal text of the facts is ignored.
 fn float(value: f32) -> Value {
     json!(format!("{:08x}", value.to_bits()))
 }
@@ -260,7 +260,7 @@ fn signature_totals() {
     // The constraints write `map(int64, float)` what the package resolves to `map(int64,tensor(float))`, eight times.
     let texts = sets.values().flat_map(|set| set.as_array().unwrap()).filter_map(Value::as_str);
     let texts: BTreeSet<&str> = texts.collect();
-    // Operators of onnxruntime add six types of their own.
+    // Operators of onnxruntime add six types.
     assert_eq!((texts.len(), TypeId::COUNT), (120, 126));
     assert_eq!(TypeId::all().filter(|id| !texts.contains(id.text())).count(), 14);
 }

@@ -72,7 +72,7 @@ fn symbols_are_the_names_of_the_interner() {
     for index in 0..names.len() {
         let symbol = Symbol::from_index(u32::try_from(index).unwrap());
         assert_eq!(known_name(symbol), Some(names.resolve(symbol)));
-        assert!(seen.insert(names.resolve(symbol).to_owned()), "a name stands twice in the table");
+        assert!(seen.insert(names.resolve(symbol).to_owned()), "the table contains a name twice");
     }
     assert_eq!(known_name(Symbol::from_index(u32::try_from(names.len()).unwrap())), None);
     for schema in all() {

@@ -21,7 +21,7 @@ pub struct Evaluator<'m> {
 impl<'m> Evaluator<'m> {
     /// Plans the main graph of a model and everything that it calls.
     ///
-    /// A node without a kernel is no error here: it fails when it runs.
+    /// A node without a kernel is not an error here: it fails when it runs.
     ///
     /// # Errors
     ///

@@ -56,7 +56,7 @@ enum Then {
     Return,
     /// They are the outputs of the call before `at` of the graph below.
     Call,
-    /// The operator before `at` of the graph below goes on.
+    /// The operator before `at` of the graph below resumes.
     Control(Box<dyn Control>, SmallVec<[Option<Value>; 4]>),
 }
 
@@ -252,7 +252,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         Ok((result, outputs))
     }
 
-    /// Goes on with an operator with graphs.
+    /// Resumes an operator with graphs.
     fn control(
         &mut self,
         step: &Step<'m>,

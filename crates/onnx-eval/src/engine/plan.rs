@@ -1,7 +1,7 @@
 //! The plan of a run: an order of the nodes, a slot for each value, and the last use of each.
 //!
-//! All graphs of one root (the main graph, or the body of a function, with everything nested in it) share the slots of one
-//! frame, so a capture is an ordinary operand. A call of a function has a frame of its own.
+//! All graphs of one root (the main graph, or the body of a function, with all graphs nested in it) share the slots of
+//! one frame, so a capture is an ordinary operand. Each call of a function has a separate frame.
 
 use onnx_ir::{Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::Schema;
@@ -128,7 +128,7 @@ impl<'m, 'o> Planner<'m, 'o> {
         Ok(self.plan)
     }
 
-    /// The index of the plan of a graph that has a frame of its own.
+    /// The index of the plan of a graph with a separate frame.
     fn root(&mut self, graph: GraphId) -> usize {
         if let Some(&index) = self.plan.by_graph.get(graph) {
             return index;

@@ -113,7 +113,7 @@ pub(super) fn unpacked(tensor: &Tensor, data: &dyn DataSource) -> Result<Option<
     Ok(Some((0..count.min(bytes.len() * 8 / bits as usize)).map(code).collect()))
 }
 
-/// The bytes of codes that stand one in each byte: packed if the type is narrower than a byte.
+/// The bytes of codes that are given one per byte: packed if the type is narrower than a byte.
 pub(super) fn packed(elem: ElemType, codes: Bytes) -> Bytes {
     let Some(bits @ ..8) = elem.bits() else { return codes };
     let mut packed = Vec::with_capacity((codes.len() * bits as usize).div_ceil(8));

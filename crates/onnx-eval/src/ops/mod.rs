@@ -1,5 +1,5 @@
-//! The operators: each has one home, a file at the same path as in `onnx-shape-infer`, with its rows and its kernel; members of
-//! a family without behavior of their own are rows in the family's file.
+//! The operators: each is implemented in one file, at the same path as in `onnx-shape-infer`, with its rows and its
+//! kernel; members of a family without specific behavior are rows in the family's file.
 
 mod control;
 mod generator;

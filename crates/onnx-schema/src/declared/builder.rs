@@ -103,7 +103,7 @@ impl Declaration {
         self
     }
 
-    /// Adds an attribute that means something of its own when a node does not give it.
+    /// Adds an optional attribute whose absence has a separate meaning.
     pub fn attribute(self, name: &str, kind: AttrKind) -> Self {
         self.attribute_as(DeclaredAttribute {
             name: name.to_owned(),
@@ -145,7 +145,7 @@ impl Declaration {
         self
     }
 
-    /// Says whether equal inputs give equal outputs.
+    /// Sets whether equal inputs give equal outputs.
     pub const fn determinism(mut self, determinism: Determinism) -> Self {
         self.schema.determinism = determinism;
         self

@@ -26,8 +26,8 @@ impl DeclaredSchema {
         format!("{} = {}{required} ({})", list(&self.outputs), shown(&self.name), list(&self.inputs))
     }
 
-    /// What is to be known beside the signature, as phrases such as `takes 1 or 3 inputs and no other number`. That the
-    /// operator is deprecated is not among them.
+    /// Restrictions in addition to the signature, as phrases such as `takes 1 or 3 inputs and no other number`. Does
+    /// not include that the operator is deprecated.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();

@@ -19,7 +19,7 @@ pub use set::{DeclareError, OperatorSet};
 /// What a formal input or output of a declared operator may be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DeclaredType {
-    /// Anything: the declaration does not say. A function body alone declares no types.
+    /// Any type: the declaration does not specify it. A function body by itself declares no types.
     Any,
     /// This type and no other.
     Concrete(TypeId),
@@ -34,7 +34,7 @@ pub struct DeclaredFormal {
     pub name: String,
     /// Its type.
     pub ty: DeclaredType,
-    /// How many values stand at its place.
+    /// The number of values that correspond to it.
     pub option: FormalOption,
     /// How many values a variadic formal needs at least: 0 or 1. It is 1 for the others.
     pub min_arity: u8,
@@ -230,7 +230,7 @@ impl DeclaredSchema {
         least(&self.inputs)
     }
 
-    /// How many inputs a node can have; `None` when there is no bound.
+    /// Maximum number of inputs of a node; `None` if it is unlimited.
     #[must_use]
     pub fn max_inputs(&self) -> Option<usize> {
         most(&self.inputs)
@@ -242,7 +242,7 @@ impl DeclaredSchema {
         least(&self.outputs)
     }
 
-    /// How many outputs a node can have; `None` when there is no bound.
+    /// Maximum number of outputs of a node; `None` if it is unlimited.
     #[must_use]
     pub fn max_outputs(&self) -> Option<usize> {
         most(&self.outputs)

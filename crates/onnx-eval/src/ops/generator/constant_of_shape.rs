@@ -1,4 +1,4 @@
-//! `ConstantOfShape`: one element everywhere, `0.0` by default. The result is a splat, so its size costs nothing until a
+//! `ConstantOfShape`: all elements are equal, `0.0` by default. The result is a splat, so its size has no cost until a
 //! kernel reads all elements.
 
 use onnx_ir::AttrValue;

@@ -102,7 +102,7 @@ fn implied(terms: &[Vec<Label>], most: usize) -> Vec<Label> {
 
 fn einsum(cx: &mut Cx<'_, '_>) -> Outcome {
     let operands = (0..cx.input_count()).map(|index| cx.tensor(index)).collect::<Outcome<Vec<_>>>()?;
-    let first = operands.first().ok_or_else(|| Stop::failed("there is no operand"))?.clone();
+    let first = operands.first().ok_or_else(|| Stop::failed("operands are missing"))?.clone();
     let equation = Equation::parse(cx.text(attr::EQUATION)?, &operands)?;
     // The labels of the result, then those that are summed, with their sizes.
     let mut all = equation.result.clone();

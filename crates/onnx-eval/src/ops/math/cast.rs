@@ -1,13 +1,13 @@
 //! `Cast`, `CastLike`: the same elements in another type.
 //!
-//! * Float to float: rounded once, to nearest even. With `saturate`, what lies beyond an 8-bit float becomes its greatest
-//!   number; without, infinity or NaN. `float8e8m0` rounds as `round_mode` says.
+//! * Float to float: rounded once, to nearest even. With `saturate`, a number beyond the range of an 8-bit float becomes its
+//!   greatest number; without, infinity or NaN. `float8e8m0` rounds as `round_mode` specifies.
 //! * Float to integer: toward zero. The specification leaves NaN and numbers beyond the integer open; here NaN becomes 0, and
-//!   others the low bits of the 64-bit integer that is nearest, as in the official vectors for 4- and 2-bit integers. Runtimes
-//!   return whatever the processor does.
-//! * Integer to integer: the low bits. To `bool`: `false` for 0 and -0, `true` for all else, NaN included.
+//!   others the low bits of the 64-bit integer that is nearest, as in the official vectors for 4- and 2-bit integers. Results
+//!   of runtimes depend on the processor.
+//! * Integer to integer: the low bits. To `bool`: `false` for 0 and -0, `true` for all other values, NaN included.
 //! * To string: the shortest text that reads back as the same number, `NaN`, `INF` and `-INF`. From string: blanks around the
-//!   number are ignored, `INF`, `+INF`, `-INF` and `NaN` are read in any case; a text that is no number fails the run.
+//!   number are ignored, `INF`, `+INF`, `-INF` and `NaN` are case-insensitive; a text that is not a number fails the run.
 
 use bytes::Bytes;
 use onnx_schema::{attr, op};

@@ -1,9 +1,9 @@
 //! `LinearRegressor` and `LinearClassifier`: a matrix of coefficients for each row of features.
 //!
-//! A classifier of two labels with one set of coefficients has one score `s`: the second label if it is above 0, and the scores
-//! `1 - s` and `s`, or with `LOGISTIC` the logistic function of `-s` and `s`, as in onnxruntime. The other transforms of one
-//! score mean different things to engines and are unsupported. A regressor transforms a single target too, which onnxruntime
-//! leaves as it is.
+//! A classifier of two labels with one set of coefficients has one score `s`: the second label if it is above 0, and
+//! the scores `1 - s` and `s`, or with `LOGISTIC` the logistic function of `-s` and `s`, as in onnxruntime. Engines
+//! disagree on the other transforms of a single score, so they are unsupported. A regressor also transforms a single
+//! target, which onnxruntime leaves unchanged.
 
 use onnx_schema::{attr, domain, op};
 use onnx_types::ElemType;

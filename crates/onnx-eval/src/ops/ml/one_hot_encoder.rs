@@ -1,5 +1,6 @@
-//! `OneHotEncoder`: a new last axis with one place for each category. Floats are truncated to integers; NaN and numbers that
-//! no integer holds are no category. The last of equal categories counts, as in onnxruntime.
+//! `OneHotEncoder`: a new last axis with one element for each category. Floats are truncated to integers; NaN and
+//! numbers outside the range of integers do not match any category. The last of equal categories counts, as in
+//! onnxruntime.
 
 use std::collections::HashMap;
 

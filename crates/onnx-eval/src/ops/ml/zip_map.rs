@@ -25,7 +25,7 @@ fn zip(cx: &mut Cx<'_, '_>) -> Outcome {
         Labels::Texts(labels) => labels.into_iter().map(MapKey::Text).collect(),
     };
     let scores = cx.read::<f32>(&x)?;
-    // Each score becomes a tensor of its own in an entry of a map.
+    // Each score becomes a separate tensor in an entry of a map.
     cx.budget.allocate(x.count, size_of::<(MapKey, Value, Tensor)>())?;
     let mut maps = Vec::new();
     for index in 0..count {

@@ -43,7 +43,7 @@ fn pool(cx: &mut Cx<'_, '_>) -> Outcome {
         let mut out = cx.buffer(count)?;
         for region in numbers.chunks_exact(5).filter(|_| count > 0) {
             if !(region[0] >= 0.0 && region[0] < batch as f64) {
-                return Err(Stop::failed(format_args!("there is no image {}", region[0])));
+                return Err(Stop::failed(format_args!("image {} does not exist", region[0])));
             }
             let n = region[0] as usize;
             let end = |at: usize| region[at] * scale;

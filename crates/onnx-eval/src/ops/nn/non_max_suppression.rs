@@ -1,9 +1,9 @@
 //! `NonMaxSuppression`: the boxes of each class by score, without those that overlap one chosen before.
 //!
-//! A box is dropped if the ratio of intersection and union is greater than the threshold, and taken into account if its score
-//! is greater than the other threshold. Opposite corners may be in any order. Of equal scores, the first box comes first. The
-//! result is in the order of images, classes and scores. Without a number of boxes for each class, none is chosen. A score that
-//! is NaN counts as the least one where there is no threshold.
+//! A box is dropped if the ratio of intersection and union is greater than the threshold, and considered if its score
+//! is greater than the other threshold. Opposite corners may be in any order. Of equal scores, the first box comes
+//! first. The result is in the order of images, classes and scores. Without a number of boxes for each class, none is
+//! chosen. Without a score threshold, a NaN score is the lowest.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;

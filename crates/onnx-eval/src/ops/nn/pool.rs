@@ -1,9 +1,9 @@
 //! `AveragePool`, `LpPool`, `MaxPool`: windows that become one element each.
 //!
 //! * `AveragePool` divides by the elements that a window covers; with `count_include_pad` also by those of explicit padding,
-//!   but not by what the window has beyond the padding.
-//! * `MaxPool` ignores NaN beside numbers, as runtimes do; the text does not say. Indices are those of the flat input; with
-//!   `storage_order` 1 they count column by column within the spatial axes.
+//!   but not by the part of the window beyond the padding.
+//! * `MaxPool` ignores NaN if the window also contains numbers, as runtimes do; the specification does not define this.
+//!   Indices are those of the flat input; with `storage_order` 1 they count column by column within the spatial axes.
 //! * `LpPool` has no elements in the padding. `p` is 2 by default.
 
 use onnx_schema::{attr, op};
@@ -85,7 +85,7 @@ pub(super) fn lp_norm<T: Float>(elements: &mut dyn Iterator<Item = T>, p: f64) -
     T::of_f64(if p == 1.0 { sum } else { libm::pow(sum, 1.0 / p) })
 }
 
-/// The greatest number, or NaN if there are no numbers.
+/// The greatest number, or NaN if all values are NaN.
 pub(super) fn greatest<T: Number>(best: Option<T>, value: T) -> bool {
     best.is_none_or(|best| value > best || (best.is_nan() && !value.is_nan()))
 }

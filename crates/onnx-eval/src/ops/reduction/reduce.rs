@@ -1,5 +1,5 @@
-//! `ReduceL1` … `ReduceSumSquare`: many elements become one along axes, which an attribute names in older versions and an
-//! input in newer ones. Without axes all are meant, or none if the node says so: then each element is a set of its own, so
+//! `ReduceL1` … `ReduceSumSquare`: reduction along axes, which are an attribute in older versions and an input in newer
+//! ones. Without axes, all axes are reduced, or none if the node specifies so: then each element is a separate set, so
 //! `ReduceSumSquare` still squares.
 //!
 //! Elements are combined in row-major order. Sums of floats are accumulated in the type in which they are computed, integers

@@ -109,7 +109,7 @@ impl Activation {
     }
 }
 
-/// What a cell needs beside the products of the input and of the state with the weights.
+/// The inputs of a cell in addition to the products of the input and of the state with the weights.
 pub(super) struct Cell<'a, T> {
     /// Size of the state.
     pub(super) hidden: usize,

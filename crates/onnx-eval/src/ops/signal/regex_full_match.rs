@@ -21,7 +21,7 @@ fn full_match(cx: &mut Cx<'_, '_>) -> Outcome {
     let compile = |pattern: &str| {
         Regex::new(pattern).map_err(|_| Stop::unsupported("a pattern that cannot be compiled"))
     };
-    // Alone first: a bracket that is closed too early must not fit the ones that are added.
+    // Compile it separately first: a surplus closing bracket must not match the added opening one.
     compile(&translated)?;
     let regex = compile(&format!(r"\A(?:{translated})\z"))?;
     let texts = cx.units::<Bytes>(&x)?;
@@ -37,7 +37,7 @@ fn full_match(cx: &mut Cx<'_, '_>) -> Outcome {
 fn translate(pattern: &str) -> Outcome<String> {
     let mut out = String::new();
     let mut rest = pattern;
-    // In a class, the length of the output where its first element would stand.
+    // In a class, the length of the output at which its first element would begin.
     let mut class = None;
     while let Some(next) = rest.chars().next() {
         let after = &rest[next.len_utf8()..];
@@ -80,7 +80,7 @@ fn unsupported(what: &str) -> Stop {
     Stop::unsupported(format_args!("a pattern with {what}"))
 }
 
-/// Translates what stands behind a backslash, and returns the rest.
+/// Translates the escape after a backslash, and returns the rest.
 fn escape<'p>(rest: &'p str, in_class: bool, out: &mut String) -> Outcome<&'p str> {
     let Some(next) = rest.chars().next() else {
         return Err(Stop::failed("the pattern ends with a backslash"));
@@ -106,7 +106,7 @@ fn escape<'p>(rest: &'p str, in_class: bool, out: &mut String) -> Outcome<&'p st
     Ok(&rest[next.len_utf8()..])
 }
 
-/// Checks what stands behind `(?`: a name, or flags that RE2 has.
+/// Checks the text after `(?`: a name, or flags that RE2 supports.
 fn check_group(rest: &str) -> Outcome {
     if rest.starts_with("P<") || rest.starts_with('<') {
         return Ok(());

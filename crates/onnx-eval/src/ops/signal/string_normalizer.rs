@@ -1,5 +1,5 @@
-//! `StringNormalizer`: the texts of `[C]` or `[1, C]` that are no stop words, in one case; a single empty one when none is
-//! left.
+//! `StringNormalizer`: the strings of `[C]` or `[1, C]` that are not stop words, in one case; a single empty string if
+//! none is left.
 //!
 //! Stop words are compared before the case changes; without `is_case_sensitive`, the lower case of both is compared. Case is
 //! that of Unicode without a locale: runtimes use the locale of the system, which must exist there.

@@ -1,8 +1,9 @@
 //! `StringSplit`: the parts of each text along a new last axis, and how many there are of each.
 //!
-//! Without a delimiter, parts are what stands between runs of white space (of Unicode); what is left after `maxsplit` splits
-//! is one part without the blanks around it, as the specification and onnxruntime have it, where the reference keeps blanks at
-//! the end. With a delimiter, an empty text has one part, which is empty. A negative `maxsplit` is no limit.
+//! Without a delimiter, parts are separated by runs of white space (of Unicode); the remainder after `maxsplit` splits
+//! is one part without the blanks around it, as in the specification and onnxruntime, whereas the reference keeps
+//! blanks at the end. With a delimiter, an empty string has one part, which is empty. A negative `maxsplit` means no
+//! limit.
 
 use bytes::Bytes;
 use onnx_schema::{attr, op};

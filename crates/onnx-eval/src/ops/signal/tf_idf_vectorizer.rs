@@ -1,8 +1,8 @@
 //! `TfIdfVectorizer`: of `[C]` or `[N, C]` words a count for each n-gram of the pool.
 //!
-//! The words of an n-gram stand 1, 2, … `max_skip_count + 1` apart, the same distance between all of them; an n-gram of one
-//! word counts once. Weights belong to n-grams, in the order of the pool, as the specification and onnxruntime have it; the
-//! reference takes them by column. An n-gram that occurs twice in the pool counts for the last one.
+//! The distance between consecutive words of an n-gram is 1, 2, … `max_skip_count + 1`, the same for all of them; an
+//! n-gram of one word counts once. Weights belong to n-grams, in the order of the pool, as in the specification and
+//! onnxruntime; the reference takes them by column. An n-gram that occurs twice in the pool counts for the last one.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -56,7 +56,7 @@ fn counted<W: Copy + Hash + Eq>(cx: &mut Cx<'_, '_>, x: &Operand, pool: &[W], wo
     let lengths = Lengths {
         least: given(attr::MIN_GRAM_LENGTH)?.max(1),
         most: given(attr::MAX_GRAM_LENGTH)?,
-        // Words that stand further apart than a row is long do not exist.
+        // Distances greater than the length of a row do not occur.
         distances: given(attr::MAX_SKIP_COUNT)?.saturating_add(1).min(length.max(1)),
     };
     let (pool, grams) = read_pool(cx, pool, &lengths)?;

@@ -17,7 +17,7 @@ fn concat(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// Sets the output to the operands one after the other along an axis.
 pub(in crate::ops) fn joined(cx: &mut Cx<'_, '_>, operands: &[Operand], axis: i64) -> Outcome {
-    let first = operands.first().ok_or_else(|| Stop::failed("there is no operand"))?;
+    let first = operands.first().ok_or_else(|| Stop::failed("operands are missing"))?;
     let axis = axes::axis(axis, first.rank())?;
     let mut dims = first.dims.clone();
     dims[axis] = 0;

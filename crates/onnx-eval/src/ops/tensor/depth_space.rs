@@ -1,5 +1,5 @@
-//! `DepthToSpace`, `SpaceToDepth`: blocks of an image as channels, and back; the mode says whether the channel or the place in
-//! the block varies fastest.
+//! `DepthToSpace`, `SpaceToDepth`: conversion between blocks of an image and channels; the mode selects whether the
+//! channel or the index in the block varies fastest.
 
 use onnx_schema::{attr, op};
 

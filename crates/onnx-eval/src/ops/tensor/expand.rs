@@ -1,5 +1,5 @@
-//! `Expand`: a tensor repeated along axes of size 1. It broadcasts in both directions: a 1 in the shape keeps the size of the
-//! input. One element becomes a splat, so its repetition costs nothing until a kernel reads all elements.
+//! `Expand`: a tensor repeated along axes of size 1. It broadcasts in both directions: a 1 in the shape keeps the size
+//! of the input. One element becomes a splat, so its repetition has no cost until a kernel reads all elements.
 
 use onnx_schema::op;
 

@@ -47,7 +47,7 @@ fn reshape(cx: &mut Cx<'_, '_>, sizes: &[i64]) -> Outcome {
                 let count = x.count;
                 return Err(Stop::failed(format_args!("{count} elements do not divide by {rest}")));
             }
-            None => return Err(Stop::failed("a size of -1 beside one of 0 is not determined")),
+            None => return Err(Stop::failed("a size of -1 is ambiguous if another size is 0")),
         }
     }
     if product(&dims) != x.count {

@@ -1,12 +1,13 @@
 //! `Resize`: axes scaled to given sizes, or by given scales.
 //!
-//! Interpolation is separable: one axis after the other, in `double`, rounded once at the end; integers to the nearest, ties to
-//! even. A size is `floor(size * scale)`, computed exactly from the 32-bit scale. Coordinates use the given scale, and lengths
-//! that are not rounded, as the recorded tests of the standard do. An axis that keeps its size by scale 1 is not touched, and a
-//! neighbor of weight 0 does not take part, so that infinity beside a sampled place changes nothing. Where one scale is kept
-//! for all axes, sizes are rounded, halves up. Version 10 samples without a shift; `nearest` takes the place before, or after
-//! where the axis shrinks, as runtimes do, because its text is silent. Before version 13, where sizes and scales are both
-//! given, the sizes count. Strings and complex numbers can be moved, by `nearest`, and not interpolated.
+//! Interpolation is separable: one axis after the other, in `double`, rounded once at the end; integers to the nearest,
+//! ties to even. A size is `floor(size * scale)`, computed exactly from the 32-bit scale. Coordinates use the given
+//! scale, and lengths that are not rounded, as the recorded tests of the standard do. An axis that keeps its size by
+//! scale 1 is unchanged, and a neighbor of weight 0 is skipped, so that an infinity next to a sampled element has no
+//! effect. Where one scale is kept for all axes, sizes are rounded, halves up. Version 10 samples without a shift;
+//! `nearest` takes the element before the coordinate, or the one after it if the axis shrinks, as runtimes do, because
+//! the specification does not define it. Before version 13, if both sizes and scales are given, the sizes count.
+//! Strings and complex numbers can be moved, by `nearest`, and not interpolated.
 
 use onnx_schema::{attr, op};
 
