@@ -15,7 +15,7 @@ use crate::entity::GraphId;
 /// Nested graphs live in the model's arena; the attribute holds their keys and owns them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue {
-    /// No value: the file names the attribute and perhaps its kind, but gives nothing.
+    /// The file names the attribute and optionally its kind, but contains no value.
     None,
     /// A reference to an attribute of the enclosing function (`ref_attr_name`).
     Ref(Symbol),
@@ -243,7 +243,7 @@ impl Attribute {
         }
     }
 
-    /// Fields that nobody knows, and value fields beyond the first.
+    /// Unknown fields, and value fields beyond the first.
     #[must_use]
     pub fn unknown(&self) -> &[onnx_types::UnknownField] {
         self.extra.as_ref().map_or(&[], |extra| &extra.unknown)

@@ -167,7 +167,7 @@ impl NodeBuilder<'_, '_> {
     pub fn node(self) -> Result<NodeId, EditError> {
         let Builder { model, at, origin, .. } = self.builder;
         let node = model.add_node(*at, self.new)?;
-        // The next node comes after this one, so nodes stand in the order they are made.
+        // The next node is inserted after this one, so nodes are in the order of their creation.
         if matches!(at, Position::Start(_) | Position::After(_)) {
             *at = Position::After(node);
         }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub struct SparseTensor {
     /// The values that are not zero: a tensor of rank 1 and length NNZ.
     pub values: Option<Tensor>,
-    /// Where they stand: `[NNZ]` linear or `[NNZ, rank]` coordinates, in ascending order.
+    /// The locations of the values: `[NNZ]` linear or `[NNZ, rank]` coordinates, in ascending order.
     pub indices: Option<Tensor>,
     /// The dimensions of the dense tensor.
     pub dims: SmallVec<[i64; 4]>,

@@ -67,12 +67,13 @@ impl CopyMap {
 impl Model {
     /// Copies a graph with everything nested in it; the copy is detached. Weights are shared, not copied.
     ///
-    /// Outer values that it uses are replaced as `map` says. Names are copied, too; those that collide are told apart when
-    /// the model is written.
+    /// Outer values that it uses are replaced as specified by `map`. Names are also copied; writing the model resolves
+    /// collisions.
     ///
     /// # Errors
     ///
-    /// When the graph, or a value that `map` puts in, is gone, or an output of a graph is to be omitted.
+    /// Returns an error if the graph, or a value that `map` inserts, is gone, or if `map` omits a value that is an
+    /// output of a graph.
     pub fn copy_graph(&mut self, graph: GraphId, map: &mut CopyMap) -> Result<GraphId, EditError> {
         self.graphs.get(graph).ok_or(EditError::Gone)?;
         let copy = self.new_graph_in(graph, Symbol::EMPTY);
@@ -93,7 +94,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the graph, the place, or a value that `map` puts in, is gone, or an output of a graph is to be omitted.
+    /// Returns an error if the graph, the insertion point, or a value that `map` inserts, is gone, or if `map` omits a
+    /// value that is an output of a graph.
     pub fn copy_nodes(
         &mut self,
         graph: GraphId,
@@ -327,8 +329,8 @@ impl Model {
         Ok(Some(attribute))
     }
 
-    /// The value with copies of its graphs. What a call passes is no part of what is being copied, and sees the names around
-    /// the call.
+    /// The value with copies of its graphs. The arguments of a call are not part of the copied graph; they see the
+    /// names around the call.
     pub(crate) fn with_copied_graphs(&mut self, mut value: AttrValue) -> Result<AttrValue, EditError> {
         for graph in graphs_mut(&mut value) {
             *graph = self.copy_graph(*graph, &mut CopyMap::new())?;

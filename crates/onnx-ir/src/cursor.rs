@@ -7,10 +7,10 @@ use crate::model::Model;
 
 /// A walk over the nodes of a graph during which the graph may be edited at will.
 ///
-/// The cursor visits the nodes that stood in the graph when it was made, in the order of that time. Any of them may be
-/// erased or moved meanwhile, the current one and later ones included: nodes that are gone when their turn comes are left
-/// out, all others are visited once. Nodes that are inserted meanwhile are not visited, so a pass cannot chase its own
-/// tail; [`Cursor::visit`] asks for one all the same.
+/// The cursor visits the nodes that the graph contained when it was created, in their order at that time. Any of them
+/// may be erased or moved meanwhile, including the current one and later ones: erased nodes are skipped, all others are
+/// visited once. Nodes that are inserted meanwhile are not visited, so that a pass terminates although it inserts
+/// nodes; [`Cursor::visit`] schedules one explicitly.
 ///
 /// ```
 /// use onnx_ir::{Cursor, Model, NewNode, Position};

@@ -13,8 +13,8 @@ impl Model {
     /// Erases the nodes of a graph, and of everything nested in it, that nothing needs: nodes with outputs of which none is
     /// used. Returns how many were erased.
     ///
-    /// Erasing a node may leave others without use; they go too, wherever they stand. Nodes without any outputs stay, as
-    /// they can only be there for an effect. It takes linear time.
+    /// Erasing a node may leave the outputs of others without uses; these nodes are also erased, in whatever graph they
+    /// are. Nodes without any outputs stay, as they can only exist for an effect. It takes linear time.
     ///
     /// # Panics
     ///

@@ -1,8 +1,8 @@
-//! Readable listings, for people who debug a pass.
+//! Readable listings, for debugging passes.
 //!
-//! The form is our own and made for reading only; ONNX text is the business of its own crate. Keys are shown, as nodes and
-//! values of a model in memory need not have names. Names come from outside: they are escaped, and cut where they are
-//! long, as long lists are.
+//! The format is specific to this crate and cannot be parsed; ONNX text is implemented by another crate. Keys are
+//! shown, because nodes and values of a model in memory need not have names. Names come from outside: they are escaped,
+//! and truncated if they are long, as long lists are.
 
 mod attribute;
 

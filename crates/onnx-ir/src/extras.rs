@@ -1,4 +1,4 @@
-//! What messages carry besides their meaning: documentation, metadata, fields nobody knows.
+//! Content of messages without semantics: documentation, metadata, unknown fields.
 
 use bytes::Bytes;
 use onnx_types::{FieldForms, Symbol, Text, UnknownFields};
@@ -15,8 +15,8 @@ pub type Source = Option<Box<Bytes>>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MetadataEntry {
     key: Symbol,
-    /// Keys are few; values are long and each is another one, and hardly anybody compares them. So they are no symbols,
-    /// and one that was read stands where the file has it.
+    /// Keys repeat. Values are long, distinct, and rarely compared, so they are not symbols, and a decoded value refers
+    /// to the bytes of the file.
     value: Text,
     source: Source,
 }
@@ -28,7 +28,7 @@ impl MetadataEntry {
         Self { key, value: value.into(), source: None }
     }
 
-    /// The entry as a file wrote it, where that is not the usual form.
+    /// The entry as a file encodes it, if that is not the canonical encoding.
     #[must_use]
     pub const fn with_source(key: Symbol, value: Text, source: Source) -> Self {
         Self { key, value, source }

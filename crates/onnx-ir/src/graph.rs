@@ -123,7 +123,7 @@ pub struct Graph {
     pub(crate) node_count: usize,
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<GraphOutput>,
-    /// May hold keys of values that are gone or are no initializers any more: the model skips them.
+    /// May contain keys of values that are gone or have ceased to be initializers: the model skips them.
     pub(crate) initializers: Vec<ValueId>,
     pub(crate) stale_initializers: usize,
     /// May hold keys of values that are gone: the model skips them.
@@ -204,7 +204,7 @@ impl Graph {
     }
 }
 
-/// What a [`Function`], which dereferences to it, declares besides its body and the defaults of attributes;
+/// The declarations of a [`Function`], which dereferences to it, except its body and the defaults of attributes;
 /// [`Model::function_mut`](crate::Model::function_mut) edits it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct FunctionInfo {
@@ -237,8 +237,8 @@ pub struct Function {
     pub(crate) domain: Symbol,
     pub(crate) overload: Symbol,
     pub(crate) body: GraphId,
-    /// Attributes that a call may leave out, with their defaults: `attribute_proto`. They hold no graphs of their own
-    /// unless the file does; such graphs belong to the function. See
+    /// Attributes that a call may leave out, with their defaults: `attribute_proto`. They hold no graphs unless the
+    /// file does; such graphs belong to the function. See
     /// [`Model::push_function_default`](crate::Model::push_function_default).
     pub defaults: Vec<crate::Attribute>,
     /// What `opset_imports` puts into scope; computed on demand, and dropped by every edit of the function.

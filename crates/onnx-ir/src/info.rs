@@ -1,4 +1,4 @@
-//! What a model says about itself besides its graphs.
+//! Information about a model in addition to its graphs.
 
 use bytes::Bytes;
 use onnx_types::{FieldForms, Symbol, UnknownFields};
@@ -21,7 +21,7 @@ impl OpsetImport {
         Self { domain, version, source: None }
     }
 
-    /// An import as a file wrote it, where that is not the usual form.
+    /// An import as a file encodes it, if that is not the canonical encoding.
     #[must_use]
     pub const fn with_source(domain: Symbol, version: i64, source: Source) -> Self {
         Self { domain, version, source }
@@ -58,7 +58,7 @@ impl OpsetImport {
     }
 }
 
-/// The fields of a model that are no graphs or functions (message `ModelProto`).
+/// The fields of a model except graphs and functions (message `ModelProto`).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ModelInfo {
     /// The version of the format that the model uses.

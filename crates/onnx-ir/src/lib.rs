@@ -1,12 +1,12 @@
-//! An editable graph for ONNX models: what passes, checkers and converters work on.
+//! An editable graph representation of ONNX models, for passes, checkers and converters.
 //!
 //! # A model and its keys
 //!
-//! A [`Model`] owns everything: nodes, values, graphs and functions lie in four arenas of the model, for the main graph,
-//! every nested graph, every function's body and the training graphs together. They are named by keys ([`NodeId`],
-//! [`ValueId`], [`GraphId`], [`FunctionId`]; printed `n12`, `v3`, `g0`, `f1`) that are small, `Copy`, and never mean
-//! another thing: the key of something erased finds nothing. So code holds keys instead of references, and the model is
-//! free to be edited meanwhile.
+//! A [`Model`] owns all entities: nodes, values, graphs and functions are in four arenas of the model, which the main
+//! graph, every nested graph, every function's body and the training graphs share. Keys identify them ([`NodeId`],
+//! [`ValueId`], [`GraphId`], [`FunctionId`]; printed `n12`, `v3`, `g0`, `f1`). Keys are small, `Copy` and never reused:
+//! the key of an erased entity does not resolve. Code holds keys instead of references, so it does not borrow the model
+//! and can edit it.
 //!
 //! ```
 //! use onnx_ir::{Cursor, EditError, Model, Position};
@@ -49,92 +49,94 @@
 //!
 //! # Graphs
 //!
-//! A [`Graph`] has inputs, outputs, initializers, and nodes in an order that the file gave or a pass made. The order is a
-//! linked list with spaced keys: inserting anywhere is cheap, and [`Model::is_before`] is one comparison. A valid model's
-//! graphs are sorted topologically; the model does not insist ([`Model::is_sorted`], [`Model::sort`]). Every graph has an
-//! [`Owner`]: the model, a node that holds it in an attribute (the branches of `If`, the bodies of `Loop` and `Scan`), a
-//! function, a training step, or nothing so far ([`Model::new_graph`]). A [`Position`] names a place among the nodes.
+//! A [`Graph`] has inputs, outputs, initializers, and nodes in an order that the file or a pass determines. The order
+//! is a linked list with spaced keys: inserting anywhere is cheap, and [`Model::is_before`] is one comparison. A valid
+//! model's graphs are sorted topologically; the IR does not require it ([`Model::is_sorted`], [`Model::sort`]). Every
+//! graph has an [`Owner`]: the model, a node that holds it in an attribute (the branches of `If`, the bodies of `Loop`
+//! and `Scan`), a function, a training step, or none so far ([`Model::new_graph`]). A [`Position`] is an insertion
+//! point among the nodes.
 //!
 //! # Values and their uses
 //!
 //! A [`Value`] has one definition ([`Def`]) and any number of uses ([`Use`]). The definition is an output of a node, an
-//! input of a graph, an initializer, or none: a value is *unresolved* where a file uses a name that nobody defines. Such a
-//! model can be loaded, looked at, reported and repaired. A use is an input of a node or an output of a graph; uses inside
-//! nested graphs are uses as any other. Use lists are exact at all times, and adding, removing or redirecting one use takes
-//! constant time however many others there are. [`Model::replace_all_uses`] takes time linear in the uses;
-//! [`Model::erase_node`] refuses while an output is used, so nothing ever refers to what is gone.
+//! input of a graph, an initializer, or none: a value is *unresolved* if a file uses a name without defining it. Such a
+//! model can be loaded, inspected, reported and repaired. A use is an input of a node or an output of a graph; uses
+//! inside nested graphs are ordinary uses. Use lists are exact at all times, and adding, removing or redirecting one
+//! use takes constant time, independent of the number of uses. [`Model::replace_all_uses`] takes time linear in the
+//! uses; [`Model::erase_node`] returns an error while an output is used, so no entity ever refers to an erased one.
 //!
 //! An initializer that is also a graph input is only a default that callers may override. [`Value::constant`] and
-//! [`Model::constant_tensor`] therefore ignore it, while [`Value::initializer`] does not: passes that fold constants want
-//! the former.
+//! [`Model::constant_tensor`] therefore ignore it, while [`Value::initializer`] does not: passes that fold constants
+//! must use the former.
 //!
 //! # Names are data
 //!
-//! Operators, attributes, domains and all other names are [`Symbol`](onnx_types::Symbol)s of the model's interner. Those
-//! that ONNX knows are constants, so `model.node(n).is(op::RELU)` compares integers. The name of a value is data like its
-//! type: it may be missing, two values may have the same, and renaming touches no use. What tells values apart in a file
-//! is settled when the model is written: [`Model::name_plan`] names what has no name, and renames as little as it must,
-//! callers' names (inputs and outputs of the main graph and of functions) last of all. A pass that replaces a value at an
-//! output uses [`Model::replace_value`] or [`Model::replace_node`], which let the output keep its name.
+//! Operators, attributes, domains and all other names are [`Symbol`](onnx_types::Symbol)s of the model's interner. The
+//! names of the specification are constants, so `model.node(n).is(op::RELU)` compares integers. The name of a value is
+//! data like its type: it may be missing, two values may have the same, and renaming changes no use. Writing a model
+//! assigns unique names: [`Model::name_plan`] names the unnamed values, and renames as few others as possible, callers'
+//! names (inputs and outputs of the main graph and of functions) last of all. A pass that replaces a value at an output
+//! uses [`Model::replace_value`] or [`Model::replace_node`], which let the output keep its name.
 //!
 //! # Scopes and captures
 //!
-//! A nested graph sees the values of the graphs around it; what it uses of them it *captures* ([`Model::captures`]). A
-//! training algorithm sees the main graph. A function's body sees nothing but its own. [`Model::is_visible`] answers for
-//! one value, [`Model::ancestor_in`] says where in an outer graph an inner use happens.
+//! A nested graph sees the values of the graphs around it; those that it uses are its *captures* ([`Model::captures`]).
+//! A training algorithm sees the main graph. A function's body sees only its own values. [`Model::is_visible`] tests
+//! one value, and [`Model::ancestor_in`] returns the node of an outer graph that contains an inner use.
 //!
 //! # Functions
 //!
 //! A [`Function`] has a body, whose inputs and outputs are the formal parameters, names of attributes with or without
-//! defaults, and its own operator sets. Attributes in the body may refer to them ([`AttrValue::Ref`]). Functions are told
-//! apart by domain, name and overload.
+//! defaults, and its own operator sets. Attributes in the body may refer to them ([`AttrValue::Ref`]). Functions are
+//! identified by domain, name and overload.
 //!
 //! # Versions and callees
 //!
-//! Operators change their meaning with the version of their operator set. [`Model::versions_in`] returns the versions
-//! that apply in a graph, which are those of the model or of the function around it ([`OpsetScope`]), and [`Model::callee`]
-//! what a node calls under them ([`Callee`]): a standard or custom operator, a function, or nothing that is known. Both
-//! take constant time, wherever the node is.
+//! The meaning of operators depends on the version of their operator set. [`Model::versions_in`] returns the versions
+//! that apply in a graph, which are those of the model or of the function around it ([`OpsetScope`]), and
+//! [`Model::callee`] returns what a node calls under them ([`Callee`]): a standard or custom operator, a function, or
+//! an unknown callee. Both take constant time, wherever the node is.
 //!
 //! # Editing
 //!
-//! [`Model::build_at`] makes nodes pleasantly, [`Model::add_node`] makes them from a record. Nodes move by
-//! [`Model::move_node`] within and between graphs, with all that is nested in them. [`Model::copy_graph`],
-//! [`Model::copy_nodes`] and [`Model::splice`] are what inlining is made of; weights are shared, never copied, also by
-//! `Model::clone`. [`Model::erase_dead_nodes`] and [`Model::erase_unused_initializers`] tidy up. Edits that would break an
-//! invariant return an [`EditError`] and change nothing; methods panic only for keys of things that are gone, as indexing
-//! does.
+//! [`Model::build_at`] creates nodes with a builder, [`Model::add_node`] from a record. [`Model::move_node`] moves
+//! nodes within and between graphs, with all graphs nested in them. [`Model::copy_graph`], [`Model::copy_nodes`] and
+//! [`Model::splice`] are the building blocks of inlining; weights are shared, never copied, also by `Model::clone`.
+//! [`Model::erase_dead_nodes`] and [`Model::erase_unused_initializers`] remove unused entities. Edits that would
+//! violate an invariant return an [`EditError`] and change nothing; methods panic only for keys of erased entities, as
+//! indexing does.
 //!
 //! # Revisions and changes
 //!
-//! Whoever keeps results about a model asks for its [`Model::revision`] and later for the [`Changes`] since then
+//! Code that caches results about a model obtains its [`Model::revision`] and later the [`Changes`] since then
 //! ([`Model::changes_since`]): which nodes, values, graphs and functions were created, erased or edited, and in which
-//! [`Aspects`]. The first revision starts the record; a model that nobody asks for a revision records nothing. There is no
-//! edit that the record misses: fields that methods do not set one by one are edited through an [`Edit`], which compares
-//! when it ends. A record that grew too long, or a revision of another model, reads as [`Changes::Everything`].
+//! [`Aspects`]. The first call of `revision` starts the record; before, a model records nothing. The record includes
+//! every edit: fields without individual setters are edited through an [`Edit`], which compares when it ends. A record
+//! that grew too long, or a revision of another model, results in [`Changes::Everything`].
 //!
-//! # Walking while editing
+//! # Traversal while editing
 //!
-//! Nothing public hands out long borrows. Iterators such as [`Model::nodes`] borrow the model, for reading. A [`Cursor`]
-//! borrows nothing: it visits the nodes that were there when it was made and are still there when their turn comes.
-//! With the feature `petgraph`, `Model::petgraph` lends a graph to the algorithms of that crate.
+//! The public API has no long-lived borrows. Iterators such as [`Model::nodes`] borrow the model, for reading. A
+//! [`Cursor`] does not borrow it: it visits the nodes that existed when it was created and still exist when it reaches
+//! them. With the feature `petgraph`, `Model::petgraph` provides a view of a graph for the algorithms of that crate.
 //!
 //! # Provenance
 //!
-//! Decoders record where nodes and values come from ([`Origin`]): a byte of the file, a line of the text. A pass says what
-//! it made a node from ([`Builder::derive`], [`Model::derive`]), so that a diagnostic after ten passes can still name
-//! the user's node ([`Model::root_origin`]).
+//! Decoders record the origin of nodes and values ([`Origin`]): a byte of the file, a line of the text. A pass records
+//! the node from which it created another one ([`Builder::derive`], [`Model::derive`]), so that a diagnostic after ten
+//! passes can still name the user's node ([`Model::root_origin`]).
 //!
 //! # Verifying
 //!
-//! [`Model::verify`] proves that lists, uses, definitions, owners and scopes fit together, in linear time. Run it after
-//! every pass in tests. `Debug` of a model, [`Model::listing`] and [`Model::show`] print what a pass author wants to see.
+//! [`Model::verify`] checks that lists, uses, definitions, owners and scopes are consistent, in linear time. Run it
+//! after every pass in tests. `Debug` of a model, [`Model::listing`] and [`Model::show`] print listings for debugging
+//! passes.
 //!
 //! # What this crate is not for
 //!
-//! It reads and writes no files (`onnx-codec` does), does not say whether a model is valid ONNX (`onnx-check`), and infers
-//! no types. It holds invalid models on purpose. Everything a file can say has a place in it, including fields that nobody
-//! knows, so that a model that is read and written again stays what it was.
+//! The crate does not read or write files (see `onnx-codec`), check whether a model is valid ONNX (see `onnx-check`),
+//! or infer types. The IR can represent invalid models by design. Everything that a file can contain has a
+//! representation, including unknown fields, so decoding and encoding a model is lossless.
 #![forbid(unsafe_code)]
 
 mod attr;

@@ -156,7 +156,7 @@ fn hash_constant(constant: &Constant, source: &dyn DataSource, state: &mut impl 
     }
 }
 
-/// The hash of an attribute alone: FNV-1a, which depends on nothing but the bytes.
+/// The hash of a single attribute: FNV-1a, which depends only on the bytes.
 struct Fold(u64);
 
 impl Default for Fold {

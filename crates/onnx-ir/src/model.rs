@@ -17,10 +17,10 @@ use crate::provenance::Provenance;
 use crate::resolve::OpsetVersions;
 use crate::value::Value;
 
-/// A model: graphs, functions and everything they hold, in one world of arenas.
+/// A model: graphs, functions and everything they hold, in one set of arenas, shared by all graphs.
 ///
-/// A key means the same thing everywhere in its model: a node of a nested graph may use a value of an outer one as it
-/// uses any other, and nodes move between graphs without being copied.
+/// A key has the same meaning everywhere in its model: a node of a nested graph uses a value of an outer one like any
+/// other value, and nodes move between graphs without being copied.
 #[derive(Clone)]
 pub struct Model {
     pub(crate) names: Interner,
@@ -307,7 +307,7 @@ struct NodeList<'a> {
 }
 
 impl NodeList<'_> {
-    /// Ends the walk when both ends have met at `node`.
+    /// Ends the iteration if both ends have reached `node`.
     fn advance(&mut self, node: NodeId, met: bool) -> Option<NodeId> {
         self.done = met;
         Some(node)

@@ -1,15 +1,16 @@
 //! The names that values are written with.
 //!
-//! In a model in memory names are data: they may be missing, or the same for many values. A file tells values apart by
-//! their names alone, so before a model is written a [`NamePlan`] settles which name each value gets. It changes as few
-//! names as it can, prefers to leave alone those that callers know, and takes time linear in the model.
+//! In a model in memory names are data: they may be missing, or the same for many values. A file identifies values only
+//! by their names, so before a model is written a [`NamePlan`] determines the name of each value. It changes as few
+//! names as possible, preferably none that callers know, and takes time linear in the model.
 //!
 //! # How names are looked up
 //!
-//! A name used in a graph means the definition in that graph, or else in the nearest enclosing one. Valid models define a
-//! name once among all graphs that see each other; then it does not matter whether a reader looks at all definitions of a
-//! graph or only at those before the use. Faulty files define names twice or hide outer ones. Those names stay as long as
-//! both kinds of readers find the right value; a value that is used under a name its own graph defines twice is renamed.
+//! A name used in a graph means the definition in that graph, or else in the nearest enclosing one. Valid models define
+//! a name once among all graphs that see each other; then it does not matter whether a reader considers all definitions
+//! of a graph or only those before the use. Invalid files define names twice or hide outer ones. Those names stay as
+//! long as both kinds of readers find the correct value; a value that is used under a name its own graph defines twice
+//! is renamed.
 
 use onnx_types::Symbol;
 use slotmap::SecondaryMap;
@@ -30,7 +31,7 @@ const LONGEST_PREFIX: usize = 64;
 /// It holds for the model as it was when the plan was made.
 #[derive(Clone, Debug, Default)]
 pub struct NamePlan {
-    /// Where in `names` the fresh name of a value stands.
+    /// The index in `names` of the fresh name of a value.
     fresh: SecondaryMap<ValueId, u32>,
     names: Vec<Box<str>>,
 }
@@ -212,7 +213,7 @@ impl<'a> Planner<'a> {
             }
         }
         for output in &record.outputs {
-            // An outer value is used where the node stands that this graph belongs to.
+            // An outer value is used at the node that owns this graph.
             let inner = model.graph_of(output.value) == graph;
             self.look_up(output.value, if inner { None } else { model.owner_node(graph) });
         }
@@ -303,7 +304,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Renames the further definitions of a name in the same graph, those that callers know left alone.
+    /// Renames the other definitions of a name in the same graph, except those that callers know.
     fn rename_others(&mut self, first: usize) {
         let end = std::mem::take(&mut self.entries[first].tail);
         let mut at = first as u32 + 1;

@@ -23,7 +23,8 @@ impl Operand {
 
 /// A node: an operator applied to values (message `NodeProto`).
 ///
-/// What a node *is* stands in its record; where it stands in its graph is kept in links that only the model touches.
+/// The record contains the node's properties; its insertion point in the graph is a pair of links that only the model
+/// changes.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) op: Symbol,
@@ -146,7 +147,7 @@ impl Node {
         self.attributes.iter().flat_map(|attribute| attribute.value().graphs().iter().copied())
     }
 
-    /// The graph that the node stands in.
+    /// The graph that contains the node.
     #[must_use]
     pub const fn graph(&self) -> GraphId {
         self.graph

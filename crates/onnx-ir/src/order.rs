@@ -1,9 +1,9 @@
-//! Where nodes stand: links to both neighbours, and order keys that make "is A before B" one comparison.
+//! The order of nodes: links to both neighbors, and order keys that make "is A before B" one comparison.
 //!
-//! Keys ascend along the list with gaps between them, as line numbers in BASIC do. An insertion takes the middle of the
-//! gap; where no gap is left, the smallest sparse enough range of keys around the place is spread evenly, which costs
-//! O(log n) amortised per insertion wherever insertions fall (Bender, Cole, Demaine, Farach-Colton, Zito: *Two simplified
-//! algorithms for maintaining order in a list*, 2002).
+//! Keys ascend along the list with gaps between them, like line numbers in BASIC. An insertion takes the middle of the
+//! gap; if the gap is empty, the smallest sufficiently sparse range of keys around the insertion point is spread
+//! evenly, which costs O(log n) amortized per insertion, for any sequence of insertions (Bender, Cole, Demaine,
+//! Farach-Colton, Zito: *Two simplified algorithms for maintaining order in a list*, 2002).
 
 use crate::entity::{GraphId, NodeId};
 use crate::model::Model;
@@ -149,7 +149,7 @@ impl Model {
         }
     }
 
-    /// Whether node `a` stands before node `b`; both must be in the same graph.
+    /// Returns `true` if node `a` precedes node `b`; both must be in the same graph.
     ///
     /// # Panics
     ///

@@ -14,9 +14,10 @@ use crate::model::Model;
 /// The nodes of one graph, with an edge from each node to every node of the same graph that needs one of its outputs,
 /// itself or in its nested graphs.
 ///
-/// The view implements the traits that `petgraph`'s algorithms ask for: topological sort, strongly connected components,
-/// dominators, searches. Edges are read from the model as they are needed; only the positions of nodes are kept beside it.
-/// A node stands among the neighbours once for each output that is needed and each need, as in any multigraph.
+/// The view implements the traits that `petgraph`'s algorithms require: topological sort, strongly connected
+/// components, dominators, searches. Edges are read from the model on demand; only the indices of nodes are stored
+/// separately. A node occurs among the neighbors once for each output that is needed and each need, as in any
+/// multigraph.
 ///
 /// ```
 /// use onnx_ir::{Model, Position};

@@ -1,4 +1,4 @@
-//! Where things stand, for findings.
+//! Loci of model elements, for diagnostics.
 
 use std::cell::{Cell, OnceCell};
 
@@ -8,11 +8,11 @@ use slotmap::SecondaryMap;
 
 use crate::{Constant, Def, FunctionId, GraphId, Model, NodeId, Origin, Owner, ValueId, ValueRef};
 
-/// Finds the places of graphs, nodes and values of a model, for findings about them.
+/// Computes the loci of graphs, nodes and values of a model, for diagnostics about them.
 ///
-/// A place is the way from the model through nodes and attributes to the graph in which something stands, and the position
-/// in the file or text where that is known. Nothing is computed before the first node is named; then all nodes are counted
-/// once, so that many places take time linear in the model and in their own lengths.
+/// A locus is the path from the model through nodes and attributes to the graph that contains the element, and the
+/// source position if it is known. Nothing is computed before the first query for a node; then all nodes are counted
+/// once, so that many loci take time linear in the model and in their own lengths.
 ///
 /// ```
 /// use onnx_ir::{Model, Places, Position};
@@ -29,7 +29,8 @@ pub struct Places<'a> {
     model: &'a Model,
     /// The position of every node in its graph; counted when the first node is named.
     positions: OnceCell<SecondaryMap<NodeId, usize>>,
-    /// Whether all places are given as the model, because nobody will see them.
+    /// Whether every query returns the root locus. Set while a diagnostic is only counted and its locus is never
+    /// displayed.
     is_terse: Cell<bool>,
     /// How many of the outermost steps are left out.
     hidden: usize,
@@ -49,7 +50,7 @@ impl<'a> Places<'a> {
         Self { model, positions: OnceCell::new(), is_terse: Cell::new(false), hidden }
     }
 
-    /// From now on, gives places or, where nobody will see them, does not look for them.
+    /// Sets whether every query returns the root locus, for diagnostics whose loci are never displayed.
     pub fn set_terse(&self, is_terse: bool) {
         self.is_terse.set(is_terse);
     }
@@ -102,7 +103,7 @@ impl<'a> Places<'a> {
         self.locate(vec![self.node_step(node)], record.graph()).at(position(self.model.root_origin(node)))
     }
 
-    /// The place of an input of a node; `value` is what stands there.
+    /// The locus of an input of a node, with the name of its value.
     #[must_use]
     pub fn input(&self, node: NodeId, index: usize) -> Locus {
         let value = self.model.node(node).input(index);
@@ -246,7 +247,7 @@ impl<'a> Places<'a> {
         Locus::from_steps(steps)
     }
 
-    /// The attribute that a nested graph stands in, innermost step first.
+    /// The attribute that contains a nested graph, innermost step first.
     fn attribute_steps(&self, node: NodeId, graph: GraphId) -> impl Iterator<Item = Step> {
         let mut attributes = self.model.node(node).attributes().iter();
         let found = attributes.find_map(|attribute| {

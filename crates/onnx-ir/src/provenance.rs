@@ -1,4 +1,4 @@
-//! Where things came from.
+//! Origins of nodes and values.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,7 @@ pub struct DerivationSource {
 struct Packed(u64);
 
 impl Packed {
-    /// The highest column that is told from those after it.
+    /// The greatest column that is stored exactly; larger ones are stored as this one.
     const LAST_COLUMN: u32 = u32::MAX >> 2;
 
     fn new(origin: Origin) -> Self {

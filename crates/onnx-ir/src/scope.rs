@@ -6,8 +6,8 @@ use crate::model::Model;
 use crate::value::Def;
 
 impl Model {
-    /// The graph whose names are visible in `graph` besides its own: that of the node it is nested in, or the main graph
-    /// for a training algorithm.
+    /// The graph whose names are visible in `graph` in addition to its own: that of the node it is nested in, or the
+    /// main graph for a training algorithm.
     ///
     /// # Panics
     ///

@@ -10,8 +10,7 @@ use crate::model::Model;
 use crate::value::Def;
 use crate::walk::Event;
 
-/// Nodes of a graph that need each other's outputs, in a circle: each needs an output of the next, the last one of the
-/// first.
+/// Nodes of a graph that form a cycle: each needs an output of the next, the last one of the first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cycle {
     /// The nodes.
@@ -86,8 +85,8 @@ impl Model {
         });
     }
 
-    /// Whether every node of a graph stands after all nodes whose outputs it needs, those that only its nested graphs need
-    /// included. The nested graphs themselves are not looked at.
+    /// Returns `true` if every node of a graph follows all nodes whose outputs it needs, including those that only its
+    /// nested graphs need. The order in the nested graphs themselves is not checked.
     ///
     /// # Panics
     ///
@@ -97,7 +96,7 @@ impl Model {
         self.nodes(graph).all(|node| self.is_after_predecessors(node))
     }
 
-    /// Whether a node stands after all nodes whose outputs it needs, itself or in its nested graphs.
+    /// Returns `true` if a node follows all nodes whose outputs it needs, itself or in its nested graphs.
     pub(crate) fn is_after_predecessors(&self, node: NodeId) -> bool {
         let order = self.nodes[node].order;
         let mut is_after = true;
@@ -107,15 +106,15 @@ impl Model {
 
     /// Sorts the nodes of a graph topologically.
     ///
-    /// A node stays where it is unless something before it needs its outputs: then it moves to just before the first such
-    /// node, after the nodes that it needs itself. A sorted graph is left alone. What nested graphs use counts as inputs
+    /// A node stays where it is unless a node before it needs its outputs: then it moves to just before the first such
+    /// node, after the nodes that it needs itself. A sorted graph is unchanged. Uses in nested graphs count as inputs
     /// of their node; the nested graphs themselves are not sorted: see [`Model::sort_all`].
     ///
     /// It takes time linear in the nodes and uses, apart from sorting the producers of each node that moves others.
     ///
     /// # Errors
     ///
-    /// When nodes need each other's outputs in a circle. The order is unchanged then.
+    /// Returns an error if the dependencies of nodes form a cycle. The order is unchanged then.
     ///
     /// # Panics
     ///
@@ -137,7 +136,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When nodes need each other's outputs in a circle. Some graphs may be sorted already then.
+    /// Returns an error if the dependencies of nodes form a cycle. Some graphs may be sorted already then.
     pub fn sort_all(&mut self) -> Result<(), Cycle> {
         let graphs: Vec<GraphId> = self.graphs.keys().collect();
         graphs.into_iter().try_for_each(|graph| self.sort(graph))
@@ -147,7 +146,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When nodes need each other's outputs in a circle.
+    /// Returns an error if the dependencies of nodes form a cycle.
     ///
     /// # Panics
     ///
@@ -196,8 +195,8 @@ impl Model {
         Ok(order)
     }
 
-    /// Records which nodes a new order moves: those that stand after a node that now comes later. Sorting moves nodes to
-    /// the front only, so the others keep their order among each other.
+    /// Records which nodes a new order moves: those that follow a node that now comes later. Sorting moves nodes to the
+    /// front only, so the others keep their relative order.
     fn record_moves(&mut self, order: &[NodeId]) {
         let mut first = u64::MAX;
         for &node in order.iter().rev() {

@@ -32,7 +32,7 @@ pub enum TensorPart {
     SparseIndices,
 }
 
-/// Where a tensor stands in its model.
+/// The site of a tensor in its model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TensorPlace {
     /// What holds it.

@@ -12,8 +12,8 @@ use crate::value::User;
 struct Graphs<'a> {
     model: &'a Model,
     stack: Vec<GraphId>,
-    /// How many nested graphs may still be met. When there are none, no node needs to be asked for them: most models have
-    /// one graph with many nodes.
+    /// Upper bound on the number of nested graphs that are not yet visited. At 0, nodes need not be searched for them:
+    /// most models have one graph with many nodes.
     left: usize,
 }
 
@@ -106,8 +106,8 @@ impl Model {
         NodesIn { model: self, next: self.graphs.get(graph).and_then(|graph| graph.first), rest: Vec::new() }
     }
 
-    /// The outer values that a graph uses, itself or in graphs nested in it: what it captures. Each stands once, in the
-    /// order of first use, graph by graph as [`Model::graphs_in`] has them.
+    /// The outer values that a graph uses, itself or in graphs nested in it: its captures. Each occurs once, in the
+    /// order of first use, graph by graph in the order of [`Model::graphs_in`].
     ///
     /// # Panics
     ///
@@ -135,7 +135,7 @@ impl Model {
         captures
     }
 
-    /// The nodes that use a value, nodes of nested graphs included; a node that uses it several times stands several times.
+    /// The nodes that use a value, nodes of nested graphs included; a node occurs once for each of its uses.
     ///
     /// # Panics
     ///

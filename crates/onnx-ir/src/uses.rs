@@ -88,8 +88,8 @@ impl Model {
 
     /// Sets the value at an output of a graph.
     ///
-    /// What the output declared stays declared: where the new value has no type of its own it takes over that of the old
-    /// one, and where it has another type the declaration is kept beside it.
+    /// The declaration of the output is kept: if the new value has no type, it receives that of the old one; if it has
+    /// a different type, the declaration is stored separately.
     ///
     /// # Panics
     ///

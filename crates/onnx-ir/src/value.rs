@@ -13,8 +13,8 @@ use crate::extras::{Extras, Metadata};
 /// Where a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Def {
-    /// Nobody defines it: the name is used somewhere under this graph and found nowhere. A value may also be unresolved
-    /// for a while during editing.
+    /// Undefined: the name is used in or below this graph and has no definition. A value may also be unresolved
+    /// temporarily during editing.
     Unresolved(GraphId),
     /// An input of a graph; it may have an initializer too, which then is its default.
     Input {
@@ -207,7 +207,7 @@ impl Value {
         self.flags.has(ValueFlags::NAME_AS_READ)
     }
 
-    /// Whether the value stands in the list `value_info` of its graph.
+    /// Returns `true` if the value is in the list `value_info` of its graph.
     #[must_use]
     pub const fn is_in_value_info(&self) -> bool {
         self.flags.has(ValueFlags::IN_VALUE_INFO)

@@ -5,8 +5,8 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// A set of aspects of a node, value, graph, function or of the model.
 ///
-/// Each field of an entity belongs to one aspect. Whoever keeps results about a model looks only for the aspects that the
-/// results depend on: a name or metadata, for instance, has no influence on an inferred shape.
+/// Each field of an entity belongs to one aspect. Code that caches results about a model only checks the aspects that
+/// the results depend on: a name or metadata, for instance, has no influence on an inferred shape.
 ///
 /// | aspect | node | value | graph | function | model |
 /// |---|---|---|---|---|---|

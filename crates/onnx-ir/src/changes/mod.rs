@@ -55,9 +55,9 @@ impl Model {
 
     /// What was edited since a revision, in the order of the first edit of each entity.
     ///
-    /// The result is [`Changes::Everything`] if the edits are not on record: for a revision of another model (a clone has a
-    /// record of its own), and if there were more edits than the record holds or than the model has entities. It is never
-    /// incomplete: an entity that is not listed reads as it did at the revision.
+    /// The result is [`Changes::Everything`] if the edits are not on record: for a revision of another model (a clone
+    /// has a separate record), and if there were more edits than the record holds or than the model has entities. It is
+    /// never incomplete: an entity that is not listed is unchanged since the revision.
     ///
     /// The cost is proportional to the number of edits since the revision.
     ///

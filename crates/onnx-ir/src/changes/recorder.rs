@@ -42,7 +42,7 @@ pub(crate) struct Entry {
 
 /// A state of a model in its history: see [`Model::revision`](crate::Model::revision).
 ///
-/// A clone of a model has a history of its own, so the revisions of one are foreign to the other.
+/// A clone of a model has a separate history, so the revisions of one are foreign to the other.
 #[derive(Clone, Debug)]
 pub struct Revision {
     /// Identifies the model. It is compared by address, which stays in use as long as the revision exists.
@@ -61,14 +61,14 @@ impl Eq for Revision {}
 /// The record of the edits of one model.
 #[derive(Default, Debug)]
 pub(crate) struct Recorder {
-    /// Exists once somebody asked for a revision; before, nothing is recorded.
+    /// Set by the first request for a revision; before, nothing is recorded.
     lineage: OnceLock<Arc<()>>,
     /// The number of edits that were dropped from the front of `entries`.
     dropped: u64,
     entries: Vec<Entry>,
 }
 
-/// A clone begins a history of its own.
+/// A clone begins a separate history.
 impl Clone for Recorder {
     fn clone(&self) -> Self {
         Self::default()

@@ -90,7 +90,7 @@ impl Model {
         Ok(())
     }
 
-    /// Removes the attribute with the given name, and its nested graphs; says whether there was one.
+    /// Removes the attribute with the given name, and its nested graphs; returns `true` if it existed.
     ///
     /// # Panics
     ///

@@ -57,7 +57,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a function declares besides its body and the defaults of attributes, for editing.
+    /// The declarations of a function except its body and the defaults of attributes, for editing.
     ///
     /// # Panics
     ///

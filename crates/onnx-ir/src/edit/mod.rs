@@ -36,14 +36,14 @@ pub enum EditError {
         /// The graph.
         graph: GraphId,
     },
-    /// A graph cannot become part of a node that stands in it.
-    #[error("{graph} cannot become part of a node that stands in it")]
+    /// A graph cannot become part of a node that it contains.
+    #[error("{graph} cannot become part of a node that it contains")]
     AroundItself {
         /// The graph.
         graph: GraphId,
     },
     /// An imported part uses a value from outside, and nothing was mapped to it.
-    #[error("{value} of the other model stands outside of what is imported: map it to a value")]
+    #[error("{value} of the other model is outside the imported part: map it to a value")]
     NotMapped {
         /// The value of the other model.
         value: ValueId,

@@ -312,7 +312,7 @@ impl Model {
     }
 }
 
-/// The first element that stands in a list a second time.
+/// The first element that occurs in a list twice.
 fn first_repeated<T: Copy + Ord>(list: impl Iterator<Item = T>) -> Option<T> {
     let mut list: SmallVec<[T; 4]> = list.collect();
     list.sort_unstable();

@@ -152,8 +152,8 @@ impl Model {
         self.set_value_name(from, old);
     }
 
-    /// Lets every use of `old` use `new` instead; outputs of the main graph and of functions keep their names where
-    /// [`Model::can_replace`] says yes.
+    /// Redirects every use of `old` to `new`; outputs of the main graph and of functions keep their names if
+    /// [`Model::can_replace`] returns `true`.
     ///
     /// Callers know such an output by its name, so `old` and `new` exchange their names when `old` is one.
     ///
@@ -227,14 +227,14 @@ impl Model {
         Ok(Some(node))
     }
 
-    /// Whether `new` can stand for `old` everywhere as far as outputs of graphs are concerned.
+    /// Returns `true` if `new` can replace `old` in all uses, as far as outputs of graphs are concerned.
     ///
-    /// Always, when `old` is no output of a graph. Otherwise `new` must be made by a node of that graph, as runtimes do not
-    /// take an input, an initializer or an outer value straight to an output everywhere; it must not be an output of a
-    /// graph already; and where callers know the output by name, `old` must be made by a node, too, so that the name can go
-    /// over. Where the answer is no, an `Identity` between the two does what is wanted.
+    /// This is always the case if `old` is not an output of a graph. Otherwise `new` must be produced by a node of that
+    /// graph, because some runtimes do not accept an input, an initializer or an outer value directly as an output; it
+    /// must not already be an output of a graph; and if callers know the output by name, `old` must also be produced by
+    /// a node, so that the name can be transferred. If this returns `false`, insert an `Identity` between the two.
     ///
-    /// Visibility and order are not looked at.
+    /// Visibility and order are not checked.
     ///
     /// # Panics
     ///

@@ -151,8 +151,9 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// When the nodes use an input of the graph, or a value from outside, that is not mapped, or the place or a mapped value
-    /// is gone. `into` is unchanged then, but for its tables of names and expressions.
+    /// Returns an error if the nodes use an input of the graph, or a value from outside, that is not mapped, or if the
+    /// insertion point or a mapped value is gone. `into` is unchanged then, except its interner and table of
+    /// expressions.
     pub fn nodes(
         &mut self,
         into: &mut Model,

@@ -134,7 +134,7 @@ impl Importer<'_> {
         }
     }
 
-    /// What a reference names in the copy; the name alone if the value is not part of what is imported.
+    /// The target of a reference in the copy; only the name if the value is not part of the import.
     pub(super) fn reference(&mut self, into: &mut Model, reference: ValueRef) -> ValueRef {
         let name = match reference {
             ValueRef::Value(value) => {

@@ -1,4 +1,4 @@
-//! What names mean to each other in a file: definitions, uses, and what is said of values.
+//! Name resolution while a file is loaded: definitions, uses, and the descriptions of values.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::graph::Owner;
 use crate::model::Model;
 use crate::value::{Def, OwnInfo};
 
-/// What a file says of a value (message `ValueInfoProto`).
+/// The description of a value in a file (message `ValueInfoProto`).
 #[derive(Debug, Default)]
 pub struct LoadedInfo {
     /// The name of the value.
@@ -50,13 +50,13 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// A loader with room for so many names.
+    /// A loader with capacity for `names` names.
     #[must_use]
     pub fn with_capacity(names: usize) -> Self {
         Self { scope: Scope::with_capacity(names), ..Self::default() }
     }
 
-    /// Makes room for so many names in all, and for so many further values.
+    /// Reserves capacity for `names` names in total, and for `values` additional values.
     pub fn reserve(&mut self, names: usize, values: usize) {
         self.scope.reserve(names, values);
     }
@@ -73,8 +73,8 @@ impl Loader {
         OuterGraph { scope: self.scope.enter(true), open: self.open.len() }
     }
 
-    /// Leaves a graph. Names that it used and nobody defined become names that the enclosing graph uses; where there is
-    /// none, they stay unresolved.
+    /// Leaves a graph. Names that it used without a definition become uses of the enclosing graph; without an enclosing
+    /// graph, they stay unresolved.
     pub fn leave(&mut self, model: &mut Model, outer: OuterGraph) {
         self.open.truncate(outer.open);
         let parent = self.open.last().copied();
@@ -92,7 +92,7 @@ impl Loader {
         self.open.len()
     }
 
-    /// The value that a name means here, for references that are no data flow.
+    /// The value that a name refers to in the current graph, for references outside the data flow.
     #[must_use]
     pub fn reference(&self, name: Symbol) -> ValueRef {
         match self.scope.get(name).filter(|_| !name.is_empty()) {
@@ -101,7 +101,7 @@ impl Loader {
         }
     }
 
-    /// The value that a use of `name` means; a name that nobody defined so far becomes an unresolved value.
+    /// The value of a use of `name`; a name without a definition so far becomes an unresolved value.
     #[inline]
     pub fn used(&mut self, model: &mut Model, graph: GraphId, name: Symbol) -> ValueId {
         match self.scope.get(name) {
@@ -193,7 +193,7 @@ impl Loader {
         value
     }
 
-    /// Adds an output to a graph, with what it says of its value.
+    /// Adds an output to a graph, with the description of its value.
     pub fn output(&mut self, model: &mut Model, graph: GraphId, info: LoadedInfo) {
         let value = self.used(model, graph, info.name);
         let index = model.graphs[graph].outputs.len();
@@ -215,7 +215,7 @@ impl Loader {
         model.push_value_info(graph, value, own);
     }
 
-    /// Takes over what is said of a value for the first time; returns what deviates from an earlier statement.
+    /// Stores the first description of a value; returns what a later one adds or changes.
     ///
     /// A graph that names a value of another graph speaks for itself only: otherwise the other graph would be written with
     /// an entry that it did not have.
@@ -276,8 +276,8 @@ impl Loader {
         node
     }
 
-    /// Appends a node whose operands come next, by [`operand`](Self::operand), and then the rest, by
-    /// [`finish_node`](Self::finish_node). This is the quick way for who meets them in this order.
+    /// Appends a node whose operands are added next, by [`operand`](Self::operand), and then the rest, by
+    /// [`finish_node`](Self::finish_node). This is the fast path for decoders that read a node in this order.
     #[inline]
     pub fn begin_node(&mut self, model: &mut Model, graph: GraphId) -> NodeId {
         model.begin_node(graph)
@@ -290,7 +290,7 @@ impl Loader {
         model.load_operand(node, value);
     }
 
-    /// Gives the node that was begun all that it has besides operands. Outputs are names; an empty one is absent.
+    /// Sets everything except the operands of the node that was begun. Outputs are names; an empty one is absent.
     #[inline]
     pub fn finish_node(&mut self, model: &mut Model, node: NodeId, loaded: LoadedNode, outputs: &[Symbol]) {
         for &name in outputs {

@@ -81,13 +81,12 @@ impl Model {
         node
     }
 
-    /// Appends a node that has nothing so far. A record that is filled where it stands is not copied, and nodes are what
-    /// there is most of.
+    /// Appends an empty node. Filling the record in place avoids a copy of each node, and most entities are nodes.
     #[inline]
     pub(crate) fn begin_node(&mut self, graph: GraphId) -> NodeId {
         let prev = self.graphs[graph].last;
         let order = self.order_at_end(prev);
-        // Made by a closure, the record is written where it stands; `insert` would copy it there. So are values below.
+        // A closure creates the record in place; `insert` would copy it. The same applies to values below.
         let node = self.nodes.insert_with_key(|_| Node {
             op: Symbol::EMPTY,
             domain: Symbol::EMPTY,
@@ -227,7 +226,7 @@ impl Model {
         self.record(value, Aspects::NAME.when(!had));
     }
 
-    /// Sets what the file says of a value: its type and its rare parts.
+    /// Sets the type and the extras of a value as described in the file.
     ///
     /// # Panics
     ///
@@ -239,7 +238,7 @@ impl Model {
         self.record(value, Aspects::TYPE | Aspects::NAME);
     }
 
-    /// Makes room for so many entries of a graph's `value_info`.
+    /// Reserves capacity for `entries` additional entries of a graph's `value_info`.
     ///
     /// # Panics
     ///
@@ -291,8 +290,8 @@ impl Model {
         self.names_touched = true;
     }
 
-    /// Says that every name stands where the file had it, so that writing need not look for collisions. Edits take the
-    /// statement back.
+    /// Declares that all names are those of the file, so that writing need not search for collisions. Edits revoke the
+    /// declaration.
     pub const fn mark_names_clean(&mut self) {
         self.names_touched = false;
     }

@@ -1,7 +1,7 @@
-//! Which value a name means at the moment, while graphs are being read.
+//! The current binding of each name while graphs are read.
 //!
-//! Names are symbols, small integers, so the bindings of all graphs that are open stand in one table indexed by symbol.
-//! Entering a nested graph starts a log; leaving it undoes what was logged.
+//! Names are symbols, small integers, so one table indexed by symbol contains the bindings of all open graphs. Entering
+//! a nested graph starts a log; leaving it undoes the logged changes.
 
 use onnx_types::Symbol;
 
@@ -44,12 +44,12 @@ pub(super) struct Outer {
 }
 
 impl Scope {
-    /// A scope with room for so many names.
+    /// A scope with capacity for `names` names.
     pub(super) fn with_capacity(names: usize) -> Self {
         Self { table: vec![0; names], ..Self::default() }
     }
 
-    /// Makes room for so many names in all, and for binding so many more.
+    /// Reserves capacity for `names` names in total, and for `bindings` additional bindings.
     pub(super) fn reserve(&mut self, names: usize, bindings: usize) {
         self.bindings.reserve(bindings);
         if names > self.table.len() {
@@ -86,8 +86,8 @@ impl Scope {
         }
     }
 
-    /// Leaves a graph. Names that it used and nobody defined become names that the enclosing graph uses; where there is
-    /// none, they stay unresolved.
+    /// Leaves a graph. Names that it used without a definition become uses of the enclosing graph; without an enclosing
+    /// graph, they stay unresolved.
     pub(super) fn leave(&mut self, outer: Outer, mut moved: impl FnMut(ValueId)) {
         let isolated = self.root == self.current;
         while self.log.len() > outer.log {
@@ -138,7 +138,7 @@ impl Scope {
         let number = self.bindings.len() as u32;
         if let Some(entry) = self.table.get_mut(index) {
             let old = std::mem::replace(entry, number);
-            // The outermost graph's bindings are never looked at again after it ends.
+            // The outermost graph's bindings are not read after it ends.
             if self.is_inner {
                 self.log.push((name, old));
             }

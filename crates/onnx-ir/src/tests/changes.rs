@@ -112,7 +112,7 @@ fn compare<'a, K: slotmap::Key + std::fmt::Display, T: 'a>(
     }
 }
 
-/// What differs between two states of a model, but for the order of nodes.
+/// The differences between two states of a model, except for the order of nodes.
 fn difference(old: &Model, new: &Model) -> Summary {
     let mut summary = Summary::new();
     compare(&mut summary, old.nodes.iter(), new.nodes.iter(), |_, a, b| node_aspects(a, b));

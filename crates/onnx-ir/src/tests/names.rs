@@ -14,7 +14,7 @@ use crate::{Def, GraphId, Model, NamePlan, Position, ValueId};
 struct Reader<'a> {
     model: &'a Model,
     plan: &'a NamePlan,
-    /// Whether definitions count wherever they stand in their graph, or only from there on.
+    /// Whether definitions count in the whole graph, or only after their node.
     whole_graph: bool,
     wrong: Vec<String>,
 }
@@ -196,7 +196,7 @@ fn names_as_read_stay_while_they_are_found() {
     model.build_at(Position::End(graph)).op(op::IF, [x]).attr(attr::BODY, body).output().unwrap();
     let plan = model.name_plan();
     assert_eq!(plan.name(hidden, &model), "x");
-    // Once the outer one is used inside as well, the two must be told apart.
+    // When the outer value is also used inside, the two need different names.
     model.push_input(user, Some(x));
     let plan = model.name_plan();
     assert_eq!(plan.name(x, &model), "x");

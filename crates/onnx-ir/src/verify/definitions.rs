@@ -37,7 +37,7 @@ impl Verifier<'_> {
             };
             if !there {
                 self.fault(Definition, Subject::Value(value), || {
-                    format!("it does not stand where its definition says: {}", record.def)
+                    format!("its definition does not refer back to it: {}", record.def)
                 });
             }
         }
@@ -65,7 +65,7 @@ impl Verifier<'_> {
                     gone += 1;
                 } else if listed.insert(value, graph).is_some() {
                     self.fault(Definition, Subject::Value(value), || {
-                        format!("it stands a second time in a list of initializers, that of {graph}")
+                        format!("a list of initializers contains it a second time, that of {graph}")
                     });
                 }
             }
@@ -88,7 +88,7 @@ impl Verifier<'_> {
                 holds,
                 Definition,
                 subject,
-                "it has a content and is no initializer, or the other way round",
+                "it has contents and is not an initializer, or vice versa",
             );
             let holds = listed.get(value).copied() == home;
             self.require(

@@ -19,7 +19,7 @@ impl Verifier<'_> {
                 seen.contains_key(node),
                 List,
                 Subject::Node(node),
-                "the node stands in no graph's list",
+                "the node is not in the list of any graph",
             );
         }
     }
@@ -35,9 +35,9 @@ impl Verifier<'_> {
                     .fault(List, Subject::Graph(graph), || format!("its list names {node}, which is gone"));
             };
             if seen.insert(node, ()).is_some() {
-                return self.fault(List, subject, || "the node stands in a list twice".to_owned());
+                return self.fault(List, subject, || "the node is in a list twice".to_owned());
             }
-            self.require(entry.graph == graph, List, subject, "the node stands in the list of another graph");
+            self.require(entry.graph == graph, List, subject, "the node is in the list of another graph");
             self.require(entry.prev == prev, List, subject, "the links to and from the node before disagree");
             self.require(
                 entry.order > order,

@@ -1,35 +1,35 @@
-//! Proves that a model's arenas fit together.
+//! Verifies that a model's arenas are consistent.
 //!
 //! # What is verified
 //!
-//! **Lists.** In every graph the links of nodes agree in both directions from the first node to the last, every node
-//! stands in the list of its own graph and in no other, order keys ascend, and the count of nodes is right.
+//! **Lists.** In every graph the links of nodes agree in both directions from the first node to the last, every node is
+//! in the list of its graph and of no other graph, order keys ascend, and the count of nodes is correct.
 //!
-//! **Uses.** Every input of a node and every output of a graph names a value that is there, and knows the place of this use
-//! in the value's list; every use in a list leads back to that input or output. So the lists are exact.
+//! **Uses.** Every input of a node and every output of a graph refers to an existing value, and stores the index of
+//! this use in the value's list; every use in a list leads back to that input or output. So the lists are exact.
 //!
 //! **Definitions.** Every output of a node and every input of a graph leads to a value whose definition leads back.
-//! Every value with a definition stands where the definition says. A value has a content exactly if it stands in the
-//! initializer list of the graph that defines it, once, as initializer or as input with a default.
+//! Every definition refers to an entity that refers back to the value. A value has contents if and only if the
+//! initializer list of the graph that defines it contains it, once, as initializer or as input with a default.
 //!
 //! **Owners.** Every graph is owned once, by what its record names: the model, an attribute of a node, a function (as
 //! body or in an attribute default), or an entry of the training information. Owners form trees: no graph lies in itself.
 //! A graph has the scope of the graph around it, or of its function.
 //! Detached graphs are allowed.
 //!
-//! **Functions.** Every function stands once in the file order and has a body, and looking it up by domain, name and
-//! overload finds the first of that identity.
+//! **Functions.** Every function is in the file order once and has a body, and its domain, name and overload resolve to
+//! the first function of that identity.
 //!
 //! **Visibility.** A used value is defined in the same graph as its user or in one that encloses it, or is unresolved.
 //! Graphs that are detached, and what is nested in them, are exempt, as they are under construction.
 //!
 //! # What is not verified
 //!
-//! Whether the model is a good one is the business of the checker, not of this crate. So nothing is said about names
-//! (they may be missing or the same until the model is written), unresolved values, the order of nodes (see
-//! [`Model::is_sorted`]), types, attributes, operator sets, or whether tensors hold what they say. Annotations, bindings,
-//! shardings and entries of `value_info` may refer to values that are gone: they are skipped on writing. So may the graph
-//! that an unresolved value was looked up in.
+//! The checker, not this crate, determines whether a model is valid ONNX. This module does not check names (they may be
+//! missing or the same until the model is written), unresolved values, the order of nodes (see [`Model::is_sorted`]),
+//! types, attributes, operator sets, or the contents of tensors. Annotations, bindings, shardings and entries of
+//! `value_info` may refer to erased values: writing skips them. The graph in which an unresolved value was looked up
+//! may also be erased.
 
 mod definitions;
 mod lists;
@@ -85,7 +85,7 @@ pub enum FaultKind {
     Function,
     /// A value is used where it cannot be seen.
     Visibility,
-    /// A node stands before one whose outputs it needs; only [`Model::verify_sorted`] looks at this.
+    /// A node precedes one whose outputs it needs; only [`Model::verify_sorted`] checks this.
     Order,
 }
 
@@ -137,8 +137,8 @@ impl Model {
     /// Edits through this crate keep all of them but the last, which moving nodes between graphs and redirecting uses can
     /// break. It takes time linear in the model. Run it after every pass in tests.
     ///
-    /// It does not say whether the model is a valid ONNX model: names, types, order of nodes, attributes and operator sets
-    /// are not looked at.
+    /// It does not check whether the model is valid ONNX: names, types, order of nodes, attributes and operator sets
+    /// are ignored.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl Model {
         let mut verifier = Verifier { model: self, faults: Vec::new(), span: SecondaryMap::new() };
         for graph in self.graphs.keys() {
             for node in self.nodes(graph) {
-                let message = "the node stands before a node whose outputs it needs";
+                let message = "the node precedes a node whose outputs it needs";
                 let holds = self.is_after_predecessors(node);
                 verifier.require(holds, FaultKind::Order, Subject::Node(node), message);
             }

@@ -138,7 +138,7 @@ impl Verifier<'_> {
                 continue;
             };
             let once = seen.insert(function, ()).is_none();
-            self.require(once, FunctionFault, subject, "it stands in the file order twice");
+            self.require(once, FunctionFault, subject, "the file order contains it twice");
             let found = model.function_index.get(&(record.domain(), record.name, record.overload));
             let first = found.is_some_and(|&first| first == function || seen.contains_key(first));
             self.require(

@@ -21,7 +21,7 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
         return Err(Stop::failed("the input has not three axes"));
     };
     let elements = cx.count(&block)?;
-    // Limits the elements of the image, even if there are no channels.
+    // Limits the elements of the image; also needed without channels.
     cx.count(&image)?;
     if block.len() != image.len() || elements == 0 || rows % elements != 0 {
         return Err(Stop::failed("the blocks do not fit the input"));
