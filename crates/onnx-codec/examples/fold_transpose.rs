@@ -20,7 +20,7 @@ fn transposed_weight(model: &Model, node: NodeId) -> Option<&Tensor> {
     (weight.rank() == 2 && *perm == [1, 0]).then_some(weight)
 }
 
-/// The matrix with rows and columns exchanged; `None` for elements that are no whole bytes and for data that cannot be had.
+/// The transposed matrix; `None` if elements are not whole bytes or if data is not available.
 fn transpose(weight: &Tensor, data: &dyn DataSource) -> Option<Tensor> {
     let &[rows, columns] = weight.dims() else { return None };
     let bits = weight.elem().bits().filter(|bits| bits % 8 == 0)?;
@@ -87,7 +87,7 @@ fn fold_transpose(model: &mut Model, data: &dyn DataSource) -> Result<usize, Edi
         }
         model.erase_node(node)?;
         erased += 1;
-        // A `Constant` node that held the weight goes when nobody reads it any more; initializers go below.
+        // A `Constant` node that held the weight is erased when it has no more uses; initializers are erased below.
         if let Some(maker) = model.value(weight).producer().filter(|&maker| model.is_dead(maker)) {
             model.erase_node(maker)?;
         }

@@ -37,7 +37,7 @@ impl DecodeError {
 pub enum EncodeError {
     /// Graphs or types are nested deeper than readers accept.
     #[error(
-        "the model nests messages deeper than {limit}: raise the limit `message_depth` to write it all the same"
+        "messages are nested more than {limit} levels deep: raise the limit `message_depth` to write the model anyway"
     )]
     TooDeep {
         /// The limit.

@@ -25,7 +25,7 @@ use std::io;
 
 use bytes::Bytes;
 
-/// Maps the first `len` bytes of a file, which must be its size; with `whole`, the system reads all of them beforehand.
+/// Maps the first `len` bytes of a file, which must be its size; with `whole`, the system reads all of them in advance.
 ///
 /// # Errors
 ///
@@ -49,9 +49,10 @@ fn contents(file: &File, size: usize, whole: bool) -> io::Result<Bytes> {
     if whole {
         options.populate();
     }
-    // SAFETY: the map is read-only and private, and lives as long as the `Bytes` that own it, so the memory is valid for
-    // their lifetime. What remains is the contract of `ReadMode::Map`, by which the caller vouches that nobody truncates
-    // or changes the file meanwhile; the module says what happens otherwise.
+    // SAFETY: the map is read-only and private, and lives as long as the `Bytes` that own it, so the memory is valid
+    // for their lifetime. The remaining requirement is the contract of `ReadMode::Map`: the caller guarantees that no
+    // other process truncates or changes the file meanwhile; the module documentation describes the consequences
+    // otherwise.
     let map = unsafe { options.len(size).map_copy_read_only(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -1,7 +1,7 @@
-//! The rules of decoding: what a file can say that the graph cannot hold exactly.
+//! The rules of decoding: content of files that the graph cannot represent exactly.
 //!
-//! Every one of them is kept beside the graph as far as possible, so that writing the model gives the file back; the
-//! diagnostic says what was set aside. Codes 1xxx.
+//! The decoder stores such content separately from the graph if possible, so that writing the model restores the file;
+//! the diagnostic names the stored content. Codes 1xxx.
 
 use onnx_diag::{Reference, Rule, Severity};
 
@@ -25,7 +25,7 @@ macro_rules! rules {
 }
 
 rules! {
-    /// A string field holds bytes that are no text.
+    /// A string field holds bytes that are not UTF-8.
     TEXT_NOT_UTF8 = 1001 "text-not-utf8" Error NotEnforced
         "A string is not UTF-8; its wrong bytes are held as private use characters and written back.";
     /// A known field has a wire type that its type cannot have.
@@ -33,10 +33,10 @@ rules! {
         "A field is written in a form that its type cannot have; it is kept, but means nothing.";
     /// An attribute has more than one value.
     ATTRIBUTE_WITH_SEVERAL_VALUES = 1003 "attribute-with-several-values" Error Enforced
-        "An attribute holds more than one value; the one its type names counts, and the others are kept beside it.";
+        "An attribute holds more than one value; the one its type names counts, and the others are stored separately.";
     /// A tensor has more than one data field.
     TENSOR_WITH_SEVERAL_DATA_FIELDS = 1004 "tensor-with-several-data-fields" Error Enforced
-        "A tensor fills more than one data field; the one with the lowest number counts, the others are kept beside it.";
+        "A tensor fills more than one data field; the lowest-numbered one counts, the others are stored separately.";
     /// A type names an element type that does not exist.
     UNKNOWN_ELEMENT_TYPE = 1005 "unknown-element-type" Error NotEnforced
         "A type names an element type that does not exist; it is taken as undefined.";
@@ -50,7 +50,7 @@ rules! {
     NO_GRAPH = 1008 "no-graph" Error Enforced "The model has no graph; it is taken as an empty one.";
     /// An attribute that refers to another one holds a value.
     REFERENCE_WITH_VALUE = 1009 "reference-with-value" Error Partly
-        "An attribute refers to an attribute of the function and holds a value, too; the value is kept beside it.";
+        "An attribute refers to an attribute of the function and also holds a value; the value is stored separately.";
 }
 
 #[cfg(test)]

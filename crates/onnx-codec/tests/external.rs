@@ -19,7 +19,7 @@ const ALL: [Containment; 3] = [Containment::Strict, Containment::Contained, Cont
 const MODES: [ReadMode; 2] = [ReadMode::Memory, ReadMode::Map];
 const SECRET: &[u8] = b"the secret";
 
-/// `model/` with `w.bin` and `sub/w.bin`, beside `model2/secret` and `secret`.
+/// `model/` with `w.bin` and `sub/w.bin`, next to `model2/secret` and `secret`.
 struct World {
     root: TempDir,
 }
@@ -124,7 +124,7 @@ fn t2_links_inside_and_outside() {
 
     link("loop2", "loop1");
     link("loop1", "loop2");
-    world.check("loop1", [strict, Err("circle"), Err("circle")]);
+    world.check("loop1", [strict, Err("cycle"), Err("cycle")]);
     link("nowhere", "dangling");
     world.check("dangling", [strict, Err("leads nowhere"), Err("no such file")]);
     link("../nowhere", "dangling_out");

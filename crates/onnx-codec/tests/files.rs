@@ -110,7 +110,7 @@ fn a_failure_leaves_the_old_file_and_nothing_else() {
     assert!(panicked.is_err());
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(names(dir.path()), ["file"]);
-    // And when there was no file.
+    // And if the file did not exist.
     assert!(write_atomically(dir.path().join("other"), |_| Err(io::Error::other("injected"))).is_err());
     assert_eq!(names(dir.path()), ["file"]);
 }

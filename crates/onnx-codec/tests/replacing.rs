@@ -197,7 +197,7 @@ fn data_that_looks_like_a_model_is_data() {
     }
 }
 
-/// Readers that open the link look for external data beside it, others beside the file.
+/// Readers that open the link search external data next to it, others next to the file.
 #[test]
 fn a_link_into_another_directory_has_no_place_for_data() {
     let folder = Folder::new();

@@ -66,7 +66,7 @@ struct Magnitude {
 }
 
 impl Magnitude {
-    /// The magnitude of a number of digits with perhaps a sign, a point and an exponent.
+    /// The magnitude of a decimal number with optional sign, point and exponent.
     fn of(decimal: &[u8]) -> Self {
         let (mut digits, mut exponent, mut after_point) = (Vec::new(), 0_i64, false);
         let mut rest = decimal.iter();
@@ -99,7 +99,7 @@ impl Magnitude {
     }
 }
 
-/// The number in an exponent; so many digits that it does not fit make it as large as can be.
+/// The number in an exponent, which saturates if it has too many digits.
 fn power(text: &[u8]) -> i64 {
     let magnitude = text
         .iter()

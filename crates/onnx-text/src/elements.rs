@@ -9,7 +9,7 @@ use onnx_types::tensor::{
 };
 use onnx_types::{ElemClass, ElemType};
 
-/// How the data of a tensor can be written without naming the field they stand in.
+/// The notation for the data of a tensor without the name of its field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Plain {
     /// As the entries of the typed field that the element type prescribes.
@@ -66,7 +66,7 @@ fn has_clean_padding(elem: ElemType, count: u64, bytes: &[u8]) -> bool {
 pub(crate) fn is_canonical(payload: &Payload) -> bool {
     match payload {
         Payload::Int32s(list) => {
-            // The usual spelling of a 32-bit value is that of the same 64-bit value.
+            // The canonical encoding of a 32-bit value is that of the same 64-bit value.
             let mut length = 0_usize;
             let fit = list.iter_i64().all(|value| {
                 length = length.saturating_add(varint_len(value.cast_unsigned()));
@@ -110,7 +110,7 @@ const fn varint_len(value: u64) -> usize {
     (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
 }
 
-/// The entries that a typed field has for so many elements.
+/// The number of entries of a typed field with `count` elements.
 pub(crate) fn entry_count(elem: ElemType, count: u64) -> Option<u64> {
     match elem {
         ElemType::Complex64 | ElemType::Complex128 => count.checked_mul(2),
@@ -203,7 +203,7 @@ pub(crate) fn narrow_value(elem: ElemType, code: u16) -> Option<f32> {
 ///
 /// # Errors
 ///
-/// When the value lies beyond the type, or the type has no such thing as an infinity or NaN.
+/// Returns an error if the value is beyond the range of the type, or if the type cannot represent an infinity or NaN.
 pub(crate) fn narrow_code(elem: ElemType, value: f32) -> Result<u16, ()> {
     let code = match elem {
         ElemType::Float16 => f16::from_f32(value).to_bits(),

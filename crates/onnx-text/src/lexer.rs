@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a name can stand without quotes.
+/// Returns `true` if a name needs no quotes.
 #[inline]
 pub(crate) fn is_identifier(name: &[u8]) -> bool {
     match name.split_first() {
@@ -96,7 +96,7 @@ pub(crate) enum Literal<'a> {
     String(Cow<'a, [u8]>),
 }
 
-/// A cursor over the text. Tokens are read on demand: what a token is depends on where it stands.
+/// A cursor over the text. Tokens are read on demand, because the kind of a token depends on its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.mark.at..).unwrap_or_default()
     }
 
-    /// Goes on by so many bytes.
+    /// Advances by `bytes` bytes.
     pub(crate) const fn skip(&mut self, bytes: usize) {
         self.mark.at += bytes;
     }
@@ -185,7 +185,7 @@ impl<'a> Lexer<'a> {
         self.byte(self.mark.at.saturating_add(1))
     }
 
-    /// Goes on by one byte.
+    /// Advances by one byte.
     #[inline]
     pub(crate) const fn bump(&mut self) {
         self.mark.at += 1;
@@ -237,7 +237,8 @@ impl<'a> Lexer<'a> {
         byte
     }
 
-    /// Takes a string without escapes, whose opening quote comes next; takes nothing where it is another one.
+    /// Consumes a string without escapes, whose opening quote comes next; consumes nothing and returns `None` if it has
+    /// escapes.
     #[inline]
     pub(crate) fn plain_string(&mut self) -> Option<&'a [u8]> {
         let rest = self.text.get(self.mark.at.saturating_add(1)..)?;
@@ -258,7 +259,7 @@ impl<'a> Lexer<'a> {
         self.escaped(start).map(Cow::Owned)
     }
 
-    /// Goes behind a string, whose opening quote comes next, whatever its escapes are; says whether it has an end.
+    /// Skips a string, whose opening quote comes next, with any escapes; returns `true` if it is terminated.
     pub(crate) fn skip_string(&mut self) -> bool {
         self.bump();
         loop {
@@ -374,7 +375,7 @@ impl<'a> Lexer<'a> {
         Ok(if is_float { Literal::Float(text) } else { Literal::Int(text) })
     }
 
-    /// Takes an infinity or something that is no number, if it comes next.
+    /// Consumes an infinity or NaN, if it comes next.
     fn float_word(&mut self, negative: bool) -> Result<Option<Literal<'a>>, LexError> {
         let Some(word) = self.peek_word().filter(|word| is_float_word(word)) else { return Ok(None) };
         self.mark.at += word.len();
@@ -396,7 +397,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether a byte can stand in a word.
+/// Whether a byte can be part of a word.
 #[cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "computed when this is compiled"))]
 static IN_WORDS: [bool; 256] = {
     let mut table = [false; 256];

@@ -1,14 +1,14 @@
 //! The ONNX text syntax: parsed into the editable graph, and printed from it.
 //!
-//! Text is how people look at models, how tests are written, and how a pass shows what it did. This crate reads all of the
-//! syntax that the reference implementation reads, and extends it so that *everything* a model file can hold has a
-//! spelling. `docs/text-format.md` in the repository defines the syntax.
+//! Text is the notation for reading models, for writing tests, and for showing the results of passes. This crate reads
+//! all of the syntax that the reference implementation reads, and extends it so that *everything* a model file can
+//! contain has a notation. `docs/text-format.md` in the repository defines the syntax.
 //!
 //! # Parsing
 //!
-//! [`parse_model`], [`parse_graph`], [`parse_function`] and [`parse_node`] take text and give the [`Model`](onnx_ir::Model)
-//! that decoding the equivalent file gives; nodes, inputs and initializers know their line and column
-//! ([`Origin::Text`](onnx_ir::Origin::Text)).
+//! [`parse_model`], [`parse_graph`], [`parse_function`] and [`parse_node`] parse text into the
+//! [`Model`](onnx_ir::Model) that decoding the equivalent file returns; nodes, inputs and initializers record their
+//! line and column ([`Origin::Text`](onnx_ir::Origin::Text)).
 //!
 //! ```
 //! use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The parser goes on after an error, so one look shows everything that is wrong, each finding with its place:
+//! The parser continues after an error, so one run reports all errors, each with its position:
 //!
 //! ```
 //! # use onnx_text::{ParseOptions, parse_graph};
@@ -44,11 +44,11 @@
 //!
 //! # Printing
 //!
-//! [`print_model`] and its siblings print for people unless told otherwise ([`PrintOptions`]): large tensors are cut short
-//! and never read, and details of how a file spells things are left out. [`PrintOptions::full`] prints everything, so that
-//! parsing gives exactly the same model, down to the bytes it is written as. [`PrintOptions::compat`] prints what the
-//! reference parser reads, and [`Printed::left_out`] says what it could not. [`print_model_to`] prints into a stream, in memory
-//! that does not grow with the weights.
+//! [`print_model`] and similar functions print for readers by default ([`PrintOptions`]): large tensors are elided and
+//! never read, and details of the file's encoding are omitted. [`PrintOptions::full`] prints everything, so that
+//! parsing restores exactly the same model, including its encoded bytes. [`PrintOptions::compat`] prints what the
+//! reference parser reads, and [`Printed::left_out`] lists what it could not print. [`print_model_to`] prints into a
+//! stream, in memory that does not grow with the weights.
 //!
 //! # Formatting
 //!

@@ -22,7 +22,7 @@ macro_rules! rules {
 }
 
 rules! {
-    /// Something else stands where the syntax asks for something.
+    /// A token that the syntax does not allow at its position.
     UNEXPECTED_TOKEN = 1 "unexpected-token" Error Enforced
         "The text does not follow the syntax at this place.";
     /// A string has no end, or an escape in it is malformed.
@@ -34,7 +34,7 @@ rules! {
     /// A number does not fit its place.
     NUMBER_OUT_OF_RANGE = 4 "number-out-of-range" Error Partly
         "A number does not fit the field or the element type that it is for.";
-    /// A literal of one kind stands where another kind is needed.
+    /// A literal of one kind is at a position that requires another kind.
     WRONG_LITERAL = 5 "wrong-literal" Error Enforced
         "A literal is not of the kind that its place needs.";
     /// A tensor has more or fewer elements than its dimensions say.
@@ -46,9 +46,9 @@ rules! {
     /// The data of a tensor were left out when the text was printed.
     ELIDED_TENSOR = 9 "elided-tensor" Error Enforced
         "The data of a tensor were left out when the text was printed.";
-    /// Something follows the thing that was parsed.
+    /// Text follows the parsed construct.
     TRAILING_TEXT = 10 "trailing-text" Error Partly
-        "Something follows the end of the text.";
+        "The parsed construct is followed by more text.";
     /// The text is larger or nested more deeply than allowed.
     TEXT_LIMIT = 11 "text-limit" Error NotEnforced
         "The text exceeds a limit of the parser.";

@@ -23,14 +23,14 @@ pub enum TokenKind {
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub range: Range<usize>,
 }
 
 /// The tokens of a text; between them is white space.
 ///
-/// Every text has tokens, with or without errors. The parser does not use them: what a number or a word is depends on where
-/// it stands. They are for colours, and for who rearranges text.
+/// Every text has tokens, with or without errors. The parser does not use them: the kind of a number or a word depends
+/// on its context. They are for syntax highlighting and for tools that rearrange text.
 ///
 /// ```
 /// use onnx_text::{TokenKind, tokens};

@@ -9,7 +9,7 @@ use onnx_filetest::expect::Finding;
 use onnx_filetest::pages::{examples_hold, pages_are_complete};
 use onnx_text::{ParseOptions, parse_model, rules};
 
-/// Everything that the parser finds in a text, and the checker if there are no errors.
+/// All diagnostics of the parser for a text, and of the checker if it has no errors.
 fn findings(_: &Rule, text: &str) -> Vec<Finding> {
     let sink = match parse_model(text, &ParseOptions::default()) {
         Ok(model) => check(&model, &CheckOptions::default()),

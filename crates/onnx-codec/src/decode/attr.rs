@@ -20,7 +20,7 @@ struct Parts<'a> {
     reference: Option<Symbol>,
     declared: Option<i32>,
     value: Option<AttrValue>,
-    /// Which field the value stands in.
+    /// The number of the field that contains the value.
     number: u32,
     /// A singular tensor, sparse tensor, graph or type may occur several times. The large ones are boxed, because an
     /// attribute is on the stack while a graph in it is read.
@@ -37,7 +37,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Whether the value may stand in field `number`: no other value field was seen.
+    /// Returns `true` if the value may be in field `number`: no other value field was seen.
     fn claim(&mut self, number: u32) -> bool {
         if self.number == 0 {
             self.number = number;
@@ -188,7 +188,7 @@ impl<'a> Cx<'a> {
         Ok(true)
     }
 
-    /// A value field; says whether its form fits.
+    /// Reads a value field; returns `true` if its wire type matches.
     fn attribute_value(
         &mut self,
         reader: &Reader<'a>,
@@ -273,7 +273,7 @@ impl<'a> Cx<'a> {
         let value = match parts.reference {
             Some(target) => {
                 if parts.has_value() {
-                    // A value beside the reference is kept as it stands; graphs in it stay out of the model.
+                    // A value in addition to the reference is kept unchanged; graphs in it stay out of the model.
                     self.reference_with_value(parts.name, whole.offset());
                     self.keep_value(whole.clone(), &mut parts)?;
                 }
@@ -327,7 +327,7 @@ impl<'a> Cx<'a> {
         Ok(AttrValue::Graphs(graphs))
     }
 
-    /// Reports a value beside a reference. The reference refuses it in nested graphs only.
+    /// Reports a value in addition to a reference. The reference implementation rejects it in nested graphs only.
     #[cold]
     fn reference_with_value(&mut self, name: Symbol, offset: usize) {
         let name = self.model.str(name).to_owned();
@@ -351,8 +351,8 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Starts over with an attribute that has several value fields, knowing which one counts: that of the declared kind, or
-/// else the one with the lowest number. The order in which they stand means nothing in protobuf.
+/// Restarts an attribute that has several value fields, with the one that counts: that of the declared kind, or else
+/// the one with the lowest number. Their order has no meaning in protobuf.
 #[cold]
 fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     let mut fields = whole.clone();
@@ -374,7 +374,7 @@ fn choose<'a>(whole: &Reader<'a>) -> Result<Parts<'a>> {
     Ok(Parts { number, several, chosen: true, ..Parts::default() })
 }
 
-/// The number of the field in which a value of the given kind stands.
+/// The number of the field that contains a value of the given kind.
 const fn value_field(kind: AttrKind) -> Option<u32> {
     Some(match kind {
         AttrKind::Undefined => return None,

@@ -26,7 +26,7 @@ impl Head {
     }
 }
 
-/// Looks at the beginning of the main graph; faults are left to be found on reading.
+/// Scans the beginning of the main graph; malformed input is reported later, by the decoder.
 #[cfg_attr(
     not(test),
     expect(clippy::arithmetic_side_effects, reason = "a message in memory has no more fields than bytes")
@@ -54,7 +54,7 @@ pub(super) fn head(input: &Input) -> Option<Head> {
 struct Definitions<'a> {
     /// How many nodes there are.
     nodes: usize,
-    /// The fields from the first one on that refers to a value; nearly always, all nodes stand before it.
+    /// The fields from the first one that refers to a value; nearly always, all nodes precede it.
     references: Occurrences<'a>,
 }
 
@@ -148,8 +148,8 @@ impl<'a> Cx<'a> {
         Ok(Definitions { nodes, references })
     }
 
-    /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of
-    /// something.
+    /// Reserves capacity for `nodes` nodes and `infos` entries of `value_info`, or returns an error if the model would
+    /// exceed a limit.
     fn make_room(&mut self, graph: GraphId, nodes: usize, infos: usize) -> Result<()> {
         let limits = &self.options.execution.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;

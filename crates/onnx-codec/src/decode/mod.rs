@@ -130,7 +130,7 @@ struct Cx<'a> {
     model: Model,
     findings: Sink,
     loader: Loader,
-    /// What was found out about the main graph beforehand.
+    /// The result of the scan of the main graph's beginning.
     head: Option<Head>,
     /// Reusable memory of the pre-scan, one for each open graph.
     scan_memory: Vec<ScannedNodes<'a>>,
@@ -154,8 +154,8 @@ impl<'a> Cx<'a> {
             per_rule: options.execution.limits.findings_per_rule,
             total: options.execution.limits.findings,
         };
-        // A node names itself and its output, and hardly anything else is longer where names are; what is not needed is given
-        // back.
+        // A node contains its name and that of its output, and other fields with names are rarely longer; unused
+        // capacity is returned.
         let (names, bytes) = head.map_or((0, 0), |head| (head.names(), head.rest.saturating_sub(head.start)));
         Self {
             input,
@@ -231,7 +231,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The text of a string field whose bytes are no text.
+    /// The text of a string field whose bytes are not UTF-8.
     #[cold]
     fn raw_text(&mut self, payload: Payload<'a>, error: WireError) -> Result<String> {
         if !matches!(error.kind(), WireErrorKind::Utf8) {
@@ -308,7 +308,7 @@ impl<'a> Cx<'a> {
         self.watch.work(0).map_err(|_| WireError::new(WireErrorKind::Stopped, 0))
     }
 
-    /// Refuses to go on when a count exceeds a limit.
+    /// Returns an error if a count exceeds a limit.
     fn check(&self, name: &'static str, count: usize, limit: u64, offset: usize) -> Result<()> {
         let wanted = count as u64;
         if wanted <= limit {

@@ -79,7 +79,7 @@ impl<'a> Cx<'a> {
         payload.map_or(Ok(Text::new()), |payload| self.text(reader, payload))
     }
 
-    /// A string field as text of its own.
+    /// A string field as separate text, outside the interner.
     pub(super) fn text(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Text> {
         if payload.len() as u64 <= self.options.execution.limits.string_bytes
             && let Some(text) = Text::from_verbatim(reader.share(payload))
@@ -116,7 +116,7 @@ impl<'a> Cx<'a> {
         Ok(OpsetImport::with_source(domain, version.unwrap_or(0), source))
     }
 
-    /// The value that a string field names, for references that are no data flow.
+    /// The value that a string field names, for references outside the data flow.
     pub(super) fn value_ref(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ValueRef> {
         let name = self.name(reader, payload)?;
         Ok(self.loader.reference(name))
@@ -201,7 +201,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Appends the elements of a repeated integer field, packed or not; says whether the field has one of these forms.
+/// Appends the elements of a repeated integer field; returns its encoding, or `None` if the wire type does not match.
 pub(super) fn push_ints<'a>(
     reader: &Reader<'a>,
     value: Value<'a>,
@@ -222,7 +222,7 @@ pub(super) fn push_ints<'a>(
     }
 }
 
-/// Whether a repeated field stood there packed.
+/// Whether a repeated field was packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packed {
     Yes,

@@ -52,7 +52,7 @@ pub(super) struct TensorParts<'a> {
     number: u32,
     content: Content,
     strings: Vec<Bytes>,
-    /// Whether there are fields with other numbers; they are looked at when all of the tensor is known.
+    /// Whether there are fields with other numbers; they are read when the whole tensor has been scanned.
     mixed: bool,
     several: bool,
     external: Vec<TensorMetadata>,
@@ -188,7 +188,7 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    /// A field that holds no elements; says whether its form fits.
+    /// Reads a field without elements; returns `true` if its wire type matches.
     fn tensor_field(
         &mut self,
         reader: &Reader<'a>,
@@ -231,8 +231,8 @@ impl<'a> Cx<'a> {
         Ok(true)
     }
 
-    /// Looks again at the elements of a tensor that has several data fields, or none that counts because they stand in
-    /// another file. The filled one with the lowest number counts, and the others are kept as they stand.
+    /// Scans the elements again, of a tensor that has several data fields, or none that counts because they are in
+    /// another file. The non-empty one with the lowest number counts, and the others are kept unchanged.
     #[cold]
     fn choose_data(&mut self, parts: &mut TensorParts<'a>) -> Result<()> {
         let occurrences = std::mem::take(&mut parts.occurrences);
@@ -385,7 +385,7 @@ impl<'a> Cx<'a> {
 }
 
 impl<'a> TensorParts<'a> {
-    /// A field that holds elements; says whether its form fits.
+    /// Reads a field with elements; returns `true` if its wire type matches.
     fn data(&mut self, reader: &Reader<'a>, field: &Field<'a>) -> Result<bool> {
         if !has_data_form(field) {
             return Ok(false);

@@ -46,7 +46,7 @@ impl<'a> Cx<'a> {
         }
         let before = (self.input.non_minimal(), self.findings.counts().total());
         let ty = Arc::new(self.ty(reader, occurrences)?);
-        // Bytes that are remarkable are so wherever they stand.
+        // Whether these bytes cause a diagnostic or are not minimal does not depend on where they occur.
         if before == (self.input.non_minimal(), self.findings.counts().total()) {
             self.types.insert(key, Arc::clone(&ty));
         }
@@ -189,14 +189,14 @@ impl<'a> Cx<'a> {
         Ok(form.holds)
     }
 
-    /// Sets an element type from its code; says whether the encoder would write the same.
+    /// Sets an element type from its code; returns `true` if the encoder would write the same.
     fn elem(&mut self, code: i32, offset: usize, elem: &mut ElemType) -> bool {
         if let Some(known) = ElemType::from_code(code) {
             *elem = known;
             return code != 0;
         }
         *elem = ElemType::Undefined;
-        self.report(&rules::UNKNOWN_ELEMENT_TYPE, offset, || format!("there is no element type {code}"));
+        self.report(&rules::UNKNOWN_ELEMENT_TYPE, offset, || format!("unknown element type {code}"));
         false
     }
 

@@ -14,7 +14,7 @@ use onnx_types::{FieldForms, Symbol, Type, UnknownField};
 
 use super::{Cx, Result, Window, merged};
 
-/// What a `ValueInfoProto` says besides the name.
+/// The fields of a `ValueInfoProto` except the name.
 struct Info<'m> {
     ty: Option<&'m Type>,
     doc: Symbol,

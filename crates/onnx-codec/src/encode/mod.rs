@@ -1,8 +1,8 @@
-//! The graph to bytes.
+//! Encoding of the graph.
 //!
-//! Fields are written in the order of their numbers, which is what the protobuf libraries do; where a file wrote a default
-//! out, packed a list that is usually not packed, or carried fields nobody knows, the same is written again. The same
-//! model always gives the same bytes.
+//! Fields are written in the order of their numbers, as the protobuf libraries do. Explicitly encoded defaults, lists
+//! that are packed although their default is unpacked, and unknown fields are written as they were read. Encoding is
+//! deterministic.
 
 mod device;
 mod graph;
@@ -45,7 +45,7 @@ impl Default for EncodeOptions {
 }
 
 impl EncodeOptions {
-    /// The usual options within other limits: [`Limits::message_depth`] and [`Limits::splat_bytes`].
+    /// The default options with other limits: [`Limits::message_depth`] and [`Limits::splat_bytes`].
     #[must_use]
     pub const fn within(limits: &Limits) -> Self {
         Self { message_depth: limits.message_depth, splat_bytes: limits.splat_bytes }
@@ -62,8 +62,8 @@ onnx_types::option_setters! {
 /// Writes a model as `ModelProto`.
 ///
 /// Large payloads are shared with the model, not copied; the result is a list of segments for a vectored write. Values
-/// without a name get one, and names that edits made collide are told apart: see [`Model::name_plan`]. Nodes that nobody
-/// edited since they were read are not written again, where the bytes they were read from would be the same.
+/// without a name get one, and names that collide after edits are made unique: see [`Model::name_plan`]. The encoded
+/// bytes of unmodified nodes are reused if encoding them again would give the same bytes.
 ///
 /// ```
 /// use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
@@ -106,14 +106,14 @@ struct Window {
 impl Window {
     const ALL: Self = Self { from: 0, to: u32::MAX };
 
-    /// Whether field `number` is to be written now.
+    /// Returns `true` if field `number` is in the window.
     #[inline]
     const fn has(self, number: u32) -> bool {
         self.from <= number && number < self.to
     }
 }
 
-/// Writes a message: its known fields through `write`, and the unknown ones where their numbers stand.
+/// Writes a message: its known fields through `write`, and the unknown ones in the order of their numbers.
 #[inline]
 fn merged(
     writer: &mut Writer,
@@ -166,7 +166,7 @@ impl<'m> Cx<'m> {
         }
     }
 
-    /// Writes the name that a reference stands for; nothing where its value is gone.
+    /// Writes the name of a reference's target; nothing is written if its value is gone.
     fn reference(&self, writer: &mut Writer, number: u32, reference: ValueRef, forms: FieldForms) {
         if let Some(name) = self.plan.reference(reference, self.model)
             && (!name.is_empty() || forms.is_explicit(number))
@@ -198,10 +198,10 @@ impl<'m> Cx<'m> {
     }
 }
 
-/// The bytes that a text of its own is written with; those that a file did not hold as UTF-8 are written back.
+/// The encoded bytes of a text outside the interner; bytes of a file that are not UTF-8 are restored.
 fn text_bytes(text: &Text) -> Cow<'_, [u8]> {
     let bytes = text.as_bytes();
-    // Nearly all texts are ASCII, and then they are not looked at as text again.
+    // Nearly all texts are ASCII, and need no search for restored bytes.
     if bytes.is_ascii() { Cow::Borrowed(bytes) } else { to_bytes(text) }
 }
 

@@ -181,7 +181,7 @@ impl Cx<'_> {
     }
 }
 
-/// The field that a value stands in.
+/// The number of the field that contains a value.
 const fn value_field(value: &AttrValue) -> Option<u32> {
     Some(match value {
         AttrValue::None | AttrValue::Ref(_) => return None,

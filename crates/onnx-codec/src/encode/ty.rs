@@ -12,7 +12,7 @@ impl Cx<'_> {
         self.nested_type(writer, number, ty, 0)
     }
 
-    /// Writes a type that stands inside `depth` others.
+    /// Writes a type that is nested in `depth` others.
     fn nested_type(&self, writer: &mut Writer, number: u32, ty: &Type, depth: u32) -> Result {
         if let Some(source) = &ty.source {
             writer.bytes(number, source);

@@ -55,7 +55,7 @@ pub(super) struct Spot {
     pub(super) length: u64,
 }
 
-/// What tells contents that are the same without looking at them.
+/// Identity of contents, determined without reading them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sameness {
     /// The same bytes in memory: address and length.
@@ -80,7 +80,7 @@ impl<'o> Layout<'o> {
         Self { options, files: Vec::new(), known: HashMap::default(), zeros }
     }
 
-    /// Where contents stand that were added before.
+    /// The range of contents that were added before.
     pub(super) fn find(&self, same: &Sameness) -> Option<Spot> {
         self.known.get(same).copied()
     }

@@ -1,15 +1,15 @@
 //! Moving weights out of a model into files of external data, and back.
 //!
-//! [`externalize`] changes a model so that its large tensors say where in which file their elements stand, and returns
+//! [`externalize`] changes a model so that its large tensors refer to ranges of external files, and returns
 //! those files as lists of pieces. Nothing is written and no weight is copied: the pieces are the memory that the tensors
 //! held, which may be a map of the file the model came from. [`save`] writes model and files together. [`inline`] is the
 //! opposite: it gives external tensors their elements, again without copying them where the source maps its files.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! * Both visit every tensor, wherever it stands; both leave the model untouched when they fail.
-//! * Tensors that share their memory share their place in the file.
-//! * Offsets are aligned as [`ExternalizeOptions`] says, with gaps of less than 64 KiB, which the reference demands.
+//! * Both visit all tensors of a model; both leave the model unchanged if they fail.
+//! * Tensors that share memory share a range of the file.
+//! * Offsets are aligned as [`ExternalizeOptions`] specifies, with gaps of less than 64 KiB, as the reference requires.
 //! * The same model and options give the same files.
 //! * What is written cannot overwrite data that the model still refers to: a new file with the location of a kept one is
 //!   an error, and files are replaced by renaming, after all contents are on disk, the model last.
@@ -65,8 +65,8 @@ pub struct ExternalizeOptions {
     /// The file to write, as a path relative to the model. Several files get names made from this one:
     /// `w.data` becomes `w-00001-of-00003.data`.
     pub location: String,
-    /// Begin another file where this one would grow beyond so many bytes. A tensor that is larger has a file to itself.
-    /// Default: everything in one file.
+    /// Begin another file if this one would exceed this number of bytes. A larger tensor has a file to itself. Default:
+    /// one file.
     pub max_shard_bytes: Option<u64>,
     /// Leave smaller tensors in the model. Default: 1024 bytes, as the reference does.
     pub threshold_bytes: u64,
@@ -75,7 +75,7 @@ pub struct ExternalizeOptions {
     /// Offsets of large tensors are multiples of this power of two, at most 65536. Default: 4096, so that they can be
     /// mapped for themselves.
     pub large_alignment: u32,
-    /// From how many bytes on a tensor is large. Default: 1 MiB.
+    /// Minimum number of bytes of a large tensor. Default: 1 MiB.
     pub large_from: u64,
     /// Leave weights that are external already where they are. If not, they are read and written again. Default: yes.
     pub keep_existing: bool,
@@ -143,12 +143,12 @@ pub struct Externalized {
 #[non_exhaustive]
 pub enum ExternalizeError {
     /// The options ask for an alignment that readers would refuse.
-    #[error("alignment {alignment} is no power of two up to 65536")]
+    #[error("alignment {alignment} is not a power of two up to 65536")]
     Alignment {
         /// The alignment.
         alignment: u32,
     },
-    /// The options name a file that external data may not stand in.
+    /// The options name a file that must not contain external data.
     #[error("cannot put external data into `{}`: {reason}", location.escape_debug())]
     Location {
         /// The location.
@@ -156,7 +156,7 @@ pub enum ExternalizeError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A tensor that stays where it is stands in a file that is to be written.
+    /// A tensor that is not moved is in a file that would be replaced.
     #[error("`{}` holds weights that stay there; choose another file or move existing weights too", location.escape_debug())]
     InUse {
         /// The location.
@@ -165,7 +165,7 @@ pub enum ExternalizeError {
     /// A tensor cannot be read.
     #[error("{place}: {source}")]
     Tensor {
-        /// Where the tensor stands.
+        /// The locus of the tensor.
         place: String,
         /// Why it cannot be read.
         source: TensorError,
@@ -336,7 +336,7 @@ fn pointing_to(mut tensor: Tensor, file: &DataFile, spot: Spot, digest: Option<&
     tensor
 }
 
-/// Removes what a tensor says of a place that it no longer has.
+/// Removes the fields that describe a former location of the elements.
 fn forget_old_place(tensor: &mut Tensor) {
     /// The fields that locate the elements.
     const LOCATION_FIELDS: [u32; 3] = [tensor::RAW_DATA, tensor::EXTERNAL_DATA, tensor::DATA_LOCATION];

@@ -3,7 +3,7 @@
 //! Two files cannot be replaced in one step, so the order of the steps makes every state a good one. Where the model that
 //! is replaced reads none of the data files, these take their names first, and the model last. Otherwise
 //!
-//! 1. the data takes new names beside the old ones, such as `w-0123456789abcdef.data`,
+//! 1. the data takes new names next to the old ones, such as `w-0123456789abcdef.data`,
 //! 2. the model is replaced by one that reads them there: from here on, the new pair is in force,
 //! 3. the new data takes the names of the old data, as second names of the same files,
 //! 4. the model is replaced by the one with the final locations, and the names of step 1 are removed.
@@ -51,9 +51,9 @@ pub enum SaveError {
 /// replace those that the weights are mapped from. Whenever the process ends, the model and its data are both the old ones
 /// or both the new ones. Of several processes that write the same files, one pair results.
 ///
-/// A model that is a symbolic link stays one, and the file it leads to is replaced. If that is in another directory, the
-/// model must not have external data, unless it replaces an input in place and no data is written. A data file must be no
-/// link and go through none, and its directory must exist.
+/// A model that is a symbolic link stays one, and the file it leads to is replaced. If that is in another directory,
+/// the model must not have external data, unless it replaces an input in place and no data is written. A data file must
+/// neither be a link nor be reached through one, and its directory must exist.
 ///
 /// # Errors
 ///
@@ -80,8 +80,8 @@ pub fn save(
     }
 }
 
-/// The same in any form: `contents` writes the model that it is given, which may be called twice, with the same model but
-/// for the locations of the files.
+/// Like [`save`], for any format: `contents` writes the model that it is given. It may be called twice, with models
+/// that differ only in the locations of the files.
 ///
 /// # Errors
 ///
@@ -304,7 +304,7 @@ impl Pair<'_> {
     /// Removes names of the data that no model reads.
     fn remove(&self, names: &[&OsStr]) {
         for (target, name) in self.outputs.data.iter().zip(names) {
-            // What is left takes room but harms nobody.
+            // Ignore failures: a remaining file only takes space.
             let _ = target.dir.remove(name);
         }
     }

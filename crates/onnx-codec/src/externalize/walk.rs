@@ -31,7 +31,7 @@ pub(crate) enum Part {
     Indices(usize),
 }
 
-/// Where a tensor stands.
+/// The site of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) holder: Holder,
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Shows every tensor of the model to `visit`, in an order that depends on the model alone: initializers, sparse ones
+/// Calls `visit` for every tensor of the model, in an order that depends only on the model: initializers, sparse ones
 /// included, and attributes, in the main graph, training graphs, function bodies and all graphs nested in them, and
 /// attribute defaults of functions.
 pub(crate) fn for_each_tensor<'m>(model: &'m Model, mut visit: impl FnMut(Place, &'m Tensor)) {

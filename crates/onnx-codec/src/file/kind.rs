@@ -1,6 +1,6 @@
 //! Whether an existing file is of the kind of the one that would replace it, judged by its name and its first bytes.
 //!
-//! The bytes do not decide alone: weights may look like any message, and an empty file like nothing at all.
+//! The bytes are not sufficient: weights can equal the encoding of any message, and an empty file is ambiguous.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -31,7 +31,7 @@ const MESSAGE_EXTENSIONS: &[&str] =
 
 /// How many bytes decide about a text.
 const HEAD: u64 = 4096;
-/// How many fields of a message are looked at.
+/// Maximum number of fields of a message that are read.
 const MOST_FIELDS: usize = 64;
 
 /// The wire types of numbers, and of texts and messages.

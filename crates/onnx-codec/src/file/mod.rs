@@ -52,16 +52,17 @@ pub enum ReadMode {
     /// They are copied. Nothing that happens to the file later matters.
     #[default]
     Memory,
-    /// The file is mapped: opening takes no time and no memory, and contents are read when they are looked at. Up to
-    /// [`SMALL_FILE`] bytes, they are brought in at once, which is quicker than page by page.
+    /// The file is mapped: opening takes no time and no memory, and contents are read on access. Up to [`SMALL_FILE`]
+    /// bytes, they are read at once, which is faster than page by page.
     ///
-    /// Whoever chooses this vouches that no other process truncates or overwrites the file while any of the bytes are in
-    /// use: truncation ends the process when a missing page is touched, overwriting changes bytes that were checked.
-    /// Replacing the file by a rename does no harm. What is no regular file, such as a pipe, is copied, and so is any file
-    /// without the feature `mmap`.
+    /// The caller must guarantee that no other process truncates or overwrites the file while any of the bytes are in
+    /// use: truncation ends the process when it accesses a missing page, overwriting changes bytes that were checked.
+    /// Replacing the file by a rename is safe. A file that is not a regular file, such as a pipe, is copied, as is any
+    /// file without the feature `mmap`.
     Map,
-    /// As [`Map`](Self::Map), and the system brings in the whole file at once, where it can. For who will look at all of
-    /// it: writing a model elsewhere then waits for no page. It still takes no memory of the process itself.
+    /// Like [`Map`](Self::Map), but the system reads the whole file at once, if it supports this. For callers that read
+    /// all of it: writing a model elsewhere then does not wait for pages. It still takes no memory of the process
+    /// itself.
     MapAll,
 }
 
@@ -106,7 +107,8 @@ impl FileError {
     }
 }
 
-/// A file of so many bytes or fewer is mapped with all its pages, 16 MiB: a model without large weights is looked at whole.
+/// The maximum size of a file that is mapped with all its pages, 16 MiB: a model without large weights is read
+/// completely.
 pub const SMALL_FILE: u64 = 16 << 20;
 
 /// The most that is read from what has no size, such as a pipe: the most that other readers take for a model.
@@ -151,7 +153,7 @@ fn read_stream(file: &mut File) -> io::Result<Bytes> {
     Ok(contents.into())
 }
 
-/// Room for so many bytes, or an error instead of an abort.
+/// A buffer of capacity `len`, or an error instead of an abort.
 pub(crate) fn reserve(len: u64) -> io::Result<Vec<u8>> {
     let mut buffer = Vec::new();
     let len = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -178,7 +180,8 @@ pub(crate) fn reserve(len: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// When `contents` or the system fails, or the path names something that is no regular file. The old file is as it was.
+/// Returns an error if `contents` or the system fails, or if the path does not name a regular file. The old file is
+/// unchanged then.
 pub fn write_atomically(
     path: impl AsRef<Path>,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -191,7 +194,7 @@ pub fn write_atomically(
 ///
 /// # Errors
 ///
-/// When the system fails, or the path names something that is no regular file. The old file is as it was.
+/// Returns an error if the system fails, or if the path does not name a regular file. The old file is unchanged then.
 pub fn write_segments(path: impl AsRef<Path>, segments: &Segments) -> Result<(), FileError> {
     replace(path.as_ref(), None, &WriteOptions::default(), |staged| staged.write_pieces(segments.iter()))
 }

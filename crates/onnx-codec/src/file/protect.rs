@@ -57,7 +57,7 @@ impl InputFiles {
     ///
     /// # Errors
     ///
-    /// When the path cannot be looked at.
+    /// Returns an error if the path cannot be accessed.
     pub fn add(&mut self, path: impl AsRef<Path>, model: &Model) -> io::Result<()> {
         let path = path.as_ref();
         let target = Target::for_path(path)?;
@@ -187,7 +187,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// Files that are to be written together.
+/// Files that are written together.
 pub(crate) struct Outputs<'a> {
     pub(crate) main: &'a Target,
     pub(crate) kind: Kind,
@@ -210,7 +210,7 @@ pub(crate) struct Replaced {
     /// Whether the model to be replaced reads a file that is written, or may do so. A reader that has one of the two in
     /// its old and the other in its new state would then get wrong weights.
     pub(crate) is_pair: bool,
-    /// Names that a save which did not come to its end gave to data, beside the name that this data file will have.
+    /// Names that an incomplete save gave to data, in addition to the name that this data file will have.
     pub(crate) stale: Vec<(usize, OsString)>,
 }
 
@@ -316,8 +316,8 @@ fn has_contents(target: &Target, entry: &FileEntry, pieces: &[Bytes]) -> io::Res
 }
 
 impl InputModel {
-    /// Whether writing the outputs replaces this model, so that nobody reads its data any more: the same name, not only
-    /// the same file, and data in the same directory.
+    /// Returns `true` if writing the outputs replaces this model, so that its data has no more readers: the same name,
+    /// not only the same file, and data in the same directory.
     fn is_replaced(&self, outputs: &Outputs<'_>) -> bool {
         let is_main = self.file.as_ref().is_some_and(|(target, _)| target.is(outputs.main));
         is_main && self.root.as_ref() == Some(&outputs.root)

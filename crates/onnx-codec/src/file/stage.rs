@@ -15,10 +15,10 @@ use super::dir::Dir;
 const MAX_PIECES: usize = 1024;
 /// The buffer for writers that produce small pieces.
 const BUFFER: usize = 128 * 1024;
-/// How many names for a temporary file are tried. Names are random, so that a second try is hardly ever needed.
+/// Maximum number of names that are tried for a temporary file. Names are random, so a second try is very rare.
 const TRIES: u32 = 16;
 
-/// The temporary files that writers have at the moment, for a program that removes them when it is told to end.
+/// The current temporary files of writers, for a program that removes them when it is terminated.
 ///
 /// Clones share one list. Where the system has files without names, a temporary file is in the list only while it takes
 /// its final name.
@@ -44,13 +44,13 @@ struct State {
     files: Vec<(Arc<Dir>, OsString)>,
 }
 
-/// The state after [`Temporaries::stop`]: while it is held, no writer goes on.
+/// The state after [`Temporaries::stop`]: while it is held, all writers are blocked.
 #[derive(Debug)]
 pub struct Stopped<'a>(#[expect(dead_code, reason = "it keeps writers waiting")] MutexGuard<'a, State>);
 
 impl Temporaries {
     /// Waits for a replacement that is under way, removes all temporary files, and makes every later write fail.
-    #[must_use = "writers go on, and fail, as soon as this is dropped"]
+    #[must_use = "writers continue, and fail, as soon as this is dropped"]
     pub fn stop(&self) -> Stopped<'_> {
         let mut state = self.lock();
         state.stopped = true;
@@ -112,7 +112,7 @@ impl Held<'_> {
 pub(crate) struct Staged {
     dir: Arc<Dir>,
     file: File,
-    /// The temporary name, where there are no files without names, until the file has its final one.
+    /// The temporary name, on systems without unnamed files, until the file has its final one.
     temporary: Option<OsString>,
     temporaries: Temporaries,
 }
@@ -123,7 +123,7 @@ impl Staged {
         Self::new_held(dir, temporaries, &mut temporaries.hold()?)
     }
 
-    /// The same for who has the right to write already.
+    /// Like [`new`](Self::new), for callers that already hold the right to write.
     pub(crate) fn new_held(
         dir: &Arc<Dir>,
         temporaries: &Temporaries,
@@ -204,7 +204,7 @@ impl Drop for Staged {
         if let Some(temporary) = &self.temporary {
             // Nothing can be done about a failure here; the error that led here is what the caller learns.
             let _ = self.dir.remove(temporary);
-            // Whoever has the list at the moment may be this thread. An entry of a file that is gone does no harm.
+            // This thread may already hold the lock of the list. An entry of a file that is gone is harmless.
             if let Ok(mut state) = self.temporaries.0.try_lock() {
                 state.files.retain(|(_, known)| known != temporary);
             }
@@ -222,7 +222,8 @@ pub(crate) fn temporary_name() -> OsString {
     format!(".onnx-{:016x}.tmp", random()).into()
 }
 
-/// A name beside `name` that no file should have, with the same extension: `w.data` becomes `w-0123456789abcdef.data`.
+/// A name that no file should have, in the same directory and with the same extension as `name`: `w.data` becomes
+/// `w-0123456789abcdef.data`.
 pub(crate) fn fresh_name(name: &str) -> String {
     let dot = name.rfind('.').filter(|&dot| dot > 0).unwrap_or(name.len());
     let (stem, extension) = name.split_at(dot);

@@ -11,9 +11,9 @@ use super::{FileError, InputFiles, dir};
 #[cfg(unix)]
 const MAX_LINKS: usize = 40;
 
-/// Whether a path names a stream, so that it has no directory in which external data could be, and cannot be replaced by
-/// another file: a pipe, a socket, a device, or a descriptor of the process such as `/dev/stdin` or `/dev/fd/3`, whatever it
-/// is connected to. What does not exist is no stream.
+/// Returns `true` if a path names a stream, so that it has no directory in which external data could be, and cannot be
+/// replaced by another file: a pipe, a socket, a device, or a descriptor of the process such as `/dev/stdin` or
+/// `/dev/fd/3`, whatever it is connected to. A path that does not exist is not a stream.
 #[must_use]
 pub fn is_stream(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
@@ -113,7 +113,7 @@ fn entry_of_table(path: &Path) -> Option<(PathBuf, OsString)> {
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         let parent = parent.canonicalize().ok()?;
         let name = path.file_name()?.to_owned();
-        // On Linux `/dev/fd` leads to `/proc/self/fd`, elsewhere it is a directory of its own.
+        // On Linux `/dev/fd` leads to `/proc/self/fd`, elsewhere it is a separate directory.
         if parent == Path::new("/dev/fd") || is_of_processes(&parent) {
             return Some((parent, name));
         }

@@ -48,13 +48,13 @@ pub(super) fn signature(schema: &mut DeclaredSchema, model: &Model, function: Fu
         default: value(default),
     });
     schema.attributes = declared.chain(defaulted).collect();
-    // A name that stands twice is a finding of the checker; for calls the first one counts.
+    // The checker reports a duplicate name; for calls the first one counts.
     schema.attributes.sort_by(|a, b| a.name.cmp(&b.name));
     schema.attributes.dedup_by(|second, first| second.name == first.name);
 }
 
-/// The kinds that the nodes of a body expect of the attributes they refer to; `None` for an attribute of which they expect
-/// different things.
+/// The kinds that the nodes of a body expect of the attributes they refer to; `None` for an attribute with conflicting
+/// expectations.
 fn kinds(model: &Model, function: FunctionId) -> HashMap<Symbol, Option<AttrKind>, RandomState> {
     let mut kinds: HashMap<Symbol, Option<AttrKind>, RandomState> = HashMap::default();
     for graph in model.graphs_in(model.function(function).body()) {

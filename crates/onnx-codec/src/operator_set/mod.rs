@@ -72,8 +72,8 @@ pub enum DeclarationError {
 ///
 /// # Errors
 ///
-/// When the declarations contradict each other: an operator stands twice, is newer than the set, or has no name. The rules
-/// of the checker find all such faults at once, with their places.
+/// Returns an error if the declarations contradict each other: an operator is listed twice, is newer than the set, or
+/// has no name. The rules of the checker report all such defects at once, with their loci.
 pub fn declared(
     document: &OperatorSetDocument,
     signatures: Option<&OperatorSet>,
@@ -102,7 +102,7 @@ pub fn declared(
         let schema = schema_of(document, entry, signed.get(name).copied(), bodies.remove(name));
         set.add_schema(schema)?;
     }
-    // The format has no version for a function of its own: one without an entry came with the set itself.
+    // The format has no version for individual functions: one without an entry came with the set itself.
     for &id in document.functions.functions() {
         let record = document.functions.function(id);
         if let Some(body) = bodies.remove(document.str(record.name())) {
@@ -172,7 +172,7 @@ fn anything(name: &str) -> DeclaredFormal {
 ///
 /// # Errors
 ///
-/// When a function body of the set is no `FunctionProto`.
+/// Returns an error if a function body of the set is not a `FunctionProto`.
 pub fn document(set: &OperatorSet) -> Result<OperatorSetDocument, DecodeError> {
     let entries = set.operators().iter().map(|schema| {
         let is_stable = schema.support == SupportLevel::Common;

@@ -3,7 +3,7 @@
 use onnx_types::tensor::{DataError, DataErrorReason, DataSource, ExternalData};
 use sha1::{Digest, Sha1};
 
-/// How much of a file is looked at at once.
+/// Number of bytes of a file that are hashed at once.
 const STEP: u64 = 4 << 20;
 
 /// What comparing a file with its stated digest gave.

@@ -12,7 +12,7 @@ use crate::file::dir::{Dir, is_special, may_be_link};
 
 /// Which links external data may go through.
 ///
-/// Absolute locations, `..`, and what is no regular file are refused by all of them.
+/// All of them refuse absolute locations, `..`, and files that are not regular files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Containment {
     /// None: no component may be a symbolic link, and the file may have no second name. This is the reference's policy.
@@ -26,7 +26,7 @@ pub enum Containment {
     Trusted,
 }
 
-/// The directories that external data may stand in.
+/// The directories that may contain external data.
 #[derive(Debug)]
 pub(super) struct Roots {
     /// The directory of the model, to which locations are relative.
@@ -110,7 +110,7 @@ pub(super) fn reason(error: io::Error) -> DataErrorReason {
         return refused("it is a socket or a device, not a regular file");
     }
     if may_be_link(&error) && error.kind() != io::ErrorKind::NotADirectory {
-        return refused("its symbolic links lead in a circle, or changed while it was opened");
+        return refused("its symbolic links form a cycle, or changed while it was opened");
     }
     match error.kind() {
         io::ErrorKind::NotFound => DataErrorReason::NotFound,

@@ -1,4 +1,4 @@
-//! What a `location` may say, decided from its text alone and the same on every system.
+//! The valid forms of a `location`, decided from its text only and the same on every system.
 
 use std::ffi::OsStr;
 use std::fmt;

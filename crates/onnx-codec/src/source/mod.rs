@@ -119,7 +119,7 @@ struct Known {
     contents: Contents,
 }
 
-/// Where the contents of a file can be had.
+/// The source of the contents of a file.
 #[derive(Clone, Debug)]
 enum Contents {
     Mapped(Bytes),
@@ -148,7 +148,7 @@ impl std::fmt::Display for SourceNote {
                 let location = location.escape_debug();
                 write!(
                     f,
-                    "external data `{location}` is a file with {links} names, perhaps outside the directory"
+                    "external data `{location}` is a file with {links} names, which may be outside the directory"
                 )
             }
         }
@@ -174,13 +174,14 @@ impl FileSource {
         Ok(Self { model: Some(stamp), ..Self::new(Some(roots)) })
     }
 
-    /// The external data of a model that came from a stream: there is no directory to look for files, so all are refused.
+    /// The external data of a model that came from a stream: without a directory, all files are refused.
     #[must_use]
     pub fn nowhere() -> Self {
         Self::new(None)
     }
 
-    /// The external data of a model that stands, or would stand, in a directory; an empty path means the current one.
+    /// The external data of a model in a directory, whether or not the model exists; an empty path means the current
+    /// one.
     ///
     /// # Errors
     ///
@@ -332,7 +333,7 @@ impl FileSource {
         Ok(())
     }
 
-    /// The bytes given after so many more, if they may be.
+    /// The total number of bytes after reading `len` more, if the limit allows it.
     fn total(&self, files: &Files, len: u64) -> Result<u64, DataErrorReason> {
         let total = files.read.saturating_add(len);
         if total <= self.max_read {

@@ -15,7 +15,7 @@ struct Comment<'a> {
     text: &'a str,
     /// The number of tokens before it.
     after: usize,
-    /// Whether a token stands before it on the same line.
+    /// Whether a token precedes it on the same line.
     trails: bool,
     /// Whether a blank line separates it from what is before, and from what is after.
     blank: [bool; 2],
@@ -36,7 +36,7 @@ pub(super) fn reattach(old: &str, new: &str) -> String {
         let place = places.get(comment.after).copied().unwrap_or(end);
         match comment.after.checked_sub(1).filter(|_| comment.trails) {
             Some(before) => {
-                // The new place of the token that it stands behind.
+                // The new index of the token before it.
                 let place = places.get(before).copied().unwrap_or(end).min(end.saturating_sub(1));
                 if let Some(list) = trailing.get_mut(place) {
                     list.push(comment.text);
@@ -129,7 +129,7 @@ struct Writer<'a> {
     tokens: &'a [Token],
     /// By token: the comments at the end of its line.
     trailing: Vec<Vec<&'a str>>,
-    /// By token, and for the end of the text: the comments on lines of their own before its line.
+    /// By token, and for the end of the text: the comments on separate lines before its line.
     leading: Vec<Vec<&'a Comment<'a>>>,
     out: String,
 }
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
         self.out
     }
 
-    /// The last token on the line of a token; strings may go on over several lines.
+    /// The last token on the line of a token; strings may continue over several lines.
     fn last_of_line(&self, first: usize) -> usize {
         let mut pairs = self.tokens.get(first..).unwrap_or_default().windows(2);
         let breaks = pairs.position(|pair| match pair {

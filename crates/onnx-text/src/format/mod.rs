@@ -22,11 +22,11 @@ pub struct Formatted {
     pub after: Model,
 }
 
-/// Lays out the text of a model as [`print_model`] does, and keeps its comments where they stand: before a line, behind it,
-/// or at the end. Blank lines around comments stay.
+/// Lays out the text of a model as [`print_model`] does, and keeps the positions of its comments: before a line, behind
+/// it, or at the end. Blank lines around comments stay.
 ///
-/// The result is proved to differ from what is printed for the model in comments and white space only, and to be its own
-/// canonical layout but for comments. Formatting again changes nothing.
+/// The result differs from the printed model only in comments and white space, and it is canonical except for comments;
+/// both are verified. Formatting again changes nothing.
 ///
 /// ```
 /// use onnx_text::{ParseOptions, format_model};

@@ -12,7 +12,7 @@ use crate::elided::TensorKey;
 use crate::lexer::{Literal, Mark, is_float_word, is_type_word};
 use crate::rules;
 
-/// What an annotation says of an attribute.
+/// The content of an attribute's annotation.
 #[derive(Default)]
 struct Head {
     form: Form,
@@ -226,7 +226,7 @@ const fn empty_list(kind: AttrKind) -> Option<AttrValue> {
     })
 }
 
-/// Adds a value to a list, which the first value begins; says whether it fits.
+/// Adds a value to a list, which the first value begins; returns `true` if its kind matches.
 fn push(list: &mut Option<AttrValue>, value: AttrValue) -> bool {
     match (list, value) {
         (Some(AttrValue::Floats(list)), AttrValue::Float(value)) => list.push(value),

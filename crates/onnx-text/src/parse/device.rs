@@ -1,4 +1,4 @@
-//! Device configurations of models and nodes. Which fields a record has says which ones stand in the file.
+//! Device configurations of models and nodes. The fields of a record determine which fields the file contains.
 
 use onnx_ir::{
     DeviceConfiguration, DeviceGroup, NodeDeviceConfiguration, ShardSize, ShardedDim, Sharding,

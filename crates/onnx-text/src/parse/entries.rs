@@ -13,7 +13,7 @@ use crate::lexer::{Literal, Mark};
 use crate::rules;
 
 impl Parser<'_> {
-    /// Takes the entries of a typed field in braces. There is `room` for so many, which may be more or fewer.
+    /// Parses the entries of a typed field in braces. `room` is the expected number of entries, a hint only.
     pub(super) fn entries(
         &mut self,
         storage: Storage,
@@ -78,8 +78,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes the elements of raw data of a type of 32 or 64 bits, and gives their bytes and how many entries of
-    /// the typed field they would be. There is `room` for so many.
+    /// Parses the elements of raw data of a type of 32 or 64 bits, and returns their bytes and the corresponding number
+    /// of entries of the typed field. `room` is the expected number.
     pub(super) fn wide_elements(&mut self, elem: ElemType, room: usize) -> Result<(Vec<u8>, usize)> {
         let width = match elem.storage() {
             Storage::Float | Storage::Int32 => 4,

@@ -115,7 +115,7 @@ pub(super) fn f64(text: &[u8]) -> Option<(f64, usize)> {
             }
         }
     }
-    // So many digits fit a word, whatever they are.
+    // Numbers of up to 19 digits always fit a word.
     if at - start > 19 {
         return None;
     }

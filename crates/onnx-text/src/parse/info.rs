@@ -1,4 +1,4 @@
-//! What is said of values: graph inputs, graph outputs and value info.
+//! Descriptions of values: graph inputs, graph outputs and value info.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct Info {
     mark: Mark,
 }
 
-/// An entry of a list in which initializers may stand.
+/// An entry of a list that may contain initializers.
 pub(super) enum Definition {
     Info(Info),
     Initializer(Initializer),
@@ -53,7 +53,7 @@ impl<'a> Parser<'a> {
     fn no_such_type(&mut self, mark: Mark, name: Symbol) -> Reported {
         self.lex.rewind(mark);
         let name = onnx_diag::Quoted(self.model.str(name)).to_string();
-        self.error(&rules::UNEXPECTED_TOKEN, || format!("there is no element type {name}"))
+        self.error(&rules::UNEXPECTED_TOKEN, || format!("unknown element type {name}"))
     }
 
     #[inline]
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         Ok(form.into_extras())
     }
 
-    /// Takes an entry of a list in which initializers may stand; `as_input` of the list of inputs.
+    /// Parses an entry of a list that may contain initializers; `as_input` of the list of inputs.
     pub(super) fn definition(&mut self, as_input: bool) -> Result<Definition> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         self.typed_definition(mark, found, as_input)
     }
 
-    /// Takes an entry of a list in which initializers may stand, of which the type was taken.
+    /// Parses an entry of a list that may contain initializers, after its type.
     fn typed_definition(
         &mut self,
         mark: Mark,

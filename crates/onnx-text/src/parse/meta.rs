@@ -35,7 +35,8 @@ impl<'a> Parser<'a> {
         self.lex.peek() == Some(b'@') && self.lex.second() == Some(b'{')
     }
 
-    /// Takes an annotation, if one comes next. `entry` takes the value of a key, and says whether it knows the key.
+    /// Parses an annotation, if one comes next. `entry` parses the value of a key, and returns `true` if the key is
+    /// valid.
     pub(super) fn annotation(&mut self, entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>) -> Result {
         if !self.is_annotation() {
             return Ok(());
@@ -67,7 +68,7 @@ impl<'a> Parser<'a> {
     #[cold]
     pub(super) fn unknown_key(&mut self, mark: crate::lexer::Mark, key: &[u8]) -> onnx_diag::Reported {
         let key_text = onnx_diag::Quoted(&String::from_utf8_lossy(key)).to_string();
-        let message = format!("there is no key {key_text} here");
+        let message = format!("unknown key {key_text}");
         self.error_at(&rules::UNKNOWN_KEY, mark, key.len(), message)
     }
 
@@ -122,7 +123,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes fields that nobody knows, each with tag and contents.
+    /// Parses unknown fields, each with tag and contents.
     pub(super) fn unknown(&mut self, unknown: &mut UnknownFields) -> Result {
         self.list(|parser| {
             parser.lex.peek();
@@ -186,7 +187,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes a string as text of its own.
+    /// Parses a string as separate text, outside the interner.
     pub(super) fn owned_text(&mut self) -> Result<Text> {
         let bytes = self.string("a string")?;
         Ok(Text::from(from_bytes(&bytes).into_owned()))

@@ -106,7 +106,7 @@ pub fn parse_function(
     parse(text.as_ref(), options, Parser::function)
 }
 
-/// Parses a node; it stands alone in the main graph of a model that holds nothing else. The names it uses are unresolved.
+/// Parses a node into the main graph of a model without other content. The names it uses are unresolved.
 ///
 /// # Errors
 ///
@@ -225,7 +225,7 @@ struct Parser<'a> {
     /// What the next tensor belongs to.
     holder: TensorKey<Symbol>,
     positions: Positions,
-    /// Whether a search for a place to go on at has come to the end of the text.
+    /// Whether a search for a synchronization point has reached the end of the text.
     exhausted: bool,
     scanned: ScannedNodes,
     /// How many graphs and types are open.
@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
         self.error_at(rule, mark, length, message())
     }
 
-    /// Reports that something else should stand here.
+    /// Reports a missing construct at the next token.
     #[cold]
     fn expected(&mut self, what: &str) -> Reported {
         let found = self.found();
@@ -317,7 +317,7 @@ impl<'a> Parser<'a> {
         Origin::Text { line, column }
     }
 
-    /// Whether so many errors were found that it makes no sense to go on.
+    /// Returns `true` if parsing must stop, after an interrupt or the maximum number of errors.
     fn is_hopeless(&self) -> bool {
         self.stopped.is_some() || self.findings.counts().errors >= self.limits.text_errors
     }
@@ -372,11 +372,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Bytes of the text as text, without looking at them again; `None` where that cannot be, or they stand elsewhere.
+    /// Bytes of the text as `str`, without validating them again; `None` if they need conversion or are outside the
+    /// text.
     #[inline]
     fn verbatim(&self, bytes: &[u8]) -> Option<&'a str> {
         let from = bytes.as_ptr().addr().checked_sub(self.lex.text().as_ptr().addr())?;
-        // Bytes that stand elsewhere begin before the text or at its end at the earliest, so they do not fit.
+        // Bytes outside the text begin before it or at its end at the earliest, so their range is invalid.
         self.verbatim_text?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
     }
 
@@ -487,7 +488,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Refuses to go on when there is too much of something.
+    /// Returns an error if a count exceeds a limit.
     fn check(&mut self, what: &str, count: usize, limit: u64) -> Result {
         if count as u64 <= limit {
             return Ok(());

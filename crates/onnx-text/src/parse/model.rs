@@ -10,7 +10,7 @@ use super::meta::Form;
 use super::recover::Next;
 use super::{Parser, Result, Step};
 
-/// What stands before a function.
+/// The header before a function.
 #[derive(Default)]
 struct Header {
     domain: Symbol,
@@ -77,7 +77,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the header of a model; says whether a graph follows. A key that is there with its default is kept as such.
+    /// Parses the header of a model; returns `true` if a graph follows. An explicitly written default is recorded as
+    /// such.
     fn model_header(&mut self) -> Result<bool> {
         let mut has_graph = true;
         self.header(|parser, key| {
@@ -322,7 +323,7 @@ impl<'a> Parser<'a> {
         loop {
             let name = self.name("the name of an attribute")?;
             if matches!(self.lex.peek(), Some(b':' | b'=' | b'@')) {
-                // A default is no part of the body: graphs in it do not see the names there.
+                // A default is not part of the body: graphs in it do not see the names there.
                 let outer = self.loader.enter_apart();
                 let default = self.attribute(name);
                 self.leave(outer);

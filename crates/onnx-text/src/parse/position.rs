@@ -1,9 +1,9 @@
-//! Lines and columns. The parser knows bytes only; what stands where is counted when somebody asks.
+//! Line and column numbers. The parser tracks byte offsets only; lines and columns are computed on demand.
 
-/// A place in the text that was counted last; the next one is counted from there, forwards or backwards.
+/// The last computed position; the next one is computed from there, forwards or backwards.
 ///
-/// Places are asked for almost in the order of the text: what is gone back is never more than a graph's head or a node, so
-/// all counting together is linear in the text times the depth of nesting, also where all of a text is one line.
+/// Queries are almost in the order of the text: they return at most by a graph's head or a node, so the total time is
+/// linear in the text times the depth of nesting, also if the whole text is one line.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Positions {
     at: usize,
@@ -56,7 +56,7 @@ impl Positions {
     }
 }
 
-/// The number of characters; continuation bytes of UTF-8 are none of their own.
+/// The number of characters; continuation bytes of UTF-8 do not count.
 fn characters(bytes: &[u8]) -> usize {
     count(bytes, |byte| byte & 0xc0 != 0x80)
 }

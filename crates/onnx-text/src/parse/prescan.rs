@@ -260,7 +260,7 @@ impl Names<'_> {
         }
     }
 
-    /// Finds a name, if one without escapes comes next; says whether it is one, and not empty.
+    /// Scans a name, if one without escapes comes next; returns `Some(true)` if the name is not empty.
     #[inline]
     fn next(&mut self, lexer: &mut Lexer<'_>) -> Option<bool> {
         let is_quoted = lexer.peek()? == b'"';
@@ -289,7 +289,7 @@ impl Names<'_> {
         }
     }
 
-    /// Adds a name that begins at a byte, with a quote perhaps.
+    /// Adds a name at a byte offset, which may be quoted.
     #[inline]
     fn push(&mut self, at: usize, is_quoted: bool, content: &[u8]) -> Option<()> {
         let length = u32::try_from(content.len()).ok()?;
@@ -298,7 +298,7 @@ impl Names<'_> {
     }
 }
 
-/// Goes behind attributes, which the parser will look at: only brackets and strings matter here.
+/// Skips attributes, which the parser reads later: only brackets and strings matter here.
 fn skip_attributes(lexer: &mut Lexer<'_>) -> Option<()> {
     let mut open = 0_usize;
     loop {
@@ -307,7 +307,7 @@ fn skip_attributes(lexer: &mut Lexer<'_>) -> Option<()> {
                 lexer.skip_string().then_some(())?;
                 continue;
             }
-            // The arrow of a graph's signature is no bracket.
+            // The arrow of a graph's signature is not a bracket.
             b'=' if lexer.second() == Some(b'>') => lexer.bump(),
             b'<' | b'(' | b'{' | b'[' => open += 1,
             b'>' | b')' | b'}' | b']' => open -= 1,

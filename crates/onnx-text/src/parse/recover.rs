@@ -1,25 +1,25 @@
-//! Going on after an error: finding the place where the next thing begins.
+//! Error recovery: skips to the start of the next construct.
 
 use super::{Parser, Reported, Result};
 use crate::lexer::Mark;
 
-/// What to look for.
+/// Synchronization points.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// The beginning of a line inside a list of nodes, or the end of the list.
     Node,
     /// The comma after an item of a list, or the byte that ends the list.
     Item(u8),
-    /// The place after the body of a graph or function.
+    /// The end of the body of a graph or function.
     Body,
 }
 
 impl Parser<'_> {
-    /// Moves to where parsing can go on after an error in something that began at `start`.
+    /// Moves to a synchronization point after an error in a construct that began at `start`.
     ///
     /// # Errors
     ///
-    /// When there is no such place, or enough errors were found.
+    /// Returns the error if there is no such point, or if the maximum number of errors was reached.
     pub(super) fn recover(&mut self, start: Mark, next: Next, error: Reported) -> Result {
         if self.is_hopeless() || self.exhausted {
             return Err(error);
@@ -27,21 +27,21 @@ impl Parser<'_> {
         let wrong = self.lex.mark().at.max(start.at);
         let found = self.find(start, wrong, next);
         if !found {
-            // Who looks for more from further outside goes by the place of the error, too.
+            // The recovery of the enclosing construct also depends on the position of the error.
             self.lex.rewind(Mark { at: wrong });
             return Err(error);
         }
         Ok(())
     }
 
-    /// Looks for a place to go on at, behind the byte where something was `wrong`.
+    /// Searches for a synchronization point after the byte `wrong` of the error.
     fn find(&mut self, start: Mark, wrong: usize, next: Next) -> bool {
         self.lex.rewind(start);
         let mut open = Open::default();
         let mut end = start.at;
         while let Some(byte) = self.lex.peek() {
             let mark = self.lex.mark();
-            // What stands at the very place of the error may be the culprit, but also what comes next.
+            // The token at the position of the error may be the cause, or already the next construct.
             let past = mark.at >= wrong && mark.at > start.at;
             if past && self.is_next(byte, end, next, &open) {
                 return true;
@@ -72,12 +72,14 @@ impl Parser<'_> {
             }
             end = self.lex.mark().at;
         }
-        // Who looks for more from further outside starts earlier, and would read over all of it again for nothing.
+        // The recovery of an enclosing construct would start earlier and scan the rest of the text again without
+        // success.
         self.exhausted = true;
         false
     }
 
-    /// Takes the items of a list up to the byte that ends it; the opening one was taken. Goes on after a wrong item.
+    /// Parses the items of a list up to the byte that ends it; the opening one was consumed. Continues after an invalid
+    /// item.
     pub(super) fn items(&mut self, last: u8, mut item: impl FnMut(&mut Self) -> Result) -> Result {
         loop {
             self.lex.peek();
@@ -99,7 +101,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether parsing can go on with the token that begins with `byte`; the one before it ends at `end`.
+    /// Returns `true` if the token that begins with `byte` is a synchronization point; the one before it ends at `end`.
     fn is_next(&mut self, byte: u8, end: usize, next: Next, open: &Open) -> bool {
         match next {
             Next::Item(last) if byte == last => !open.has(opening(last)),
@@ -128,7 +130,7 @@ impl Parser<'_> {
     }
 }
 
-/// The brackets that are open, as far as the thing that is read over opened them.
+/// The open brackets, as far as the skipped text opened them.
 #[derive(Default)]
 struct Open {
     stack: Vec<u8>,

@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the data of a tensor, and what an annotation says of it.
+    /// Parses the data of a tensor, and its annotation.
     pub(super) fn tensor(&mut self, head: Head) -> Result<Tensor> {
         let payload = self.data(&head)?;
         let mut tensor = Tensor::from_parts(head.code, head.dims, payload);

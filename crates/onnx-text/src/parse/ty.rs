@@ -8,7 +8,7 @@ use super::{Parser, Result};
 use crate::lexer::{Mark, element_type, is_type_word};
 use crate::rules;
 
-/// A type as it stands in the text.
+/// A type in the text.
 pub(super) struct TypeText {
     pub(super) ty: Type,
     /// The number of the element type of a dense tensor, which tensors may give without there being such a type.
@@ -52,14 +52,14 @@ impl<'a> Parser<'a> {
         Some((ty, code))
     }
 
-    /// The bytes of the type that comes next, if it is a tensor type in plain spelling and nothing belongs to it but these.
+    /// The bytes of the next type, if it is a tensor type in simple notation and without annotation.
     fn spelled_type(&mut self) -> Option<&'a [u8]> {
         self.lex.peek_word().filter(|word| element_type(word).is_some())?;
         let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"[],?_- ".contains(&byte);
         self.tensor_type().filter(|spelled| spelled.iter().all(plain))
     }
 
-    /// A word, what stands in brackets behind it, and then a blank and what may begin the name of a value.
+    /// A word, brackets with their content after it, and then a blank and the possible start of the name of a value.
     #[inline]
     #[cfg_attr(
         not(test),
@@ -92,11 +92,10 @@ impl<'a> Parser<'a> {
         if ElemType::from_code(code).is_some() {
             return Ok(());
         }
-        Err(self
-            .error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("there is no element type {code}")))
+        Err(self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("unknown element type {code}")))
     }
 
-    /// Takes a type, and what an annotation says of it.
+    /// Parses a type, and its annotation.
     pub(super) fn type_text(&mut self) -> Result<TypeText> {
         self.deeper()?;
         let kind = self.type_kind();
@@ -218,9 +217,8 @@ impl<'a> Parser<'a> {
         let code = self.elem()?;
         match ElemType::from_code(code) {
             Some(elem) => Ok(elem),
-            None => Err(self.error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || {
-                format!("there is no element type {code}")
-            })),
+            None => Err(self
+                .error_since(&rules::NUMBER_OUT_OF_RANGE, mark, || format!("unknown element type {code}"))),
         }
     }
 

@@ -14,7 +14,7 @@ use super::Printer;
 use super::meta::Entries;
 
 impl Printer<'_> {
-    /// Writes a string entry of a record. A record says which fields stand in the file by having them.
+    /// Writes a string entry of a record. The entries of a record determine which fields the file contains.
     fn text_entry(&mut self, record: &mut Entries, key: &str, text: Symbol, number: u32, forms: FieldForms) {
         if !text.is_empty() || (forms.is_explicit(number) && self.exact()) {
             self.key(record, key);

@@ -11,7 +11,7 @@ use super::{Printer, Result, Step};
 /// A list of more entries than this has one on each line.
 const ENTRIES_ON_A_LINE: usize = 4;
 
-/// What a `ValueInfoProto` says besides the name.
+/// The fields of a `ValueInfoProto` except the name.
 #[derive(Clone, Copy)]
 struct Info<'m> {
     ty: Option<&'m Type>,

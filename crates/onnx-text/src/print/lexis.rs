@@ -23,12 +23,12 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes a name where a type might stand instead.
+    /// Writes a name in a context that also allows a type.
     pub(super) fn name_not_type(&mut self, name: &str) {
         if is_type_word(name.as_bytes()) { self.string(name) } else { self.name(name) }
     }
 
-    /// Writes the name of a nested graph, which stands where a type or number might stand.
+    /// Writes the name of a nested graph, in a context that also allows a type or number.
     pub(super) fn graph_name_of_attribute(&mut self, name: &str) {
         let bytes = name.as_bytes();
         let word = is_type_word(bytes) || is_float_word(bytes) || bytes == b"sparse_tensor";

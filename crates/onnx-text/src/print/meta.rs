@@ -87,7 +87,7 @@ impl Printer<'_> {
         });
     }
 
-    /// Writes the bytes that a small message was read from, where they are not the usual ones.
+    /// Writes the bytes that a small message was read from, if they are not the canonical encoding.
     pub(super) fn source(&mut self, source: Option<&Bytes>) {
         let Some(source) = source else { return };
         if self.compat() {
@@ -117,7 +117,7 @@ impl Printer<'_> {
         self.out.push(']');
     }
 
-    /// Writes the fields that nobody knows.
+    /// Writes the unknown fields.
     pub(super) fn unknown(&mut self, entries: &mut Entries, unknown: &[UnknownField]) {
         if unknown.is_empty() {
             return;
@@ -154,7 +154,8 @@ impl Printer<'_> {
     }
 }
 
-/// Whether a message holds nothing but its fields 1 and 2, as integers or texts: the usual fields in an unusual form.
+/// Returns `true` if a message contains only its fields 1 and 2, as integers or strings: known fields that are not in
+/// canonical encoding.
 fn holds_known_fields(mut message: &[u8]) -> bool {
     let varint = |bytes: &mut &[u8]| {
         let length = bytes.iter().take(10).position(|&byte| byte < 0x80)?.saturating_add(1);

@@ -1,8 +1,8 @@
-//! The graph to text.
+//! Printing of the graph as text.
 //!
-//! The printer writes into one string, which a stream takes over from time to time if there is one, and keeps no other
-//! state per node. Whatever a place of the model carries beyond the
-//! plain syntax follows it as one annotation, `@{…}`, so a model without such things looks as the reference prints it.
+//! The printer writes into one string, which is flushed to a stream from time to time if there is one, and keeps no
+//! other state per node. Content of the model beyond the basic syntax follows its element as one annotation, `@{…}`, so
+//! a model without such content is printed as the reference prints it.
 
 mod attr;
 mod device;
@@ -145,7 +145,7 @@ pub fn print_node(model: &Model, node: NodeId, options: &PrintOptions<'_>) -> Re
     })
 }
 
-/// Prints nodes, each on lines of its own, without what surrounds them.
+/// Prints nodes, each on separate lines, without the surrounding graph.
 ///
 /// # Errors
 ///

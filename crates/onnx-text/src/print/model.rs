@@ -67,7 +67,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes a string in a header, if it is not empty or stands in the file all the same.
+    /// Writes a string in a header, if it is not empty or explicitly encoded in the file.
     fn header_text(&mut self, header: &mut Header, key: &str, text: Symbol, number: u32, forms: FieldForms) {
         if !text.is_empty() || (forms.is_explicit(number) && self.exact()) {
             self.header_key(header, key);

@@ -64,7 +64,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes the name of a value where a type might stand instead.
+    /// Writes the name of a value in a context that also allows a type.
     pub(super) fn value_name_not_type(&mut self, value: ValueId) {
         let name = self.plan.name(value, self.model);
         if is_type_word(name.as_bytes()) {

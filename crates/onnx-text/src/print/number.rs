@@ -132,7 +132,7 @@ impl Printer<'_> {
         self.uint((zeros as u64).saturating_add(1));
     }
 
-    /// Writes something that is no number: in short where that gives the same bits, else with all bits.
+    /// Writes a NaN: in short notation if that parses to the same bits, else with all bits.
     fn nan(&mut self, short: Option<&str>, negative: bool, bits: u64) {
         match short {
             Some(short) => self.out.push_str(short),
@@ -147,7 +147,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes an element of a narrow float type by its value; says whether there is a way.
+    /// Writes an element of a narrow float type by its value; returns `true` if a decimal number can express it.
     pub(super) fn narrow(&mut self, elem: ElemType, code: u16) -> bool {
         let Some(value) = narrow_value(elem, code) else { return false };
         if value.is_nan() {
@@ -216,7 +216,8 @@ const POWERS: [f64; 12] = [1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5,
 /// The powers of ten that a number of up to nine digits is multiplied with to be a whole number.
 const SCALES: [f64; 15] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
 
-/// The number with so many digits behind the first one that is nearest to a positive one, whose first digit is at a place.
+/// The number with `digits` digits after the first one that is nearest to a positive number whose first digit is at
+/// `place`.
 fn round(size: f64, digits: usize, place: usize) -> f32 {
     let scale = |exponent: usize| SCALES.get(exponent).copied().unwrap_or(f64::NAN);
     // The first digit is that of 10⁻⁵ at place 0.
@@ -230,7 +231,7 @@ fn round(size: f64, digits: usize, place: usize) -> f32 {
     }
 }
 
-/// The same for any number, by way of a text, which stands at the end of another one for a moment.
+/// Like [`round`], for any number, through its decimal notation, which is temporarily appended to `scratch`.
 #[cold]
 fn round_slowly(scratch: &mut String, value: f32, digits: usize) -> Option<f32> {
     let start = scratch.len();
@@ -262,7 +263,7 @@ mod tests {
         elements.split(", ").map(str::to_owned).collect()
     }
 
-    /// What is to be printed, by the shortest way to say it.
+    /// The expected notation, computed in the simplest way.
     fn slowly(elem: ElemType, code: u16, value: f32) -> String {
         let rounded = |digits: usize| {
             let number: f32 = format!("{value:.digits$e}").parse().ok()?;

@@ -9,7 +9,7 @@ use onnx_ir::Model;
 use super::{PrintOptions, Printer};
 use crate::error::WriteError;
 
-/// The number of bytes from which text is passed on.
+/// Minimum number of bytes before text is flushed.
 const FULL: usize = 1 << 17;
 
 /// Where text goes.

@@ -351,7 +351,7 @@ impl Printer<'_> {
                 !extra.unused_external.is_empty(),
                 "the external data of a tensor that has its data in the file",
             ),
-            (!extra.unknown.is_empty(), "fields of a tensor that are unknown or beside its data"),
+            (!extra.unknown.is_empty(), "unknown or additional data fields of a tensor"),
         ];
         for (_, what) in parts.into_iter().filter(|(any, _)| *any) {
             self.lost(what);

@@ -50,7 +50,7 @@ fn unknown_fields_of_small_entries_are_reported() {
     let want = "model: fields of an entry that this version of the format does not know";
     assert_eq!(left_out, [want, want], "{text}");
     assert!(!text.contains("source"), "{text}");
-    // An empty domain that is written nevertheless is no loss.
+    // Omitting an explicitly encoded empty domain is not a loss.
     let text = "<opset_import: [\"\": 17 @{source: \"0a001011\"}]>\ng () => () {}\n";
     assert_eq!(compat(text).1, [""; 0]);
 }

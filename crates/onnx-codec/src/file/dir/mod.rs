@@ -33,13 +33,13 @@ pub(crate) struct FileEntry {
 }
 
 impl FileEntry {
-    /// The regular file that a path names, through symbolic links; nothing if there is none.
+    /// The regular file that a path names, through symbolic links; `None` if there is none.
     pub(crate) fn following(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         Self::new(&metadata, path).ok()
     }
 
-    /// The regular file that is open; nothing if it is not one, or the system does not identify open files.
+    /// The open file; `None` if it is not a regular file, or if the system does not identify open files.
     pub(crate) fn of_open(metadata: &Metadata) -> Option<Self> {
         #[cfg(unix)]
         return Self::new(metadata, Path::new("")).ok().filter(|_| metadata.is_file());

@@ -75,7 +75,7 @@ impl Dir {
         std::fs::hard_link(self.path.join(from), self.path.join(to))
     }
 
-    /// Opens a file of this directory to look at its contents, not following a link.
+    /// Opens a file of this directory for reading, without following a link.
     pub(crate) fn open_entry(&self, name: &OsStr) -> io::Result<File> {
         File::open(self.path.join(name))
     }
@@ -101,7 +101,7 @@ impl Dir {
         Entry::of(&self.path.join(name))
     }
 
-    /// Renames `from` to `to`, replacing what stands there.
+    /// Renames `from` to `to`, replacing an existing file.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         std::fs::rename(self.path.join(from), self.path.join(to))
     }

@@ -103,7 +103,7 @@ impl Dir {
         Ok(rustix::fs::openat(&self.handle, name, flags, mode)?.into())
     }
 
-    /// Makes a file without a name, which disappears with its handle; nothing where the system cannot do that.
+    /// Creates a file without a name, which disappears with its handle; `None` if the system does not support this.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn create_unnamed(&self) -> io::Result<Option<File>> {
         // Naming it later goes through the table of descriptors.
@@ -143,13 +143,13 @@ impl Dir {
         Ok(rustix::fs::linkat(&self.handle, from, &self.handle, to, AtFlags::empty())?)
     }
 
-    /// Opens a file of this directory to look at its contents, not following a link.
+    /// Opens a file of this directory for reading, without following a link.
     pub(crate) fn open_entry(&self, name: &OsStr) -> io::Result<File> {
         Ok(rustix::fs::openat(&self.handle, name, READ | OFlags::NOFOLLOW, Mode::empty())?.into())
     }
 
-    /// The permissions that the process gives to a new file of this directory. They are read from a file made for that,
-    /// as asking for the mask of the process changes it for a moment, and directories may have defaults of their own.
+    /// The permissions that the process gives to a new file of this directory. They are read from a new file, because
+    /// reading the mask of the process changes it for a moment, and directories may have separate defaults.
     pub(crate) fn permissions_of_new_files(&self) -> io::Result<Option<Permissions>> {
         let mode = Mode::from_raw_mode(0o666);
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -189,7 +189,7 @@ impl Dir {
         })
     }
 
-    /// Renames `from` to `to`, replacing what stands there.
+    /// Renames `from` to `to`, replacing an existing file.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
     }
