@@ -49,7 +49,8 @@ pub enum LoadError {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is not protobuf, a limit is exceeded, or the work is stopped by the interrupt.
+/// Returns an error if the file cannot be read, is not protobuf, a limit is exceeded, or the work is stopped by the
+/// interrupt.
 pub fn load(path: impl AsRef<Path>, mode: ReadMode, options: &DecodeOptions) -> Result<Loaded, LoadError> {
     let path = path.as_ref();
     // The source notes which file is under the path, so it is made before the file is read: a model that is replaced

@@ -27,7 +27,7 @@ pub enum MessageError {
 ///
 /// # Errors
 ///
-/// When the model cannot be encoded, or nests messages deeper than prost allows, which is 100.
+/// Returns an error if the model cannot be encoded, or nests messages deeper than prost allows, which is 100.
 pub fn to_message(model: &Model, options: &EncodeOptions) -> Result<ModelProto, MessageError> {
     let pieces = Pieces::new(encode(model, options)?);
     Ok(ModelProto::decode(pieces)?)
@@ -37,7 +37,7 @@ pub fn to_message(model: &Model, options: &EncodeOptions) -> Result<ModelProto, 
 ///
 /// # Errors
 ///
-/// As for [`decode`].
+/// See [`decode`].
 pub fn from_message(message: &ModelProto, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     decode(message.encode_to_vec().into(), options)
 }

@@ -29,7 +29,7 @@ use bytes::Bytes;
 ///
 /// # Errors
 ///
-/// When the operating system refuses, or the file is shorter than `len` once it is mapped.
+/// Returns an error if the operating system refuses, or the file is shorter than `len` once it is mapped.
 pub(crate) fn map(file: &File, len: u64, whole: bool) -> io::Result<Bytes> {
     // An empty map is an error for the operating system.
     if len == 0 {

@@ -7,12 +7,12 @@ use crate::rule::{Reference, Rule, Severity};
 /// The number of bytes of a message, help or note that are kept.
 const TEXT_BYTES: usize = 4096;
 
-/// A second place that explains a finding, with what it has to do with it.
+/// A second locus that explains a diagnostic, with its relation to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The other place.
+    /// The other locus.
     pub locus: Locus,
-    /// What it has to do with the finding: "first defined here".
+    /// The relation to the diagnostic: "first defined here".
     pub text: String,
 }
 
@@ -25,24 +25,24 @@ pub struct Label {
 pub struct Diagnostic {
     /// The rule that the model breaks.
     pub rule: &'static Rule,
-    /// How bad it is: the rule's severity, until the policy of a [`Sink`](crate::Sink) says otherwise.
+    /// The severity: that of the rule, unless the policy of a [`Sink`](crate::Sink) overrides it.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message that states the defect.
     pub message: String,
-    /// Where it is wrong.
+    /// The locus of the defect.
     pub locus: Locus,
-    /// Other places that explain it.
+    /// Other loci that explain it.
     pub labels: Vec<Label>,
-    /// What to do about it.
+    /// The suggested fix.
     pub help: Option<String>,
-    /// Background that helps to understand it.
+    /// Background information.
     pub notes: Vec<String>,
     /// Whether the reference checker accepts this defect; see [`Diagnostic::beyond_reference`].
     pub beyond_reference: bool,
 }
 
 impl Diagnostic {
-    /// A finding at a place. A message beyond 4 KiB is cut.
+    /// A diagnostic at a locus. A message beyond 4 KiB is truncated.
     pub fn new(rule: &'static Rule, locus: Locus, message: impl Into<String>) -> Self {
         Self {
             rule,
@@ -62,7 +62,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do about it.
+    /// Adds a suggested fix.
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(bounded(text.into(), TEXT_BYTES));
         self

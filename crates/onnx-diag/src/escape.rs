@@ -96,7 +96,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// Takes the beginning of `text`.
+    /// Consumes the beginning of `text`.
     pub fn new(text: &str) -> Self {
         Self { kept: prefix(text, NAME_CHARS).into(), len: text.len() }
     }
@@ -175,7 +175,7 @@ impl fmt::Display for Clean<'_> {
     }
 }
 
-/// Cuts `text` to `max` bytes at a character boundary and says so; for messages and hints kept by a diagnostic.
+/// Truncates `text` to `max` bytes at a character boundary, with a mark; for messages and hints kept by a diagnostic.
 pub(crate) fn bounded(mut text: String, max: usize) -> String {
     if text.len() > max {
         let whole = text.len();

@@ -171,7 +171,7 @@ fn named(f: &mut fmt::Formatter<'_>, kind: impl fmt::Display, name: &Name) -> fm
     if name.is_empty() { write!(f, "{kind}") } else { write!(f, "{kind} {name}") }
 }
 
-/// Where in its file a place is written.
+/// The source position of an element in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Position {
     /// The offset in bytes from the start of a binary file, counted from 0.
@@ -196,7 +196,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A place in a model: the steps that lead to it from the model, and where the file says it.
+/// The path from a model to an element of it, with the source position if it is known.
 ///
 /// Stores neither borrows nor keys, so it outlives the model and can be sent, stored and compared. It allocates; build
 /// it only when there is something to report (see [`Sink::report_with`](crate::Sink::report_with)).
@@ -352,7 +352,7 @@ impl Locus {
         self.then(Step::Field { name: name.into() })
     }
 
-    /// Says where the file has it; `None` leaves it as it is.
+    /// Sets the source position; `None` leaves it unchanged.
     #[must_use]
     pub fn at(mut self, position: impl Into<Option<Position>>) -> Self {
         self.position = position.into().or(self.position);
@@ -389,13 +389,13 @@ impl Locus {
         &self.steps
     }
 
-    /// Where the file has it, when that is known.
+    /// The source position, if it is known.
     pub const fn position(&self) -> Option<Position> {
         self.position
     }
 }
 
-/// How many steps at the start and at the end of a long path are shown in short.
+/// Number of steps at the start and at the end of a long path that the short form shows.
 const SHOWN: (usize, usize) = (4, 7);
 
 /// The steps from the model to the place. In the alternate form (`{:#}`), which is for people, the middle of a path through

@@ -1,4 +1,4 @@
-//! What a command reports: inputs with their diagnostics, outputs, failures and a result.
+//! The report of a command: inputs with their diagnostics, outputs, failures and a result.
 
 use crate::rule::{Rule, STOPPED};
 use crate::sink::{Counts, Sink};
@@ -14,7 +14,7 @@ pub struct Tool<'a> {
     pub rules_url: &'a str,
 }
 
-/// How a command ended. The order is from good to bad: the status of several inputs is the greatest.
+/// The status of a command. The order is from success to failure: the status of several inputs is the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// It succeeded: exit status 0.
@@ -61,7 +61,7 @@ pub struct Input {
     pub format: Option<&'static str>,
     /// Size in bytes; `None` if it is unknown.
     pub bytes: Option<u64>,
-    /// What was found.
+    /// The diagnostics.
     pub findings: Sink,
 }
 
@@ -81,9 +81,9 @@ pub struct Output {
 pub struct Failure {
     /// The rule with the code and name of the failure.
     pub rule: &'static Rule,
-    /// What failed.
+    /// The message that states the failure.
     pub message: String,
-    /// How to proceed.
+    /// The suggested next step.
     pub help: Option<String>,
     /// Position of the input that it is about, among [`Report::inputs`].
     pub input: Option<usize>,
@@ -106,11 +106,11 @@ pub struct Report {
     pub tool: Tool<'static>,
     /// Name of the command.
     pub command: String,
-    /// What was read, in order.
+    /// The inputs, in order.
     pub inputs: Vec<Input>,
-    /// What was written.
+    /// The outputs.
     pub outputs: Vec<Output>,
-    /// What could not be done.
+    /// The failures.
     pub failures: Vec<Failure>,
     /// The result of the command, as a JSON object with a `kind`.
     pub result: Option<String>,

@@ -1,15 +1,15 @@
-//! What can be wrong, as static data: [`Rule`], [`Severity`] and [`Reference`].
+//! Static descriptions of defects: [`Rule`], [`Severity`] and [`Reference`].
 
 use std::fmt;
 
-/// How bad a finding is. The order is from mild to bad, so `severity >= Severity::Warning` reads as it should.
+/// The severity of a diagnostic. The order is ascending: `severity >= Severity::Warning` includes errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Advice: the specification says SHOULD, or a fact that a reader will want to know.
+    /// Advice: a SHOULD of the specification, or useful information.
     Note,
-    /// The specification says MUST, but files in the wild and the reference disagree.
+    /// A MUST of the specification that existing files and the reference do not follow.
     Warning,
-    /// The model is invalid for the reference, or cannot mean anything.
+    /// The model is invalid for the reference, or has no defined meaning.
     Error,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What the reference implementation's own checker does about a defect.
+/// The behavior of the reference implementation's checker for a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reference {
     /// It rejects every model that has the defect.
@@ -84,7 +84,7 @@ pub struct Rule {
     pub summary: &'static str,
     /// The section of the ONNX specification that the rule follows; empty when there is none.
     pub spec: &'static str,
-    /// What the reference checker does about this defect.
+    /// The behavior of the reference checker for this defect.
     pub reference: Reference,
     /// The long explanation, as Markdown; may be empty.
     pub explain: &'static str,

@@ -1,4 +1,4 @@
-//! Where findings go: [`Sink`], with its [`Policy`], its [`Caps`] and its exact [`Counts`].
+//! Collection of diagnostics: [`Sink`], with its [`Policy`], its [`Caps`] and its exact [`Counts`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::rule::{Rule, Severity};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reported(());
 
-/// How many findings of each severity there were, including those that were not kept.
+/// Number of diagnostics of each severity, including those that were not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The number of errors.
@@ -40,12 +40,12 @@ impl Counts {
     }
 }
 
-/// How many findings a sink keeps. The rest is counted.
+/// Maximum numbers of diagnostics that a sink keeps. Further ones are only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// The number of findings kept for one rule.
+    /// Maximum number of diagnostics for one rule.
     pub per_rule: usize,
-    /// The number of findings kept in all.
+    /// Maximum number of diagnostics in total.
     pub total: usize,
 }
 
@@ -57,7 +57,7 @@ impl Caps {
     pub const NONE: Self = Self { per_rule: usize::MAX, total: usize::MAX };
 }
 
-/// What the user wants to hear: severities changed for single rules or for all.
+/// Severity overrides, for individual rules or for all rules.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: BTreeMap<u16, Option<Severity>>,
@@ -85,7 +85,7 @@ impl Policy {
         self.set(rule, Severity::Error)
     }
 
-    /// Gives the rule another severity.
+    /// Sets the severity of the rule.
     #[must_use]
     pub fn set(mut self, rule: &Rule, severity: Severity) -> Self {
         self.rules.insert(rule.code, Some(severity));
@@ -131,7 +131,7 @@ impl Policy {
     }
 }
 
-/// How often one rule was reported.
+/// Number of reports of one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCount {
     /// The rule.
@@ -184,12 +184,12 @@ impl Sink {
         }
     }
 
-    /// Takes a finding.
+    /// Reports a diagnostic.
     pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.report_with(diagnostic.rule, || diagnostic)
     }
 
-    /// Takes a finding of `rule` that is built only when it is kept. The way to report from a loop over a large model.
+    /// Reports a diagnostic of `rule` that is built only if it is kept. Use it in loops over a large model.
     pub fn report_with(&mut self, rule: &'static Rule, build: impl FnOnce() -> Diagnostic) -> Reported {
         let Some(severity) = self.policy.severity(rule) else {
             return Reported(());
@@ -268,7 +268,7 @@ impl Sink {
         self.counts.total() == 0
     }
 
-    /// How often each rule was reported, in the order of the codes.
+    /// Number of reports of each rule, in the order of the codes.
     pub fn rule_counts(&self) -> impl Iterator<Item = RuleCount> + '_ {
         self.rules.values().copied()
     }
@@ -324,7 +324,7 @@ mod tests {
         Diagnostic::new(rule, Locus::model().at_byte(offset), "m")
     }
 
-    /// Reports one finding of each rule and says which severities came out.
+    /// Reports one diagnostic of each rule and returns the resulting severities.
     fn check(policy: Policy, want: [Option<Severity>; 3]) {
         let mut sink = Sink::with(policy, Caps::DEFAULT);
         for rule in [&BAD, &ODD, &FYI] {

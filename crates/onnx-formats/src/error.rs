@@ -42,7 +42,7 @@ pub enum FormatError {
     Syntax {
         /// Where.
         position: TextPosition,
-        /// What is wrong.
+        /// The message that states the defect.
         message: String,
     },
     /// The text exceeds a limit.

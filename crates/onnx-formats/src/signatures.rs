@@ -238,7 +238,7 @@ fn float(value: f32) -> Value {
 ///
 /// # Errors
 ///
-/// When the text is not JSON of the right form, or declares operators that contradict themselves.
+/// Returns an error if the text is not JSON of the right form, or declares operators that contradict themselves.
 pub fn signatures_from_json(text: &str) -> Result<OperatorSet, SignatureError> {
     let file: File = serde_json::from_str(text)?;
     if file.format != FORMAT {

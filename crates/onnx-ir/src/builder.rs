@@ -53,7 +53,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Panics
     ///
-    /// When one of `sources` is not of this model or was erased.
+    /// Panics if one of `sources` is not of this model or was erased.
     #[must_use]
     pub fn derive(mut self, pass: &str, sources: &[NodeId]) -> Self {
         let pass = self.model.intern(pass);
@@ -94,7 +94,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     ///
-    /// When the place is gone.
+    /// Returns an error if the place is gone.
     pub fn constant(&mut self, tensor: Tensor) -> Result<ValueId, EditError> {
         self.model.check_position(self.at)?;
         let (graph, ..) = self.model.neighbours(self.at);
@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
         self.model
     }
 
-    /// Where the next node goes.
+    /// The insertion point of the next node.
     #[must_use]
     pub const fn position(&self) -> Position {
         self.at
@@ -163,7 +163,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`Model::add_node`].
+    /// See [`Model::add_node`].
     pub fn node(self) -> Result<NodeId, EditError> {
         let Builder { model, at, origin, .. } = self.builder;
         let node = model.add_node(*at, self.new)?;
@@ -181,7 +181,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`Model::add_node`].
+    /// See [`Model::add_node`].
     pub fn output(self) -> Result<ValueId, EditError> {
         self.output_named("")
     }
@@ -190,7 +190,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`Model::add_node`].
+    /// See [`Model::add_node`].
     pub fn output_named(mut self, name: &str) -> Result<ValueId, EditError> {
         let model = &mut *self.builder.model;
         let name = model.intern(name);
@@ -203,7 +203,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`Model::add_node`].
+    /// See [`Model::add_node`].
     pub fn outputs<const N: usize>(mut self) -> Result<[ValueId; N], EditError> {
         let values = std::array::from_fn(|_| self.builder.model.new_value(Symbol::EMPTY));
         self.new.outputs.extend(values.map(Some));
@@ -214,7 +214,7 @@ impl NodeBuilder<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`Model::add_node`].
+    /// See [`Model::add_node`].
     pub fn outputs_if(mut self, present: &[bool]) -> Result<Vec<Option<ValueId>>, EditError> {
         let model = &mut *self.builder.model;
         let values: Vec<Option<ValueId>> =
@@ -264,7 +264,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn add_graph_input(&mut self, graph: GraphId, name: &str, ty: impl Into<Option<Type>>) -> ValueId {
         let name = self.intern(name);
         let value = self.new_value_in(graph, name);

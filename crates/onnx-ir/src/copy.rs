@@ -15,7 +15,7 @@ use crate::node::NewNode;
 use crate::order::Position;
 use crate::value::{Def, InfoEntry, Value};
 
-/// What stands for what in a copy.
+/// The mapping from values of the original to values of a copy.
 ///
 /// Before copying, map the inputs of the graph to the values that take their place, and give the attributes of the call
 /// where a function's body is inlined. Afterwards it tells where every value went.
@@ -46,7 +46,7 @@ impl CopyMap {
         self.attributes = Some(attributes);
     }
 
-    /// What stands for a value in the copy: the value itself if nothing else does, also if operands omit it.
+    /// The counterpart of a value in the copy: the value itself if it is not mapped, also if operands omit it.
     #[must_use]
     pub fn get(&self, value: ValueId) -> ValueId {
         self.operand(value).unwrap_or(value)
@@ -378,7 +378,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a key is gone, or the place lies in the graph itself. The model is unchanged then.
+    /// Returns an error if a key is gone, or the place lies in the graph itself. The model is unchanged then.
     pub fn splice(&mut self, graph: GraphId, at: Position) -> Result<(), EditError> {
         self.check_position(at)?;
         self.graphs.get(graph).ok_or(EditError::Gone)?;

@@ -40,7 +40,7 @@ impl Cursor {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn new(model: &Model, graph: GraphId) -> Self {
         Self { waiting: model.nodes(graph).collect() }
@@ -50,7 +50,7 @@ impl Cursor {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn reversed(model: &Model, graph: GraphId) -> Self {
         Self { waiting: model.nodes(graph).rev().collect() }
@@ -60,7 +60,7 @@ impl Cursor {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn nested(model: &Model, graph: GraphId) -> Self {
         Self { waiting: model.nodes_in(graph).collect() }

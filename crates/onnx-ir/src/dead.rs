@@ -18,7 +18,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn erase_dead_nodes(&mut self, graph: GraphId) -> usize {
         let mut candidates: Vec<NodeId> = self.nodes_in(graph).collect();
         let mut erased = 0;
@@ -67,7 +67,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn erase_unused_initializers(&mut self, graph: GraphId) -> usize {
         self.erase_initializers(graph, &self.referred_values())
     }

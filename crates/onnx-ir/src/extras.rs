@@ -114,12 +114,12 @@ pub enum ValueRef {
     Name(Symbol),
 }
 
-/// How one node runs on several devices (message `NodeDeviceConfigurationProto`).
+/// The distribution of one node over several devices (message `NodeDeviceConfigurationProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeDeviceConfiguration {
     /// The name of the model's device configuration that this refers to.
     pub configuration: Symbol,
-    /// How inputs and outputs of the node are spread over devices.
+    /// The sharding of inputs and outputs of the node across devices.
     pub shardings: Vec<Sharding>,
     /// The stage of a pipeline the node belongs to, where given.
     pub pipeline_stage: Option<i32>,
@@ -129,7 +129,7 @@ pub struct NodeDeviceConfiguration {
     pub unknown: UnknownFields,
 }
 
-/// How one tensor is spread over devices (message `ShardingSpecProto`).
+/// The sharding of one tensor across devices (message `ShardingSpecProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sharding {
     /// The input or output of the node.
@@ -159,7 +159,7 @@ pub struct DeviceGroup {
     pub unknown: UnknownFields,
 }
 
-/// How one axis is split (message `ShardedDimProto`).
+/// The split of one axis (message `ShardedDimProto`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardedDim {
     /// The axis.
@@ -177,7 +177,7 @@ pub struct ShardedDim {
 pub struct SimpleSharding {
     /// The size of the piece, where given.
     pub dim: ShardSize,
-    /// How many shards the piece has.
+    /// Number of shards of the piece.
     pub num_shards: i64,
     /// The explicitly encoded defaults.
     pub forms: FieldForms,

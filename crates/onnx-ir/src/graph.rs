@@ -10,7 +10,7 @@ use crate::extras::{Metadata, MetadataEntry, ValueRef};
 use crate::resolve::{OpsetScope, OpsetVersions};
 use crate::value::{InfoEntry, OwnInfo};
 
-/// What a graph belongs to.
+/// The owner of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Owner {
     /// Nothing yet: a nested graph before its node is made.
@@ -43,7 +43,7 @@ impl GraphOutput {
         self.value
     }
 
-    /// What the output declares where it differs from what the value itself says.
+    /// The declaration of the output that differs from the information stored with the value.
     #[must_use]
     pub fn own(&self) -> Option<&OwnInfo> {
         self.own.as_deref()
@@ -155,7 +155,7 @@ impl Graph {
         self.name
     }
 
-    /// What the graph belongs to.
+    /// The owner of the graph.
     #[must_use]
     pub const fn owner(&self) -> Owner {
         self.owner

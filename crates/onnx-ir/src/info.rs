@@ -77,7 +77,7 @@ pub struct ModelInfo {
     pub opset_imports: Vec<OpsetImport>,
     /// `metadata_props`.
     pub metadata: Metadata,
-    /// How the model is trained.
+    /// The training information of the model.
     pub training: Vec<TrainingInfo>,
     /// Device configurations that nodes refer to.
     pub configurations: Vec<DeviceConfiguration>,
@@ -120,7 +120,7 @@ pub struct Binding {
 pub struct DeviceConfiguration {
     /// The name that nodes refer to.
     pub name: Symbol,
-    /// How many devices there are.
+    /// Number of devices.
     pub num_devices: i32,
     /// The names of the devices; may be left out.
     pub devices: Vec<Symbol>,

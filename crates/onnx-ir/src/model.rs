@@ -39,7 +39,7 @@ pub struct Model {
     pub(crate) changes: Recorder,
     /// Whether an edit may have made names collide since they were last known to be in order.
     pub(crate) names_touched: bool,
-    /// How many order keys were changed to make room, for tests of the cost.
+    /// Number of order keys that were changed by insertions, for tests of the cost.
     #[cfg(test)]
     pub(crate) relabelled: u64,
 }
@@ -120,13 +120,13 @@ impl Model {
         (&mut self.exprs, &mut self.names)
     }
 
-    /// What the model says about itself: versions, producer, operator sets, metadata, training.
+    /// The information about the model: versions, producer, operator sets, metadata, training.
     #[must_use]
     pub const fn info(&self) -> &ModelInfo {
         &self.info
     }
 
-    /// What the model says about itself, for editing.
+    /// The information about the model, for editing.
     pub fn info_mut(&mut self) -> Edit<'_, ModelInfo> {
         self.versions.take();
         Edit::new(&mut self.info, &mut self.changes, Entity::Model)
@@ -142,7 +142,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn graph(&self, graph: GraphId) -> &Graph {
         &self.graphs[graph]
@@ -158,7 +158,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     #[must_use]
     pub fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node]
@@ -174,7 +174,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn value(&self, value: ValueId) -> &Value {
         &self.values[value]
@@ -190,7 +190,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the function is not of this model or was removed.
+    /// Panics if the function is not of this model or was removed.
     #[must_use]
     pub fn function(&self, function: FunctionId) -> &Function {
         &self.functions[function]
@@ -226,7 +226,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn nodes(&self, graph: GraphId) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
         NodeList { model: self, front: self.graphs[graph].first, back: self.graphs[graph].last, done: false }
     }
@@ -235,7 +235,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn initializers(&self, graph: GraphId) -> impl Iterator<Item = ValueId> + '_ {
         self.graphs[graph]
             .initializers
@@ -248,7 +248,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn value_info(&self, graph: GraphId) -> impl Iterator<Item = &crate::InfoEntry> + '_ {
         self.graphs[graph].value_info.iter().filter(|entry| self.values.contains_key(entry.value))
     }
@@ -257,7 +257,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn ty(&self, value: ValueId) -> Option<&onnx_types::Type> {
         self.values[value].ty()
@@ -268,7 +268,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn constant_tensor(&self, value: ValueId) -> Option<&onnx_types::tensor::Tensor> {
         let value = &self.values[value];

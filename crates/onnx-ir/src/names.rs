@@ -47,7 +47,7 @@ impl NamePlan {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn name<'a>(&'a self, value: ValueId, model: &'a Model) -> &'a str {
         if !self.is_trivial()
@@ -101,7 +101,7 @@ impl Model {
         walk.plan
     }
 
-    /// Gives every value the name that [`Model::name_plan`] settles on.
+    /// Sets the name of every value to that of [`Model::name_plan`].
     pub fn settle_names(&mut self) {
         let NamePlan { fresh, names } = self.name_plan();
         for (value, position) in &fresh {
@@ -136,7 +136,7 @@ struct Planner<'a> {
     /// By symbol: the definition that a name means here, as [`Entry::below`] has it.
     meaning: Vec<u32>,
     entries: Vec<Entry>,
-    /// What to restore in `meaning` when graphs are left.
+    /// The entries of `meaning` to restore when graphs are left.
     log: Vec<(Symbol, u32)>,
     /// Values that callers know by name.
     known: SecondaryMap<ValueId, ()>,
@@ -344,7 +344,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Gives a value a name that nothing in the model has.
+    /// Sets the name of a value to one that is unused in the model.
     fn rename(&mut self, value: ValueId) {
         let old = self.model.str(self.model.values[value].name);
         let prefix = match old.get(..old.floor_char_boundary(LONGEST_PREFIX)) {

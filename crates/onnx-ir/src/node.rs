@@ -177,7 +177,7 @@ impl Node {
         self.extras.as_ref().map_or(&[], |extras| &extras.metadata)
     }
 
-    /// How the node runs on several devices.
+    /// The distribution of the node over several devices.
     #[must_use]
     pub fn device_configurations(&self) -> &[NodeDeviceConfiguration] {
         self.extras.as_ref().map_or(&[], |extras| &extras.device_configurations)
@@ -202,7 +202,7 @@ impl Node {
     }
 }
 
-/// What a new node is made of; [`Model::add_node`](crate::Model::add_node) puts it into a graph.
+/// The record of a new node; [`Model::add_node`](crate::Model::add_node) inserts it into a graph.
 #[derive(Clone, Debug, Default)]
 pub struct NewNode {
     /// The operator.

@@ -10,7 +10,7 @@ use crate::model::Model;
 /// has no place for signatures: `docs/operator-sets.md` says where they come from.
 #[derive(Clone)]
 pub struct OperatorSetDocument {
-    /// What marks the file: `ONNXOPSET`.
+    /// The magic string of the file: `ONNXOPSET`.
     pub magic: Symbol,
     /// The IR version that the operators are for; 0 where the file does not say.
     pub ir_version: i64,
@@ -59,7 +59,7 @@ impl OperatorEntry {
 }
 
 impl OperatorSetDocument {
-    /// What marks the files of operator sets.
+    /// The magic string of operator set files.
     pub const MAGIC: &'static str = "ONNXOPSET";
 
     /// A document of a domain at a version without operators, for the newest IR version.

@@ -66,7 +66,7 @@ impl Model {
         self.graphs[graph].node_count += 1;
     }
 
-    /// Takes a node out of its list.
+    /// Removes a node from its list.
     pub(crate) fn unlink(&mut self, node: NodeId) {
         let record = &mut self.nodes[node];
         let (graph, prev, next) = (record.graph, record.prev.take(), record.next.take());
@@ -153,7 +153,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model.
+    /// Panics if a key is not of this model.
     #[must_use]
     pub fn is_before(&self, a: NodeId, b: NodeId) -> bool {
         debug_assert_eq!(self.nodes[a].graph, self.nodes[b].graph, "nodes of two graphs have no order");
@@ -165,7 +165,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     #[must_use]
     pub fn order_key(&self, node: NodeId) -> u64 {
         self.nodes[node].order

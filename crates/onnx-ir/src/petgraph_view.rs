@@ -46,7 +46,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn petgraph(&self, graph: GraphId) -> GraphView<'_> {
         let nodes: Vec<NodeId> = self.nodes(graph).collect();

@@ -32,7 +32,7 @@ pub struct Places<'a> {
     /// Whether every query returns the root locus. Set while a diagnostic is only counted and its locus is never
     /// displayed.
     is_terse: Cell<bool>,
-    /// How many of the outermost steps are left out.
+    /// Number of outermost steps that are omitted.
     hidden: usize,
 }
 

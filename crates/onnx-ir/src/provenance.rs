@@ -8,7 +8,7 @@ use slotmap::{Key as _, SecondaryMap};
 use crate::entity::{NodeId, ValueId};
 use crate::model::Model;
 
-/// Where a node or value came from.
+/// The origin of a node or value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Origin {
     /// Made by hand, or not recorded.
@@ -31,7 +31,7 @@ pub enum Origin {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DerivationId(u32);
 
-/// How a pass made nodes from earlier ones. It outlives the earlier nodes.
+/// The derivation of nodes from earlier ones by a pass. It outlives the earlier nodes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Derivation {
     /// The name of the pass.
@@ -47,7 +47,7 @@ pub struct DerivationSource {
     pub op: Symbol,
     /// The name of the earlier node.
     pub name: Symbol,
-    /// Where the earlier node came from.
+    /// The origin of the earlier node.
     pub origin: Origin,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Provenance {
 }
 
 impl Provenance {
-    /// Says that nothing is known of a new node, whose slot an erased node may have left.
+    /// Resets the origin of a new node, whose slot an erased node may have used.
     pub(crate) fn forget_node(&mut self, node: NodeId) {
         if let Some(origin) = self.nodes.get_mut(slot(node)) {
             *origin = Packed::default();
@@ -114,7 +114,7 @@ fn slot(node: NodeId) -> usize {
 }
 
 impl Model {
-    /// Where a node came from.
+    /// The origin of a node.
     #[must_use]
     pub fn node_origin(&self, node: NodeId) -> Origin {
         self.provenance.nodes.get(slot(node)).copied().unwrap_or_default().get()
@@ -135,7 +135,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When one of `sources` is not of this model or was erased.
+    /// Panics if one of `sources` is not of this model or was erased.
     pub fn derive(&mut self, pass: Symbol, sources: &[NodeId]) -> Origin {
         let source = |&from: &NodeId| {
             let earlier = &self.nodes[from];
@@ -148,7 +148,7 @@ impl Model {
         Origin::Derived(id)
     }
 
-    /// What is recorded of a derivation.
+    /// The record of a derivation.
     #[must_use]
     pub fn derivation(&self, id: DerivationId) -> Option<&Derivation> {
         self.provenance.derivations.get(id.0 as usize)
@@ -189,7 +189,7 @@ impl Model {
         roots
     }
 
-    /// Where a value came from: the place of its `ValueInfoProto` or tensor, for values that no node makes.
+    /// The origin of a value that is not a node output: the source position of its `ValueInfoProto` or tensor.
     #[must_use]
     pub fn value_origin(&self, value: ValueId) -> Origin {
         self.provenance.values.get(value).copied().unwrap_or_default().get()

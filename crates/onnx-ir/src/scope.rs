@@ -11,7 +11,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn parent(&self, graph: GraphId) -> Option<GraphId> {
         match self.graphs[graph].owner {
@@ -46,7 +46,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a graph is not of this model or was removed.
+    /// Panics if a graph is not of this model or was removed.
     #[must_use]
     pub fn is_inside(&self, graph: GraphId, ancestor: GraphId) -> bool {
         let mut at = Some(graph);
@@ -63,7 +63,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn root(&self, graph: GraphId) -> GraphId {
         let mut at = graph;
@@ -77,7 +77,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn graph_of(&self, value: ValueId) -> GraphId {
         match self.values[value].def {
@@ -92,7 +92,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model or was erased.
+    /// Panics if a key is not of this model or was erased.
     #[must_use]
     pub fn ancestor_in(&self, node: NodeId, graph: GraphId) -> Option<NodeId> {
         let mut at = node;
@@ -157,7 +157,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model or was erased.
+    /// Panics if a key is not of this model or was erased.
     #[must_use]
     pub fn is_visible(&self, value: ValueId, graph: GraphId) -> bool {
         self.is_inside(graph, self.graph_of(value))

@@ -37,7 +37,7 @@ pub enum Selector {
     Node(usize),
     /// The nodes at most this many edges away from those of a selector.
     Near(Box<Self>, usize),
-    /// What a selector denotes in one graph.
+    /// The entity that a selector denotes in one graph.
     In(Scope, Box<Self>),
     /// A graph.
     Graph(Scope),
@@ -66,7 +66,7 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message} at byte {offset} of the selector")]
 pub struct SelectorError {
-    /// What is wrong.
+    /// The message that states the defect.
     pub message: &'static str,
     /// The offset in bytes.
     pub offset: usize,

@@ -38,7 +38,7 @@ impl fmt::Display for Cycle {
 
 impl std::error::Error for Cycle {}
 
-/// How far the walk has come with a node.
+/// The state of a node during the traversal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Its producers are being placed.
@@ -53,7 +53,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn for_each_use_within(&self, node: NodeId, mut visit: impl FnMut(ValueId)) {
         let record = &self.nodes[node];
         record.inputs().flatten().for_each(&mut visit);
@@ -73,7 +73,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn for_each_predecessor(&self, node: NodeId, mut visit: impl FnMut(NodeId)) {
         let graph = self.nodes[node].graph;
         self.for_each_use_within(node, |value| {
@@ -90,7 +90,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn is_sorted(&self, graph: GraphId) -> bool {
         self.nodes(graph).all(|node| self.is_after_predecessors(node))
@@ -118,7 +118,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn sort(&mut self, graph: GraphId) -> Result<(), Cycle> {
         if self.is_sorted(graph) {
             return Ok(());
@@ -150,7 +150,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn sorted_nodes(&self, graph: GraphId) -> Result<Vec<NodeId>, Cycle> {
         let mut order = Vec::with_capacity(self.graphs[graph].node_count);
         let mut states = SecondaryMap::with_capacity(self.nodes.capacity());

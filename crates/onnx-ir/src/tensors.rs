@@ -10,7 +10,7 @@ use crate::constant::{Constant, SparseTensor};
 use crate::entity::{FunctionId, NodeId, ValueId};
 use crate::model::Model;
 
-/// What holds a tensor.
+/// The owner of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TensorHolder {
     /// An initializer.
@@ -35,7 +35,7 @@ pub enum TensorPart {
 /// The site of a tensor in its model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TensorPlace {
-    /// What holds it.
+    /// Its owner.
     pub holder: TensorHolder,
     /// The position among the tensors of a list attribute; 0 elsewhere.
     pub element: usize,

@@ -86,7 +86,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn graphs_in(&self, graph: GraphId) -> impl Iterator<Item = GraphId> + '_ {
         Graphs { model: self, stack: vec![graph], left: self.graphs.len().saturating_sub(1) }
     }
@@ -111,7 +111,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn captures(&self, graph: GraphId) -> Vec<ValueId> {
         let graphs: Vec<GraphId> = self.graphs_in(graph).collect();
@@ -139,7 +139,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     pub fn consumers(&self, value: ValueId) -> impl Iterator<Item = NodeId> + '_ {
         self.values[value].uses.iter().filter_map(|at| match at.user {
             User::Node(node) => Some(node),
@@ -152,7 +152,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn node_uses(&self, value: ValueId) -> Vec<(NodeId, usize)> {
         let uses = self.values[value].uses.iter();
@@ -168,7 +168,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn sole_consumer(&self, value: ValueId) -> Option<(NodeId, usize)> {
         match *self.values[value].uses.as_slice() {
@@ -181,7 +181,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     #[must_use]
     pub fn input_producer(&self, node: NodeId, index: usize) -> Option<NodeId> {
         self.values[self.nodes[node].input(index)?].producer()
@@ -191,7 +191,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn is_graph_output(&self, value: ValueId) -> bool {
         self.values[value].uses.iter().any(|at| matches!(at.user, User::Graph(_)))
@@ -202,7 +202,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn for_each_successor(&self, node: NodeId, mut visit: impl FnMut(NodeId)) {
         let record = &self.nodes[node];
         for &value in record.outputs.iter().flatten() {
@@ -222,7 +222,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     #[must_use]
     pub fn owner_node(&self, graph: GraphId) -> Option<NodeId> {
         match self.graphs[graph].owner {

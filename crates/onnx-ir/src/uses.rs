@@ -39,7 +39,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node or the value is not of this model or was erased.
+    /// Panics if the node or the value is not of this model or was erased.
     pub fn set_input(&mut self, node: NodeId, index: usize, value: Option<ValueId>) {
         let inputs = &mut self.nodes[node].inputs;
         let grows = inputs.len() <= index;
@@ -63,7 +63,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node or the value is not of this model or was erased.
+    /// Panics if the node or the value is not of this model or was erased.
     pub fn push_input(&mut self, node: NodeId, value: Option<ValueId>) {
         let index = self.nodes[node].inputs.len();
         self.set_input(node, index, value);
@@ -73,7 +73,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model, was erased, or has no such input.
+    /// Panics if the node is not of this model, was erased, or has no such input.
     pub fn remove_input(&mut self, node: NodeId, index: usize) {
         self.set_input(node, index, None);
         self.nodes[node].inputs.remove(index);
@@ -93,7 +93,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph or the value is not of this model, or the graph has no such output.
+    /// Panics if the graph or the value is not of this model, or the graph has no such output.
     pub fn set_output(&mut self, graph: GraphId, index: usize, value: ValueId) {
         let (old, old_slot) = {
             let output = &self.graphs[graph].outputs[index];
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     pub fn replace_all_uses(&mut self, from: ValueId, to: ValueId) {
         self.replace_uses_where(from, to, |_, _| true);
     }
@@ -139,7 +139,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     pub fn replace_uses_where(
         &mut self,
         from: ValueId,
@@ -167,7 +167,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value or the graph is not of this model or was erased.
+    /// Panics if a value or the graph is not of this model or was erased.
     pub fn replace_uses_in(&mut self, graph: GraphId, from: ValueId, to: ValueId) {
         self.replace_uses_where(from, to, |model, at| {
             let user_graph = match at.user {

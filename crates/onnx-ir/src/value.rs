@@ -10,7 +10,7 @@ use crate::constant::Constant;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::extras::{Extras, Metadata};
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Def {
     /// Undefined: the name is used in or below this graph and has no definition. A value may also be unresolved
@@ -128,7 +128,7 @@ impl Value {
         self.name
     }
 
-    /// Where the value comes from.
+    /// The definition of the value.
     #[must_use]
     pub const fn def(&self) -> Def {
         self.def
@@ -214,7 +214,7 @@ impl Value {
     }
 }
 
-/// What a `ValueInfoProto` says where it differs from what the value itself says.
+/// The content of a `ValueInfoProto` that differs from the information stored with the value.
 ///
 /// A value can be described several times: as a graph input, as a graph output and in `value_info`. The descriptions
 /// nearly always agree; where a file's do not, the deviating one is kept here.
@@ -246,7 +246,7 @@ impl InfoEntry {
         self.value
     }
 
-    /// What the entry says where it differs from the value.
+    /// The content of the entry that differs from the value.
     #[must_use]
     pub fn own(&self) -> Option<&OwnInfo> {
         self.own.as_deref()

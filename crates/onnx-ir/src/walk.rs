@@ -59,7 +59,7 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
     model: &'a Model,
-    /// What is left to do, last first.
+    /// The remaining events, last first.
     stack: Vec<Event>,
     /// Number of steps that remain if the contents of the last event are omitted.
     rest: usize,

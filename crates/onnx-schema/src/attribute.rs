@@ -8,11 +8,11 @@ use crate::generated::names::NAMES;
 
 /// The kind of an attribute's value, with the numbers of `AttributeProto.AttributeType`.
 ///
-/// What a schema declares is never [`AttrKind::Undefined`]; an attribute in a file can be.
+/// The kind in a schema is never [`AttrKind::Undefined`]; that of an attribute in a file can be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum AttrKind {
-    /// The file says that it does not know.
+    /// The file states that the kind is undefined.
     Undefined = 0,
     /// One 32-bit float.
     Float = 1,

@@ -1,4 +1,4 @@
-//! What changed between two versions of an operator.
+//! Changes between two versions of an operator.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ pub enum Change {
         what: &'static str,
         /// Its name.
         name: String,
-        /// What it is now.
+        /// Its new option.
         now: FormalOption,
     },
     /// An input, an output or a type variable allows other types.
@@ -59,9 +59,9 @@ pub enum Change {
     Attribute {
         /// Its name.
         name: String,
-        /// What it was.
+        /// Its former description.
         old: String,
-        /// What it is.
+        /// Its new description.
         new: String,
     },
     /// The operator was withdrawn.

@@ -1,4 +1,4 @@
-//! What a schema holds.
+//! The contents of a schema.
 
 pub(crate) mod row;
 
@@ -18,7 +18,7 @@ use crate::typeset::TypeSet;
 pub struct SchemaId(u16);
 
 impl SchemaId {
-    /// How many schemas there are.
+    /// Number of schemas.
     pub const COUNT: usize = SCHEMAS.len();
 
     /// The schema with the given index; `None` if the index is out of range.
@@ -59,7 +59,7 @@ pub enum SupportLevel {
 /// Whether a node of the operator gives the same outputs each time it runs on the same inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Determinism {
-    /// The facts do not say.
+    /// The facts do not specify it.
     Unknown,
     /// It does.
     Deterministic,
@@ -96,7 +96,7 @@ impl Schema {
         self.id
     }
 
-    /// The domain; [`domain::ONNX`](crate::domain::ONNX) for the ONNX operators, never its other spelling.
+    /// The domain; [`domain::ONNX`](crate::domain::ONNX) for the ONNX operators, never its alias.
     #[must_use]
     pub const fn domain(&self) -> Symbol {
         self.domain
@@ -209,7 +209,7 @@ impl Schema {
         formal_for(self.outputs, index)
     }
 
-    /// How many inputs a node needs at least, optional ones before the last needed one counted.
+    /// Minimum number of inputs of a node, including optional ones before the last required one.
     #[must_use]
     pub const fn min_inputs(&self) -> usize {
         self.min_inputs as usize
@@ -221,7 +221,7 @@ impl Schema {
         if self.max_inputs == u16::MAX { None } else { Some(self.max_inputs as usize) }
     }
 
-    /// How many outputs a node needs at least.
+    /// Minimum number of outputs of a node.
     #[must_use]
     pub const fn min_outputs(&self) -> usize {
         self.min_outputs as usize

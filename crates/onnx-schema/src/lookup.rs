@@ -26,7 +26,7 @@ impl Operator {
     }
 }
 
-/// The domain in its canonical spelling: `ai.onnx` becomes the empty name, everything else stays.
+/// The canonical name of the domain: `ai.onnx` becomes the empty name, all others are unchanged.
 #[must_use]
 pub const fn normalize_domain(domain: Symbol) -> Symbol {
     if domain.index() == domain::AI_ONNX.index() { domain::ONNX } else { domain }

@@ -64,7 +64,7 @@ pub const fn releases() -> &'static [Release] {
     &RELEASES
 }
 
-/// The domains that ONNX defines, in their canonical spelling.
+/// The canonical names of the domains that ONNX defines.
 pub fn domains() -> impl ExactSizeIterator<Item = Symbol> {
     DOMAINS.iter().map(|row| row.domain)
 }

@@ -42,7 +42,7 @@ impl Pack {
         Self::default()
     }
 
-    /// The same with an operator set. Several versions of one domain add up: an operator has the schemas of all of them.
+    /// Adds an operator set. Several versions of one domain are combined: an operator has the schemas of all of them.
     #[must_use]
     pub fn with_set(mut self, set: OperatorSet) -> Self {
         self.sets.push((set, false));
@@ -57,7 +57,7 @@ impl Pack {
         self
     }
 
-    /// The same with additions to one extension, for crates that define one: users of a pack call the methods of these.
+    /// Adds to one extension, for crates that define one: users of a pack call methods of these crates.
     #[must_use]
     pub fn extended<T: Extension>(mut self, add: impl FnOnce(&mut T)) -> Self {
         let mut extension = T::default();
@@ -102,7 +102,7 @@ impl From<&OperatorSet> for Pack {
 /// # Ok::<(), onnx_schema::DeclareError>(())
 /// ```
 pub trait Extension: Any + Clone + Default + Send + Sync {
-    /// Adds what a pack has that was registered later. Where both say something about one operator, the later one counts.
+    /// Adds the content of a pack that was registered later. If both describe one operator, the later one counts.
     fn merge(&mut self, later: &Self);
 }
 
@@ -184,13 +184,13 @@ impl<T> PerOperator<T> {
         self.0.entry(normal_domain(domain).to_owned()).or_default().insert(op.to_owned(), value);
     }
 
-    /// What an operator has.
+    /// The value of an operator.
     #[must_use]
     pub fn get(&self, domain: &str, op: &str) -> Option<&T> {
         self.0.get(normal_domain(domain))?.get(op)
     }
 
-    /// What an operator has, to be changed; the default where it has nothing.
+    /// The value of an operator, for editing; the default if it has none.
     pub fn entry(&mut self, domain: &str, op: &str) -> &mut T
     where
         T: Default,

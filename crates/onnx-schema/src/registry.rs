@@ -26,7 +26,7 @@ pub struct Registry {
     extensions: Option<Arc<Extensions>>,
 }
 
-/// What is declared of one domain.
+/// The declarations of one domain.
 #[derive(Clone)]
 struct Domain {
     /// The oldest and the newest version that was declared.
@@ -51,7 +51,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// When another set declares the same version of an operator in another way.
+    /// Returns an error if another set declares the same version of an operator in another way.
     pub fn with(&self, pack: impl Into<Pack>) -> Result<Self, DeclareError> {
         let pack = pack.into();
         let mut registry = self.clone();
@@ -70,7 +70,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// What the packs have for the crate that defines this extension.
+    /// The content of the packs for the crate that defines this extension.
     #[must_use]
     pub fn extension<T: Extension>(&self) -> Option<&T> {
         self.extensions.as_deref()?.get()

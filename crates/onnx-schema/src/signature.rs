@@ -1,8 +1,8 @@
-//! What an operator takes and gives: formal inputs and outputs, and the types their variables stand for.
+//! Signatures of operators: formal inputs and outputs, and the types their variables stand for.
 
 use crate::typeset::{TypeId, TypeSet};
 
-/// How many values correspond to a formal input or output.
+/// Number of values that correspond to a formal input or output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FormalOption {
     /// Exactly one.
@@ -13,7 +13,7 @@ pub enum FormalOption {
     Variadic,
 }
 
-/// What the schema says about gradients with respect to an input or of an output.
+/// Information of the schema about gradients with respect to an input or of an output.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Differentiation {
     /// Nothing.
@@ -43,11 +43,11 @@ pub struct Formal {
     pub ty: FormalType,
     /// The number of values that correspond to it.
     pub option: FormalOption,
-    /// How many values a variadic formal needs at least: 0 or 1. It is 1 for the others.
+    /// Minimum number of values of a variadic formal: 0 or 1. It is 1 for the others.
     pub min_arity: u8,
     /// Whether all values of a variadic formal must have the same type. It is true for the others.
     pub is_homogeneous: bool,
-    /// What the schema says about gradients.
+    /// Information of the schema about gradients.
     pub differentiation: Differentiation,
 }
 

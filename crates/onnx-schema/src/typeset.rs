@@ -62,7 +62,7 @@ impl TypeForm {
 pub struct TypeId(u8);
 
 impl TypeId {
-    /// How many types there are.
+    /// Number of types.
     pub const COUNT: usize = TYPES.len();
 
     /// The type with the given position in the table.
@@ -116,7 +116,7 @@ impl TypeId {
         &TYPES[self.index()].0
     }
 
-    /// The spelling of the type in type strings.
+    /// The notation of the type in type strings.
     #[must_use]
     pub const fn text(self) -> &'static str {
         TYPES[self.index()].1
@@ -135,7 +135,7 @@ impl fmt::Display for TypeId {
     }
 }
 
-/// The spelling of a type string in the table: without spaces, scalars written as tensors.
+/// The notation of a type string in the table: without spaces, scalars written as tensors.
 fn canonical(text: &str) -> Option<String> {
     // Longer than any type of the table, spaces included; a bound on the work for any input.
     if text.len() > 256 {
@@ -216,7 +216,7 @@ impl TypeSet {
         self.0[0] & !other.0[0] == 0 && self.0[1] & !other.0[1] == 0
     }
 
-    /// How many types the set holds.
+    /// Number of types in the set.
     #[must_use]
     pub const fn len(self) -> usize {
         (self.0[0].count_ones() + self.0[1].count_ones()) as usize

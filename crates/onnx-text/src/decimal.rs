@@ -15,7 +15,7 @@ use crate::elements::narrow_code;
 ///
 /// # Errors
 ///
-/// As [`narrow_code`].
+/// See [`narrow_code`].
 #[inline]
 pub(crate) fn code_of_decimal(elem: ElemType, value: f32, decimal: &[u8]) -> Result<u16, ()> {
     if is_middle(elem, value) {

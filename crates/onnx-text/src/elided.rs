@@ -85,7 +85,7 @@ impl<'a> ElidedTensorSource<'a> {
     ///
     /// # Errors
     ///
-    /// When there is none, or more than one; says why.
+    /// Returns an error if there is none, or more than one; says why.
     pub(crate) fn find(
         &self,
         key: &TensorKey<&str>,

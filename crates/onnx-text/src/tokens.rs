@@ -21,7 +21,7 @@ pub enum TokenKind {
 /// A token, and the bytes of the text it takes.
 #[derive(Clone, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Its byte range in the text.
     pub range: Range<usize>,

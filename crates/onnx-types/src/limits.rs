@@ -146,7 +146,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// When no limit has this name.
+    /// Returns an error if no limit has this name.
     pub fn set(&mut self, name: &str, to: u64) -> Result<(), UnknownLimit> {
         let limit = LIMITS.iter().find(|limit| limit.name == name).ok_or(UnknownLimit)?;
         (limit.set)(self, to);

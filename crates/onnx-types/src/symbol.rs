@@ -39,7 +39,7 @@ impl Symbol {
     ///
     /// # Panics
     ///
-    /// When `index` is `u32::MAX`, which no interner reaches.
+    /// Panics if `index` is `u32::MAX`, which no interner reaches.
     #[must_use]
     pub const fn from_index(index: u32) -> Self {
         match NonZeroU32::new(index.wrapping_add(1)) {
@@ -183,7 +183,7 @@ impl Interner {
     ///
     /// # Panics
     ///
-    /// When the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
+    /// Panics if the table does not begin with the empty name or holds a name twice: both are mistakes in the table.
     #[must_use]
     pub fn with_names(names: &[&'static str]) -> Self {
         Self::with_names_and_capacity(names, 0, 0)
@@ -194,7 +194,7 @@ impl Interner {
     ///
     /// # Panics
     ///
-    /// As for [`with_names`](Self::with_names).
+    /// See [`with_names`](Self::with_names).
     #[must_use]
     #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
     pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
@@ -241,7 +241,7 @@ impl Interner {
     ///
     /// # Panics
     ///
-    /// When the table is full at some 2³¹ names; decoders limit the number of names long before.
+    /// Panics if the table is full at some 2³¹ names; decoders limit the number of names long before.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
         let hash = self.hash(name.as_bytes());

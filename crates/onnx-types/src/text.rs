@@ -22,7 +22,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// When the bytes are not UTF-8.
+    /// Returns an error if the bytes are not UTF-8.
     pub fn from_utf8(bytes: Bytes) -> Result<Self, std::str::Utf8Error> {
         std::str::from_utf8(&bytes)?;
         Ok(Self(bytes))

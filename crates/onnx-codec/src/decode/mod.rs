@@ -93,7 +93,8 @@ pub struct Decoded {
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;

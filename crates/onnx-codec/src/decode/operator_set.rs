@@ -34,7 +34,8 @@ pub struct DecodedOperatorSet {
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
     let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);

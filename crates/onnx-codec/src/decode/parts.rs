@@ -15,7 +15,8 @@ use crate::error::DecodeError;
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let (decoded, ()) = part(bytes, options, |cx| {
         let main = cx.model.main_graph();
@@ -30,7 +31,8 @@ pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, De
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, FunctionId), DecodeError> {
     part(bytes, options, |cx| {
         let whole = cx.input.reader();
@@ -54,7 +56,8 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_main_graph(bytes, options, |cx, main| cx.node_fields(cx.input.reader(), 0, main, 0))
 }
@@ -63,7 +66,8 @@ pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, No
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| cx.attribute(&cx.input.reader(), cx.input.whole()))
 }
@@ -83,7 +87,8 @@ pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decode
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = TensorParts::default();
@@ -96,7 +101,8 @@ pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, 
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = SparseParts::default();
@@ -109,7 +115,8 @@ pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(De
 ///
 /// # Errors
 ///
-/// When the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything else is a finding.
+/// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
+/// else is a finding.
 pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let read = |cx: &mut Cx<'_>, main| cx.graph_input(&cx.input.reader(), cx.input.whole(), main);
     let (decoded, ()) = in_main_graph(bytes, options, read)?;

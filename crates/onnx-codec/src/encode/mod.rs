@@ -76,7 +76,7 @@ onnx_types::option_setters! {
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+/// Returns an error if graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 pub fn encode(model: &Model, options: &EncodeOptions) -> Result<Segments, EncodeError> {
     let plan = model.name_plan();
     let cx = Cx { model, plan: &plan, options, raw_bytes: model.names().holds_raw_bytes() };

@@ -10,7 +10,7 @@ use super::{Cx, EncodeOptions, Result, Window, int, merged, parts};
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+/// Returns an error if graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 pub fn encode_operator_set(document: &OperatorSetDocument, options: &EncodeOptions) -> Result<Segments> {
     parts::part(&document.functions, options, |cx, writer| {
         merged(writer, &document.unknown, |writer, window| cx.operator_set(writer, document, window))

@@ -10,11 +10,11 @@ use super::{Cx, EncodeOptions, Result};
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+/// Returns an error if graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 ///
 /// # Panics
 ///
-/// When the graph is not of this model.
+/// Panics if the graph is not of this model.
 pub fn encode_graph(model: &Model, graph: GraphId, options: &EncodeOptions) -> Result<Segments> {
     part(model, options, |cx, writer| cx.graph(writer, graph, 0))
 }
@@ -23,11 +23,11 @@ pub fn encode_graph(model: &Model, graph: GraphId, options: &EncodeOptions) -> R
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+/// Returns an error if graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 ///
 /// # Panics
 ///
-/// When the function is not of this model.
+/// Panics if the function is not of this model.
 pub fn encode_function(model: &Model, function: FunctionId, options: &EncodeOptions) -> Result<Segments> {
     part(model, options, |cx, writer| cx.function(writer, function))
 }
@@ -36,11 +36,11 @@ pub fn encode_function(model: &Model, function: FunctionId, options: &EncodeOpti
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
+/// Returns an error if graphs or types are nested too deeply for any reader, or a repeated element would fill too much.
 ///
 /// # Panics
 ///
-/// When the node is not of this model.
+/// Panics if the node is not of this model.
 pub fn encode_node(model: &Model, node: NodeId, options: &EncodeOptions) -> Result<Segments> {
     part(model, options, |cx, writer| cx.node(writer, node, 0, &mut Vec::new()))
 }

@@ -32,8 +32,8 @@ onnx_types::option_setters! {
 ///
 /// # Errors
 ///
-/// When the entries of a tensor are wrong, the source cannot read its file, the range is not of the size that the tensor
-/// implies, or the limit is exceeded. The model is as it was.
+/// Returns an error if the entries of a tensor are wrong, the source cannot read its file, the range is not of the size
+/// that the tensor implies, or the limit is exceeded. The model is as it was.
 pub fn inline(
     model: &mut Model,
     options: &InlineOptions,

@@ -214,7 +214,8 @@ impl From<Overflow> for ExternalizeError {
 ///
 /// # Errors
 ///
-/// When the options are wrong, or external data that shall be moved cannot be read. The model is as it was.
+/// Returns an error if the options are wrong, or external data that shall be moved cannot be read. The model is as it
+/// was.
 pub fn externalize(
     model: &mut Model,
     options: &ExternalizeOptions,

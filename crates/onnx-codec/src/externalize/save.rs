@@ -57,8 +57,8 @@ pub enum SaveError {
 ///
 /// # Errors
 ///
-/// When the system fails, a file must not be replaced (see [`FileError::refusal`]), or a location is not one that
-/// [`FileSource`](crate::FileSource) would read. Unless the message says otherwise, nothing was changed.
+/// Returns an error if the system fails, a file must not be replaced (see [`FileError::refusal`]), or a location is not
+/// one that [`FileSource`](crate::FileSource) would read. Unless the message says otherwise, nothing was changed.
 pub fn save(
     path: impl AsRef<Path>,
     model: &Model,

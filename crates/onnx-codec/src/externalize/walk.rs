@@ -9,7 +9,7 @@ use onnx_ir::{
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
-/// What holds a tensor.
+/// The owner of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// An initializer.

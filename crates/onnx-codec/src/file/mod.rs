@@ -118,7 +118,7 @@ pub const MAX_STREAM_BYTES: u64 = i32::MAX as u64;
 ///
 /// # Errors
 ///
-/// When the file cannot be opened, read or mapped, is a directory, or does not fit into memory.
+/// Returns an error if the file cannot be opened, read or mapped, is a directory, or does not fit into memory.
 pub fn read(path: impl AsRef<Path>, mode: ReadMode) -> Result<Bytes, FileError> {
     let path = path.as_ref();
     read_from(path, mode).map_err(|error| FileError::read(path, error))
@@ -219,7 +219,7 @@ pub fn write_file(
 ///
 /// # Errors
 ///
-/// When the system fails, or the location is not one that [`FileSource`](crate::FileSource) would read.
+/// Returns an error if the system fails, or the location is not one that [`FileSource`](crate::FileSource) would read.
 pub fn create_folders(root: impl AsRef<Path>, location: &str) -> Result<(), FileError> {
     let root = root.as_ref();
     let create = || {

@@ -28,8 +28,8 @@ pub fn is_stream(path: impl AsRef<Path>) -> bool {
 ///
 /// # Errors
 ///
-/// When the system fails, and when a descriptor is connected to a file that one of the inputs is or reads
-/// ([`FileError::refusal`]).
+/// Returns an error if the system fails, or if a descriptor is connected to a file that one of the inputs is or
+/// reads ([`FileError::refusal`]).
 pub fn open_stream(path: impl AsRef<Path>, inputs: &InputFiles) -> Result<File, FileError> {
     let path = path.as_ref();
     let open = || {

@@ -43,7 +43,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// When it is not a regular file. A symbolic link is an error, too: it might lead anywhere.
+    /// Returns an error if it is not a regular file. A symbolic link is an error, too: it might lead anywhere.
     pub(crate) fn entry(&self) -> io::Result<Option<FileEntry>> {
         match self.dir.entry(&self.name)? {
             Entry::Missing => Ok(None),

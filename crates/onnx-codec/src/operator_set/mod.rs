@@ -188,7 +188,7 @@ pub fn document(set: &OperatorSet) -> Result<OperatorSetDocument, DecodeError> {
 ///
 /// # Errors
 ///
-/// When a function cannot be written, or is too large to be read again.
+/// Returns an error if a function cannot be written, or is too large to be read again.
 pub fn document_of_functions(
     model: &Model,
     domain: &str,

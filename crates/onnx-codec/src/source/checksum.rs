@@ -38,7 +38,7 @@ pub enum Checksum {
 ///
 /// # Errors
 ///
-/// When the entries are faulty, or the file cannot be read or is larger than the source admits.
+/// Returns an error if the entries are faulty, or the file cannot be read or is larger than the source admits.
 pub fn verify_checksum(place: &ExternalData, source: &dyn DataSource) -> Result<Checksum, DataError> {
     let entry_error = |fault: onnx_types::tensor::ExternalFault| {
         let location = place.location().unwrap_or_default();

@@ -162,7 +162,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// When the directory of the path cannot be opened.
+    /// Returns an error if the directory of the path cannot be opened.
     pub fn for_model(model: impl AsRef<Path>) -> Result<Self, FileError> {
         let model = model.as_ref();
         let stamp = ModelStamp::of(model);
@@ -185,7 +185,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// When the directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn in_directory(directory: impl AsRef<Path>) -> Result<Self, FileError> {
         Ok(Self::new(Some(roots(directory.as_ref())?)))
     }

@@ -12,7 +12,7 @@ use std::fmt::{self, Write};
 
 use crate::rule::Severity;
 
-/// What a piece of rendered text is, for a [`Style`] that colours it.
+/// The role of a piece of rendered text, for a [`Style`] that colors it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -36,7 +36,7 @@ pub trait Style {
     ///
     /// # Errors
     ///
-    /// When writing to `out` fails.
+    /// Returns an error if writing to `out` fails.
     fn begin(&self, role: Role, out: &mut dyn Write) -> fmt::Result {
         let _ = (role, out);
         Ok(())
@@ -46,7 +46,7 @@ pub trait Style {
     ///
     /// # Errors
     ///
-    /// When writing to `out` fails.
+    /// Returns an error if writing to `out` fails.
     fn end(&self, role: Role, out: &mut dyn Write) -> fmt::Result {
         let _ = (role, out);
         Ok(())

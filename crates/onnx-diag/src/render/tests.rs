@@ -340,7 +340,7 @@ fn styles_wrap_what_they_colour() {
     );
 }
 
-/// What a JSON parser makes of the string literal `json`.
+/// The result of a JSON parser for the string literal `json`.
 fn parsed(json: &str) -> String {
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap();
     let mut units = Vec::new();

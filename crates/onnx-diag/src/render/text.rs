@@ -8,7 +8,7 @@
 //!    = note: names are unique within a graph
 //! ```
 //!
-//! Where the place has a line and the source is given, the line is shown with carets under the span.
+//! If the locus has a line and the source is given, the line is shown with carets under the span.
 
 use std::fmt::{self, Write};
 
@@ -22,11 +22,11 @@ use crate::sink::Sink;
 /// The number of characters of a source line that are shown.
 const LINE_CHARS: usize = 120;
 
-/// How to render.
+/// Options for rendering.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Options<'a> {
-    /// The name of the file the findings are about, as the user gave it.
+    /// The name of the file of the diagnostics, as the user gave it.
     pub file: &'a str,
     /// The text of that file, when it is a text file.
     pub source: Option<&'a str>,
@@ -34,7 +34,7 @@ pub struct Options<'a> {
     pub style: &'a dyn Style,
     /// One line per finding: `file: severity[code]: message (place)`.
     pub concise: bool,
-    /// What follows the number of diagnostics that are counted only, such as ` (--notes shows them)`.
+    /// Text after the number of diagnostics that are only counted, such as ` (--notes shows them)`.
     pub reveal: &'a str,
 }
 
@@ -44,25 +44,25 @@ impl<'a> Options<'a> {
         Self { file, source: None, style: &Plain, concise: false, reveal: "" }
     }
 
-    /// The same with the text of the file.
+    /// Sets the text of the file.
     #[must_use]
     pub fn with_source(self, source: impl Into<Option<&'a str>>) -> Self {
         Self { source: source.into(), ..self }
     }
 
-    /// The same with these colours.
+    /// Sets the colors.
     #[must_use]
     pub const fn with_style(self, style: &'a dyn Style) -> Self {
         Self { style, ..self }
     }
 
-    /// The same with one line for each diagnostic, or several.
+    /// Sets whether each diagnostic is one line.
     #[must_use]
     pub const fn with_concise(self, concise: bool) -> Self {
         Self { concise, ..self }
     }
 
-    /// The same with this remark after the number of diagnostics that are only counted.
+    /// Sets the text after the number of diagnostics that are only counted.
     #[must_use]
     pub const fn with_reveal(self, reveal: &'a str) -> Self {
         Self { reveal, ..self }
@@ -83,7 +83,7 @@ impl fmt::Debug for Options<'_> {
 ///
 /// # Errors
 ///
-/// When writing to `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn render(out: &mut dyn Write, sink: &Sink, options: &Options<'_>) -> fmt::Result {
     // Most sinks are empty, and most sources are not small.
     let source = options.source.filter(|_| !sink.is_empty()).map(Source::new);
@@ -99,7 +99,7 @@ pub fn render(out: &mut dyn Write, sink: &Sink, options: &Options<'_>) -> fmt::R
 ///
 /// # Errors
 ///
-/// When writing to `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic, options: &Options<'_>) -> fmt::Result {
     Printer { out, options, source: options.source.map(Source::new) }.diagnostic(diagnostic)
 }
@@ -172,7 +172,7 @@ impl Printer<'_> {
         writeln!(self.out, " ({:#})", found.locus)
     }
 
-    /// One line that says where: what it is about (the file, or the label), line and column, path, byte offset.
+    /// The line of a locus: its subject (the file, or the label), line and column, path, byte offset.
     fn place(&mut self, arrow: &str, locus: &Locus, label: Option<&str>) -> fmt::Result {
         self.styled(Role::Gutter, arrow)?;
         // Editors follow `file:line:column`.

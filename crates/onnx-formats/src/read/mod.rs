@@ -15,7 +15,7 @@ use crate::{FormatError, MessageType};
 ///
 /// # Errors
 ///
-/// When the text is not well-formed, contains what the message cannot, or exceeds a limit.
+/// Returns an error if the text is not well-formed, contains what the message cannot, or exceeds a limit.
 pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
     text::parse(message.0, text, execution).map_err(|error| error.located(text))
 }
@@ -25,7 +25,7 @@ pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Re
 ///
 /// # Errors
 ///
-/// When the text is not JSON, contains what the message cannot, or exceeds a limit.
+/// Returns an error if the text is not JSON, contains what the message cannot, or exceeds a limit.
 pub fn read_json(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
     json::parse(message.0, text, execution).map_err(|error| error.located(text))
 }

@@ -59,7 +59,8 @@ enum Entry {
 ///
 /// # Errors
 ///
-/// When the bytes are not the message, exceed a limit, or `out` fails. What was written until then is of no use.
+/// Returns an error if the bytes are not the message, exceed a limit, or `out` fails. What was written until then is of
+/// no use.
 pub fn write_text<'a>(
     message: MessageType,
     pieces: impl IntoIterator<Item = &'a [u8]>,

@@ -8,7 +8,7 @@ use super::aspects::Aspects;
 use super::recorder::{Entity, Entry};
 use crate::entity::{FunctionId, GraphId, NodeId, ValueId};
 
-/// What changed in a model since a revision: see [`Model::changes_since`](crate::Model::changes_since).
+/// The changes of a model since a revision: see [`Model::changes_since`](crate::Model::changes_since).
 #[derive(Clone, Debug)]
 pub enum Changes {
     /// Anything may have changed, as the edits are not on record.
@@ -37,7 +37,7 @@ impl Changes {
     }
 }
 
-/// How an entity changed between two revisions.
+/// The change of an entity between two revisions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     /// It is new.
@@ -133,7 +133,7 @@ impl Edits {
         })
     }
 
-    /// What was edited of the model itself.
+    /// The edited aspects of the model itself.
     #[must_use]
     pub const fn model(&self) -> Aspects {
         self.model

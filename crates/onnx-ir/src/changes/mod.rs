@@ -53,7 +53,7 @@ impl Model {
         self.changes.revision()
     }
 
-    /// What was edited since a revision, in the order of the first edit of each entity.
+    /// The edited entities since a revision, in the order of the first edit of each entity.
     ///
     /// The result is [`Changes::Everything`] if the edits are not on record: for a revision of another model (a clone
     /// has a separate record), and if there were more edits than the record holds or than the model has entities. It is

@@ -15,7 +15,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn set_op(&mut self, node: NodeId, domain: Symbol, op: Symbol, overload: Symbol) {
         let record = &mut self.nodes[node];
         let differs = (record.domain, record.op, record.overload) != (domain, op, overload);
@@ -29,7 +29,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn set_node_name(&mut self, node: NodeId, name: Symbol) {
         let old = std::mem::replace(&mut self.nodes[node].name, name);
         self.record(node, Aspects::NAME.when(old != name));
@@ -39,11 +39,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a nested graph of the attribute is gone or belongs to something else.
+    /// Returns an error if a nested graph of the attribute is gone or belongs to something else.
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn set_attribute(&mut self, node: NodeId, attribute: Attribute) -> Result<(), EditError> {
         self.check_adoptable(self.nodes[node].graph, std::slice::from_ref(&attribute))?;
         // Equality of attributes is not enough to leave the record out: it takes -0.0 for 0.0.
@@ -70,11 +70,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a nested graph of the attribute is gone or belongs to something else.
+    /// Returns an error if a nested graph of the attribute is gone or belongs to something else.
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased, or has no attribute at the position.
+    /// Panics if the node is not of this model or was erased, or has no attribute at the position.
     pub fn replace_attribute(
         &mut self,
         node: NodeId,
@@ -94,7 +94,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn remove_attribute(&mut self, node: NodeId, name: Symbol) -> bool {
         let attributes = &mut self.nodes[node].attributes;
         let Some(position) = attributes.iter().position(|attribute| attribute.name() == name) else {
@@ -111,7 +111,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn detach_graph(&mut self, node: NodeId, name: Symbol) -> Option<GraphId> {
         let attributes = &mut self.nodes[node].attributes;
         let position = attributes
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn node_extras_mut(&mut self, node: NodeId) -> Edit<'_, Extras> {
         let extras = self.nodes[node].extras.get_or_insert_default();
         Edit::new(extras.as_mut(), &mut self.changes, node.into())
@@ -140,7 +140,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn set_node_forms(&mut self, node: NodeId, forms: FieldForms) {
         let old = std::mem::replace(&mut self.nodes[node].forms, forms);
         self.record(node, Aspects::NAME.when(old != forms));
@@ -150,7 +150,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     pub fn value_extras_mut(&mut self, value: ValueId) -> Edit<'_, Extras> {
         let extras = self.values[value].extras.get_or_insert_default();
         Edit::new(extras.as_mut(), &mut self.changes, value.into())

@@ -35,7 +35,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the function is gone already.
+    /// Returns an error if the function is gone already.
     pub fn remove_function(&mut self, function: FunctionId) -> Result<(), EditError> {
         let record = self.functions.remove(function).ok_or(EditError::Gone)?;
         self.record(function, Aspects::ERASED);
@@ -61,7 +61,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the function is not of this model or was removed.
+    /// Panics if the function is not of this model or was removed.
     pub fn function_mut(&mut self, function: FunctionId) -> Edit<'_, FunctionInfo> {
         let record = &mut self.functions[function];
         record.versions.take();
@@ -72,11 +72,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a graph of the default is gone or belongs to something else.
+    /// Returns an error if a graph of the default is gone or belongs to something else.
     ///
     /// # Panics
     ///
-    /// When the function is not of this model or was removed.
+    /// Panics if the function is not of this model or was removed.
     pub fn push_function_default(
         &mut self,
         function: FunctionId,
@@ -92,11 +92,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a graph of the default is gone or belongs to something else.
+    /// Returns an error if a graph of the default is gone or belongs to something else.
     ///
     /// # Panics
     ///
-    /// When the function is not of this model or was removed, or has no default at the position.
+    /// Panics if the function is not of this model or was removed, or has no default at the position.
     pub fn replace_function_default(
         &mut self,
         function: FunctionId,
@@ -113,7 +113,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the function is not of this model or was removed, or has no default at the position.
+    /// Panics if the function is not of this model or was removed, or has no default at the position.
     pub fn remove_function_default(&mut self, function: FunctionId, position: usize) {
         let old = self.functions[function].defaults.remove(position);
         self.record(function, Aspects::INTERFACE);

@@ -36,7 +36,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn set_graph_name(&mut self, graph: GraphId, name: Symbol) {
         let old = std::mem::replace(&mut self.graphs[graph].name, name);
         self.record(graph, Aspects::NAME.when(old != name));
@@ -46,7 +46,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn graph_mut(&mut self, graph: GraphId) -> Edit<'_, GraphInfo> {
         Edit::new(&mut self.graphs[graph].info, &mut self.changes, graph.into())
     }
@@ -55,11 +55,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the value is gone or has a definition.
+    /// Returns an error if the value is gone or has a definition.
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn push_graph_input(&mut self, graph: GraphId, value: ValueId) -> Result<(), EditError> {
         let index = self.graphs[graph].inputs.len() as u32;
         self.define(value, Def::Input { graph, index })?;
@@ -68,11 +68,11 @@ impl Model {
         Ok(())
     }
 
-    /// Takes an input away from its graph. The value stays, unresolved or as a mere initializer.
+    /// Removes an input from its graph. The value stays, unresolved or as an initializer.
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or has no such input.
+    /// Panics if the graph is not of this model or has no such input.
     pub fn remove_graph_input(&mut self, graph: GraphId, index: usize) -> ValueId {
         let value = self.graphs[graph].inputs.remove(index);
         self.names_touched = true;
@@ -102,7 +102,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph or the value is not of this model or was erased.
+    /// Panics if the graph or the value is not of this model or was erased.
     pub fn push_graph_output(&mut self, graph: GraphId, value: ValueId) {
         let index = self.graphs[graph].outputs.len() as u32;
         let slot = self.link_use(value, User::Graph(graph), index);
@@ -115,7 +115,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or has no such output.
+    /// Panics if the graph is not of this model or has no such output.
     pub fn remove_graph_output(&mut self, graph: GraphId, index: usize) {
         let output = &self.graphs[graph].outputs[index];
         let (value, slot) = (output.value, output.slot);
@@ -133,7 +133,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph or the value is not of this model or was erased.
+    /// Panics if the graph or the value is not of this model or was erased.
     pub fn push_value_info(&mut self, graph: GraphId, value: ValueId, own: Option<Box<OwnInfo>>) {
         self.values[value].flags.set(ValueFlags::IN_VALUE_INFO, true);
         self.graphs[graph].value_info.push(InfoEntry { value, own });
@@ -144,7 +144,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn retain_value_info(&mut self, graph: GraphId, mut keep: impl FnMut(&InfoEntry) -> bool) {
         let mut dropped = Vec::new();
         self.graphs[graph].value_info.retain(|entry| {

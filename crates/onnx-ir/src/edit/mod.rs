@@ -21,7 +21,7 @@ pub enum EditError {
     StillUsed {
         /// The value.
         value: ValueId,
-        /// How many uses it has.
+        /// Number of its uses.
         uses: usize,
     },
     /// A value already has a definition.

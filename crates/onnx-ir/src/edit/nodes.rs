@@ -18,8 +18,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a key is of no use: an input or output that is gone, an output that is defined already, a nested graph that
-    /// belongs to another node.
+    /// Returns an error if a key is of no use: an input or output that is gone, an output that is defined already, a
+    /// nested graph that belongs to another node.
     pub fn add_node(&mut self, at: Position, new: NewNode) -> Result<NodeId, EditError> {
         self.check_position(at)?;
         let gone = |value: &ValueId| !self.values.contains_key(*value);
@@ -117,7 +117,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the node is not of this model or was erased.
+    /// Panics if the node is not of this model or was erased.
     pub fn push_output(&mut self, node: NodeId, name: Symbol) -> ValueId {
         let index = self.nodes[node].outputs.len() as u32;
         let value = self.values.insert(Value::new(name, Def::Output { node, index }));
@@ -132,11 +132,11 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the value is still used.
+    /// Returns an error if the value is still used.
     ///
     /// # Panics
     ///
-    /// When the node is not of this model, was erased, or has no such output.
+    /// Panics if the node is not of this model, was erased, or has no such output.
     pub fn clear_output(&mut self, node: NodeId, index: usize) -> Result<(), EditError> {
         if let Some(value) = self.nodes[node].outputs[index] {
             self.refuse_used(value)?;
@@ -159,7 +159,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When an output is still used, or the node is gone already.
+    /// Returns an error if an output is still used, or the node is gone already.
     pub fn erase_node(&mut self, node: NodeId) -> Result<(), EditError> {
         let record = self.nodes.get(node).ok_or(EditError::Gone)?;
         for &value in record.outputs.iter().flatten() {
@@ -188,8 +188,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the node or a value is gone, or an output that is used gets no replacement, or one of the node's own outputs.
-    /// The model is unchanged then.
+    /// Returns an error if the node or a value is gone, or an output that is used gets no replacement, or one of the
+    /// node's own outputs. The model is unchanged then.
     pub fn replace_node(&mut self, node: NodeId, with: &[Option<ValueId>]) -> Result<(), EditError> {
         let outputs = self.nodes.get(node).ok_or(EditError::Gone)?.outputs.clone();
         for (index, value) in outputs.iter().enumerate() {
@@ -210,7 +210,7 @@ impl Model {
         self.erase_node(node)
     }
 
-    /// Takes a node out of the use lists of its inputs.
+    /// Removes a node from the use lists of its inputs.
     fn release_operands(&mut self, node: NodeId) {
         for index in 0..self.nodes[node].inputs.len() {
             let operand = std::mem::replace(&mut self.nodes[node].inputs[index], Operand::ABSENT);
@@ -284,7 +284,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When a key is gone, or the place lies inside the node's own nested graphs.
+    /// Returns an error if a key is gone, or the place lies inside the node's own nested graphs.
     pub fn move_node(&mut self, node: NodeId, at: Position) -> Result<(), EditError> {
         self.check_position(at)?;
         let record = self.nodes.get(node).ok_or(EditError::Gone)?;

@@ -32,7 +32,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or was removed.
+    /// Panics if the graph is not of this model or was removed.
     pub fn add_initializer(
         &mut self,
         graph: GraphId,
@@ -51,7 +51,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph or the value is not of this model or was erased.
+    /// Panics if the graph or the value is not of this model or was erased.
     pub fn set_initializer(&mut self, graph: GraphId, value: ValueId, constant: Option<Arc<Constant>>) {
         let record = &mut self.values[value];
         let had = record.constant.is_some();
@@ -81,7 +81,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When the value is used, is gone already, or is defined by a node or a graph input.
+    /// Returns an error if the value is used, is gone already, or is defined by a node or a graph input.
     pub fn erase_value(&mut self, value: ValueId) -> Result<(), EditError> {
         let record = self.values.get(value).ok_or(EditError::Gone)?;
         self.refuse_used(value)?;
@@ -113,7 +113,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     pub fn set_type(&mut self, value: ValueId, ty: Option<impl Into<Arc<Type>>>) {
         let ty = ty.map(Into::into);
         let record = &mut self.values[value];
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     pub fn set_value_name(&mut self, value: ValueId, name: Symbol) {
         let record = &mut self.values[value];
         let differs = record.name != name || record.flags.has(ValueFlags::NAME_AS_READ);
@@ -145,7 +145,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     pub fn take_name(&mut self, to: ValueId, from: ValueId) {
         let (old, new) = (self.values[to].name, self.values[from].name);
         self.set_value_name(to, new);
@@ -159,7 +159,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     pub fn replace_value(&mut self, old: ValueId, new: ValueId) {
         if old != new && self.is_known_output(old) && self.can_replace(old, new) {
             self.take_name(new, old);
@@ -177,11 +177,12 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// When `old` is an input or initializer at an output that callers know by name: the name cannot be given to another value.
+    /// Returns an error if `old` is an input or initializer at an output that callers know by name: the name cannot be
+    /// given to another value.
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     pub fn replace_or_alias(&mut self, old: ValueId, new: ValueId) -> Result<Option<NodeId>, EditError> {
         let is_direct = old == new || self.can_replace(old, new);
         if !is_direct && self.values[old].producer().is_none() && self.is_known_output(old) {
@@ -238,7 +239,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a value is not of this model or was erased.
+    /// Panics if a value is not of this model or was erased.
     #[must_use]
     pub fn can_replace(&self, old: ValueId, new: ValueId) -> bool {
         let maker = self.values[new].producer().map(|node| self.nodes[node].graph);
@@ -252,7 +253,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model or was erased.
+    /// Panics if the value is not of this model or was erased.
     #[must_use]
     pub fn is_known_output(&self, value: ValueId) -> bool {
         self.values[value].uses.iter().any(|at| match at.user {

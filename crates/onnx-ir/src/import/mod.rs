@@ -59,7 +59,7 @@ pub struct Importer<'a> {
     anonymous: Option<usize>,
 }
 
-/// What is imported.
+/// The imported part.
 #[derive(Clone, Copy)]
 enum Source {
     /// A graph.
@@ -137,7 +137,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// When the graph uses a value from outside that is not mapped, or a mapped value is gone.
+    /// Returns an error if the graph uses a value from outside that is not mapped, or a mapped value is gone.
     pub fn graph(&mut self, into: &mut Model, graph: GraphId) -> Result<GraphId, EditError> {
         let name = self.from.get_graph(graph).ok_or(EditError::Gone)?.name();
         let name = self.graph_name(into, name);
@@ -169,7 +169,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// As for [`nodes`](Self::nodes).
+    /// See [`nodes`](Self::nodes).
     pub fn node(&mut self, into: &mut Model, node: NodeId, at: Position) -> Result<NodeId, EditError> {
         self.from.get_node(node).ok_or(EditError::Gone)?;
         let nodes = self.place(into, Source::Node(node), at)?;
@@ -193,7 +193,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// When `into` has another function of this identity, or the body uses values of nothing.
+    /// Returns an error if `into` has another function of this identity, or the body uses values of nothing.
     pub fn function(&mut self, into: &mut Model, function: FunctionId) -> Result<FunctionId, EditError> {
         if let Some(&known) = self.functions.get(function) {
             return Ok(known);

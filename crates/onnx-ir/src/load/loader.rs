@@ -26,7 +26,7 @@ pub struct LoadedInfo {
     pub extras: Option<Box<Extras>>,
 }
 
-/// What to return to when a graph ends: see [`Loader::enter`].
+/// The state to restore when a graph ends: see [`Loader::enter`].
 #[derive(Clone, Copy, Debug)]
 pub struct OuterGraph {
     scope: Outer,
@@ -86,7 +86,7 @@ impl Loader {
         });
     }
 
-    /// How many graphs are open.
+    /// Number of open graphs.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.open.len()

@@ -1,4 +1,4 @@
-//! What decoders need: building a model from a file whose names may be wrong in any way.
+//! Interface for decoders: construction of a model from a file with arbitrary invalid names.
 //!
 //! These methods trust their caller with keys (they panic on foreign ones, as indexing does) but hold every structural
 //! invariant, whatever the file says.
@@ -58,7 +58,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model.
+    /// Panics if a key is not of this model.
     pub fn load_node(
         &mut self,
         graph: GraphId,
@@ -172,7 +172,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model, or the value is defined by anything else: callers make a new value then.
+    /// Panics if a key is not of this model, or the value is defined by anything else: callers make a new value then.
     pub fn load_graph_input(&mut self, graph: GraphId, value: ValueId) {
         let index = self.graphs[graph].inputs.len() as u32;
         let record = &mut self.values[value];
@@ -188,7 +188,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model.
+    /// Panics if a key is not of this model.
     pub fn load_initializer(&mut self, graph: GraphId, value: ValueId, constant: Constant) {
         let record = &mut self.values[value];
         let defines = matches!(record.def, Def::Unresolved(_));
@@ -201,11 +201,11 @@ impl Model {
         self.record(value, Aspects::CONSTANT | Aspects::DEFINITION.when(defines));
     }
 
-    /// Says that an unresolved value was looked up in the names of `graph`.
+    /// Records that an unresolved value was looked up in the names of `graph`.
     ///
     /// # Panics
     ///
-    /// When a key is not of this model.
+    /// Panics if a key is not of this model.
     pub fn load_unresolved(&mut self, graph: GraphId, value: ValueId) {
         let record = &mut self.values[value];
         if matches!(record.def, Def::Unresolved(old) if old != graph) {
@@ -214,11 +214,11 @@ impl Model {
         }
     }
 
-    /// Says that the file gives the name of a value to others, too; such names are written as they were read.
+    /// Records that the file gives the name of a value also to others; such names are written unchanged.
     ///
     /// # Panics
     ///
-    /// When the value is not of this model.
+    /// Panics if the value is not of this model.
     pub fn set_name_as_read(&mut self, value: ValueId) {
         let flags = &mut self.values[value].flags;
         let had = flags.has(ValueFlags::NAME_AS_READ);
@@ -230,7 +230,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the value is not of this model.
+    /// Panics if the value is not of this model.
     pub fn load_value_info(&mut self, value: ValueId, ty: Option<Arc<Type>>, extras: Option<Box<Extras>>) {
         let record = &mut self.values[value];
         record.ty = ty;
@@ -242,7 +242,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model.
+    /// Panics if the graph is not of this model.
     pub fn reserve_value_info(&mut self, graph: GraphId, entries: usize) {
         self.graphs[graph].value_info.reserve(entries);
     }
@@ -251,7 +251,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When the graph is not of this model or has no such output.
+    /// Panics if the graph is not of this model or has no such output.
     pub fn set_output_info(&mut self, graph: GraphId, index: usize, own: Option<Box<OwnInfo>>) {
         self.graphs[graph].outputs[index].own = own;
         self.record(graph, Aspects::TYPE);
@@ -270,7 +270,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a graph is not of this model.
+    /// Panics if a graph is not of this model.
     pub fn discard_graphs(&mut self, graphs: &[GraphId]) {
         self.drop_graphs(graphs.to_vec());
     }
@@ -279,7 +279,7 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When a key is not of this model.
+    /// Panics if a key is not of this model.
     pub fn load_function_default(&mut self, function: crate::FunctionId, default: Attribute) {
         let graphs = default.value().graphs().to_vec();
         self.functions[function].defaults.push(default);

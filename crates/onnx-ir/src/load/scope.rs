@@ -7,7 +7,7 @@ use onnx_types::Symbol;
 
 use crate::entity::ValueId;
 
-/// What a name means at the moment.
+/// The current meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Binding {
     pub(super) value: ValueId,
@@ -21,7 +21,7 @@ pub(super) struct Scope {
     /// table is kept narrow.
     table: Vec<u32>,
     bindings: Vec<Binding>,
-    /// What to restore when the innermost graph ends.
+    /// The state to restore when the innermost graph ends.
     log: Vec<(Symbol, u32)>,
     /// Bindings of graphs with smaller numbers are those of other functions: they are not visible.
     root: u32,
@@ -33,7 +33,7 @@ pub(super) struct Scope {
     unresolved: Vec<(Symbol, ValueId)>,
 }
 
-/// What to return to when a graph ends.
+/// The state to restore when a graph ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outer {
     log: usize,
@@ -118,7 +118,7 @@ impl Scope {
         self.current
     }
 
-    /// What a name means, if any open graph binds it.
+    /// The binding of a name, if any open graph binds it.
     #[inline]
     pub(super) fn get(&self, name: Symbol) -> Option<Binding> {
         let number = *self.table.get(name.index() as usize)?;
@@ -145,7 +145,7 @@ impl Scope {
         }
     }
 
-    /// Notes a value that is used and not defined so far.
+    /// Records a value that is used and not defined so far.
     pub(super) fn note_unresolved(&mut self, name: Symbol, value: ValueId) {
         self.unresolved.push((name, value));
     }

@@ -28,7 +28,7 @@ pub enum OpsetScope {
     Function(FunctionId),
 }
 
-/// What a node calls.
+/// The callee of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee<'a> {
     /// The node names no operator.
@@ -150,7 +150,7 @@ impl Model {
         self.function_index.get(&(normalize_domain(domain), name, overload)).copied()
     }
 
-    /// What a node calls.
+    /// The callee of a node.
     ///
     /// An operator that ONNX defines at the version in scope takes precedence over a function of the same identity, as in
     /// the reference; a function takes precedence over a custom operator.
@@ -269,7 +269,7 @@ impl Model {
         self.set_scope(graph, scope);
     }
 
-    /// Gives the graphs nested in a node the scope of the graph that the node is in.
+    /// Sets the scope of the graphs nested in a node to that of the graph that contains the node.
     pub(crate) fn set_nested_scopes(&mut self, node: NodeId) {
         let scope = self.graphs[self.nodes[node].graph].scope;
         let nested: smallvec::SmallVec<[GraphId; 2]> = self.nodes[node].nested_graphs().collect();

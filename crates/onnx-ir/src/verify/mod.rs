@@ -46,7 +46,7 @@ use crate::model::Model;
 /// The most faults that one run collects.
 const MOST_FAULTS: usize = 1000;
 
-/// What a fault is about.
+/// The subject of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A node.
@@ -79,7 +79,7 @@ pub enum FaultKind {
     Use,
     /// A definition and the place that it names.
     Definition,
-    /// What a graph belongs to.
+    /// The owner of a graph.
     Owner,
     /// The order or the index of functions.
     Function,
@@ -94,9 +94,9 @@ pub enum FaultKind {
 pub struct Fault {
     /// Which invariant.
     pub kind: FaultKind,
-    /// What it is about.
+    /// Its subject.
     pub subject: Subject,
-    /// What is wrong, in words.
+    /// The violated invariant, in words.
     pub message: String,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What one run of the verifier knows.
+/// The state of one run of the verifier.
 struct Verifier<'a> {
     model: &'a Model,
     faults: Vec<Fault>,

@@ -1,4 +1,4 @@
-//! Where used values can be seen.
+//! Visibility of used values.
 
 use super::FaultKind::Visibility;
 use super::{Subject, Verifier};

@@ -1,10 +1,10 @@
-//! What can be wrong with protobuf bytes, and where.
+//! Errors in protobuf bytes, with their location.
 
 use std::fmt;
 
-/// Why bytes could not be read as protobuf, at which offset, and inside which message.
+/// The reason why bytes could not be read as protobuf, the offset, and the enclosing messages.
 ///
-/// One word in size, so that results stay cheap while nothing is wrong.
+/// One word in size, so that results are cheap in the absence of errors.
 #[derive(Debug)]
 pub struct WireError(Box<Inner>);
 
@@ -16,7 +16,7 @@ struct Inner {
     path: Vec<PathSegment>,
 }
 
-/// One step on the way from the top-level message to the place of an error.
+/// One step of the path from the top-level message to an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathSegment {
     /// The name of the field, as in the `.proto` file.
@@ -32,15 +32,15 @@ impl fmt::Display for PathSegment {
     }
 }
 
-/// What is wrong with the bytes at the offset of a [`WireError`].
+/// The kind of error at the offset of a [`WireError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireErrorKind {
     /// The enclosing message or the input ends before the value does.
     Truncated {
-        /// How many bytes the value needs from the offset on.
+        /// Number of bytes that the value needs from the offset on.
         needed: u64,
-        /// How many bytes the enclosing message still has.
+        /// Number of remaining bytes of the enclosing message.
         left: u64,
     },
     /// A varint continues past its tenth byte.
@@ -76,7 +76,7 @@ pub enum WireErrorKind {
         name: &'static str,
         /// The bound.
         limit: u64,
-        /// What the input asks for; for nesting this is the first depth that was refused.
+        /// The value in the input; for nesting this is the first depth that was rejected.
         wanted: u64,
     },
     /// The reader of the messages was stopped here, for a reason that has nothing to do with the input.
@@ -116,7 +116,7 @@ impl WireError {
         Self(Box::new(Inner { kind, offset, path: Vec::new() }))
     }
 
-    /// What is wrong.
+    /// The kind of error.
     #[must_use]
     pub fn kind(&self) -> WireErrorKind {
         self.0.kind
@@ -133,7 +133,7 @@ impl WireError {
         self.0.path.iter().rev().copied()
     }
 
-    /// Says that the error is inside the singular field `field` of the enclosing message.
+    /// Adds to the path that the error is inside the singular field `field` of the enclosing message.
     #[cold]
     #[must_use]
     pub fn in_field(mut self, field: &'static str) -> Self {
@@ -141,7 +141,8 @@ impl WireError {
         self
     }
 
-    /// Says that the error is inside value number `index` of the repeated field `field` of the enclosing message.
+    /// Adds to the path that the error is inside value number `index` of the repeated field `field` of the enclosing
+    /// message.
     #[cold]
     #[must_use]
     pub fn in_item(mut self, field: &'static str, index: usize) -> Self {

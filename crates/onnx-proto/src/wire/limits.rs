@@ -7,7 +7,7 @@
 /// an error caused by a limit names the field to raise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireLimits {
-    /// How many messages and groups may enclose each other below the top-level message. Default: 100.
+    /// Maximum nesting depth of messages and groups below the top-level message. Default: 100.
     ///
     /// This is the limit of upb and prost, so a file that needs more cannot be read by other tools.
     pub message_depth: u32,

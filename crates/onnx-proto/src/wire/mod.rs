@@ -10,7 +10,7 @@
 //! [`Field`] after the other; [`Reader::message`] creates the reader of a nested message. [`Reader::raw_record`] keeps
 //! unknown fields. A [`WireError`] knows the offset, and each enclosing reader adds its part of the path to it.
 //!
-//! Where readers of protobuf differ, this one sides with upb, which the reference implementation of ONNX uses:
+//! Where protobuf implementations differ, this one follows upb, which the reference implementation of ONNX uses:
 //!
 //! * A known field with an unexpected wire type is the caller's to treat as unknown. prost refuses the message.
 //! * Whether a string must be UTF-8 is the caller's choice, by calling [`Reader::string`]. prost refuses the message.

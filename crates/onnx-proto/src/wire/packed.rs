@@ -26,7 +26,7 @@ impl<'a> Varints<'a> {
         self.map(|item| item.map(u64::cast_signed))
     }
 
-    /// How many elements are left, found without decoding them; too few when the last one is cut off.
+    /// Number of remaining elements, counted without decoding them; too low if the last one is truncated.
     #[must_use]
     pub fn count_elements(&self) -> usize {
         self.reader.rest().iter().filter(|&&byte| byte < 0x80).count()

@@ -17,10 +17,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Takes the bytes of a whole message.
+    /// Creates the input from the bytes of a whole message.
     ///
     /// # Errors
-    /// When there are more than [`WireLimits::input_bytes`] of them.
+    /// Returns an error if there are more than [`WireLimits::input_bytes`] of them.
     pub fn new(bytes: Bytes, limits: WireLimits) -> Result<Self, WireError> {
         let wanted = bytes.len() as u64;
         if wanted > limits.input_bytes {
@@ -77,7 +77,7 @@ impl Input {
         }
     }
 
-    /// How many numbers read so far were not written the way a canonical writer does:
+    /// Number of values read so far that a canonical writer would encode differently:
     /// varints (tags and lengths among them) with more bytes than needed, and 32-bit numbers with excess upper bits.
     ///
     /// As long as this does not change while a message is read,
@@ -145,7 +145,7 @@ pub struct Field<'a> {
     pub start: usize,
     /// The offset just after the value from the start of the input, in bytes.
     pub end: usize,
-    /// The value, as far as the wire format tells it.
+    /// The value, as far as the wire format determines it.
     pub value: Value<'a>,
 }
 
@@ -183,7 +183,7 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     /// The offset of the end of this message in the input.
     end: usize,
-    /// How many more levels of messages and groups may be entered.
+    /// Number of further levels of messages and groups that may be entered.
     depth_left: u32,
     input: &'a Input,
 }
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
     /// Reads one field, or `None` at the end of the message.
     ///
     /// # Errors
-    /// When the bytes are not protobuf. The reader is then of no further use.
+    /// Returns an error if the bytes are not protobuf. The reader is then of no further use.
     #[inline]
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
         let start = self.offset();
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
     /// A reader of the message in a field of this message.
     ///
     /// # Errors
-    /// When messages are nested deeper than [`WireLimits::message_depth`].
+    /// Returns an error if messages are nested deeper than [`WireLimits::message_depth`].
     #[inline]
     pub fn message(&self, payload: Payload<'a>) -> Result<Self, WireError> {
         let Some(depth_left) = self.depth_left.checked_sub(1) else {
@@ -279,7 +279,8 @@ impl<'a> Reader<'a> {
     /// The text of a `string` field.
     ///
     /// # Errors
-    /// When it is not UTF-8 (the offset is that of the first wrong byte) or longer than [`WireLimits::string_bytes`].
+    /// Returns an error if it is not UTF-8 (the offset is that of the first wrong byte) or longer than
+    /// [`WireLimits::string_bytes`].
     #[inline]
     pub fn string(&self, payload: Payload<'a>) -> Result<&'a str, WireError> {
         if payload.bytes.len() as u64 > self.input.limits.string_bytes {
@@ -307,7 +308,7 @@ impl<'a> Reader<'a> {
     /// The elements of a packed field of `fixed32` or `float`.
     ///
     /// # Errors
-    /// When the length is not a multiple of 4.
+    /// Returns an error if the length is not a multiple of 4.
     #[inline]
     pub fn packed_fixed32(&self, payload: Payload<'a>) -> Result<Fixed32s<'a>, WireError> {
         Fixed32s::new(payload)
@@ -316,7 +317,7 @@ impl<'a> Reader<'a> {
     /// The elements of a packed field of `fixed64` or `double`.
     ///
     /// # Errors
-    /// When the length is not a multiple of 8.
+    /// Returns an error if the length is not a multiple of 8.
     #[inline]
     pub fn packed_fixed64(&self, payload: Payload<'a>) -> Result<Fixed64s<'a>, WireError> {
         Fixed64s::new(payload)
@@ -358,7 +359,7 @@ impl<'a> Reader<'a> {
         self.end - self.rest.len()
     }
 
-    /// How many bytes of the message are still to be read: an upper bound for all that can come out of it.
+    /// Number of remaining bytes of the message: an upper bound for the size of its content.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {

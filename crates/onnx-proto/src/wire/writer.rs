@@ -30,7 +30,7 @@ const SEGMENT_FROM: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Writer {
     buf: Vec<u8>,
-    /// What belongs between the bytes of `buf`.
+    /// The segments between the bytes of `buf`.
     inserts: Vec<Insert>,
     /// The length of all inserts.
     inserted: u64,

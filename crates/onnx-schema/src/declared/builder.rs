@@ -97,7 +97,7 @@ impl Declaration {
         self
     }
 
-    /// Says which types a type variable may stand for.
+    /// Sets the types that a type variable may stand for.
     pub fn types<'t>(mut self, variable: &str, types: impl IntoIterator<Item = &'t str>) -> Self {
         self.types.push((variable.to_owned(), types.into_iter().map(str::to_owned).collect()));
         self
@@ -151,7 +151,7 @@ impl Declaration {
         self
     }
 
-    /// Gives the operator a function body for an operator set version: a serialized `FunctionProto`.
+    /// Adds a function body for an operator set version: a serialized `FunctionProto`.
     pub fn body(mut self, version: i64, function: &[u8]) -> Self {
         self.schema.bodies.push((version, function.into()));
         self

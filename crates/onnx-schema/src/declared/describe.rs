@@ -1,4 +1,4 @@
-//! What schemas say, in words.
+//! Descriptions of schemas in words.
 
 use std::fmt;
 
@@ -62,7 +62,8 @@ impl DeclaredSchema {
 }
 
 impl DeclaredFormal {
-    /// How often it may occur: `optional`, `any number`, `one or more`, `of different types`; empty for what occurs once.
+    /// The number of its occurrences: `optional`, `any number`, `one or more`, `of different types`; empty for exactly
+    /// one.
     #[must_use]
     pub fn occurrence(&self) -> String {
         let option = match (self.option, self.min_arity) {
@@ -78,7 +79,7 @@ impl DeclaredFormal {
 }
 
 impl DeclaredAttribute {
-    /// What there is to say behind the name: `INT = 1`, `FLOATS, required`.
+    /// The description after the name: `INT = 1`, `FLOATS, required`.
     #[must_use]
     pub fn describe(&self) -> String {
         let kind = self.kind.map_or("any kind", crate::AttrKind::name);

@@ -16,14 +16,14 @@ use crate::typeset::{TypeId, TypeSet};
 pub use builder::{Declaration, declare};
 pub use set::{DeclareError, OperatorSet};
 
-/// What a formal input or output of a declared operator may be.
+/// The type of a formal input or output of a declared operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DeclaredType {
     /// Any type: the declaration does not specify it. A function body by itself declares no types.
     Any,
     /// This type and no other.
     Concrete(TypeId),
-    /// What the constraint of this name allows, the same for all formals of the variable.
+    /// A type that the constraint of this name allows, the same for all formals of the variable.
     Variable(String),
 }
 
@@ -36,11 +36,11 @@ pub struct DeclaredFormal {
     pub ty: DeclaredType,
     /// The number of values that correspond to it.
     pub option: FormalOption,
-    /// How many values a variadic formal needs at least: 0 or 1. It is 1 for the others.
+    /// Minimum number of values of a variadic formal: 0 or 1. It is 1 for the others.
     pub min_arity: u8,
     /// Whether all values of a variadic formal must have the same type. It is true for the others.
     pub is_homogeneous: bool,
-    /// What the schema says about gradients.
+    /// Information of the schema about gradients.
     pub differentiation: Differentiation,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for DeclaredDefault {
 pub struct DeclaredAttribute {
     /// Its name.
     pub name: String,
-    /// The kind its value must have; `None` where the declaration does not say.
+    /// The kind its value must have; `None` if the declaration does not specify it.
     pub kind: Option<AttrKind>,
     /// Whether every node must give it.
     pub is_required: bool,
@@ -224,7 +224,7 @@ impl DeclaredSchema {
         formal_for(&self.outputs, index)
     }
 
-    /// How many inputs a node needs at least, optional ones before the last needed one counted.
+    /// Minimum number of inputs of a node, including optional ones before the last required one.
     #[must_use]
     pub fn min_inputs(&self) -> usize {
         least(&self.inputs)
@@ -236,7 +236,7 @@ impl DeclaredSchema {
         most(&self.inputs)
     }
 
-    /// How many outputs a node needs at least.
+    /// Minimum number of outputs of a node.
     #[must_use]
     pub fn min_outputs(&self) -> usize {
         least(&self.outputs)
@@ -280,7 +280,7 @@ impl DeclaredSchema {
         fitting.max_by_key(|(version, _)| *version).map(|(_, body)| &**body)
     }
 
-    /// Whether another schema says the same of how nodes call the operator; bodies and facts about the reference aside.
+    /// Returns `true` if another schema has the same signature; bodies and facts about the reference are ignored.
     #[must_use]
     pub fn has_same_signature(&self, other: &Self) -> bool {
         self.inputs == other.inputs
@@ -304,7 +304,7 @@ impl fmt::Display for DeclaredSchema {
     }
 }
 
-/// The name of a domain in its canonical spelling.
+/// The canonical name of a domain.
 pub(crate) fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

@@ -17,7 +17,7 @@ pub struct OperatorSet {
     names: BTreeSet<String>,
 }
 
-/// How many attributes, and how many type variables, an operator can declare; a bound on the work for any input.
+/// Maximum number of attributes, and of type variables, that an operator can declare; bounds the work for any input.
 const MOST: usize = 1024;
 
 impl OperatorSet {
@@ -73,7 +73,7 @@ impl OperatorSet {
     ///
     /// # Errors
     ///
-    /// When the declaration contradicts itself or the set: see [`DeclareError`].
+    /// Returns an error if the declaration contradicts itself or the set: see [`DeclareError`].
     pub fn add(&mut self, declaration: Declaration) -> Result<(), DeclareError> {
         let schema = declaration.finish(&self.domain)?;
         self.add_schema(schema)
@@ -83,7 +83,7 @@ impl OperatorSet {
     ///
     /// # Errors
     ///
-    /// When the schema contradicts itself or the set: see [`DeclareError`].
+    /// Returns an error if the schema contradicts itself or the set: see [`DeclareError`].
     pub fn add_schema(&mut self, schema: DeclaredSchema) -> Result<(), DeclareError> {
         let schema = DeclaredSchema { domain: self.domain.clone(), ..schema };
         schema.verify()?;

@@ -51,8 +51,8 @@ pub struct Formatted {
 ///
 /// # Errors
 ///
-/// When the text is not a model, or cannot be laid out without a change to the model, and when the work is
-/// [stopped](crate::ParseError::stopped).
+/// Returns an error if the text is not a model, or cannot be laid out without a change to the model, or if the work
+/// is [stopped](crate::ParseError::stopped).
 pub fn format_model(text: &str, options: &ParseOptions<'_>) -> Result<Formatted, FormatError> {
     let options = options.clone().with_positions(false);
     let before = parse_model(text, &options)?;

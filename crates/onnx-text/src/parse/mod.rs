@@ -72,8 +72,8 @@ onnx_types::option_setters! {
 ///
 /// # Errors
 ///
-/// When the text is not a model, or the interrupt stops the work. The error holds everything that is wrong, up to
-/// [`Limits::text_errors`] findings.
+/// Returns an error if the text is not a model, or the interrupt stops the work. The error holds everything that is
+/// wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
     Ok(model)
@@ -83,8 +83,8 @@ pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a graph, or the interrupt stops the work. The error holds everything that is wrong, up to
-/// [`Limits::text_errors`] findings.
+/// Returns an error if the text is not a graph, or the interrupt stops the work. The error holds everything that is
+/// wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -97,8 +97,8 @@ pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 ///
 /// # Errors
 ///
-/// When the text is not a function, or the interrupt stops the work. The error holds everything that is wrong, up to
-/// [`Limits::text_errors`] findings.
+/// Returns an error if the text is not a function, or the interrupt stops the work. The error holds everything that is
+/// wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_function(
     text: impl AsRef<[u8]>,
     options: &ParseOptions<'_>,
@@ -110,8 +110,8 @@ pub fn parse_function(
 ///
 /// # Errors
 ///
-/// When the text is not a node, or the interrupt stops the work. The error holds everything that is wrong, up to
-/// [`Limits::text_errors`] findings.
+/// Returns an error if the text is not a node, or the interrupt stops the work. The error holds everything that is
+/// wrong, up to [`Limits::text_errors`] findings.
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();

@@ -89,7 +89,7 @@ pub struct Printed {
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply.
+/// Returns an error if graphs or types are nested too deeply.
 pub fn print_model(model: &Model, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
     print(model, options, model.node_count().saturating_mul(64), Printer::model)
 }
@@ -98,11 +98,11 @@ pub fn print_model(model: &Model, options: &PrintOptions<'_>) -> Result<Printed,
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply.
+/// Returns an error if graphs or types are nested too deeply.
 ///
 /// # Panics
 ///
-/// When the graph is not of this model.
+/// Panics if the graph is not of this model.
 pub fn print_graph(model: &Model, graph: GraphId, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
     print(model, options, model.graph(graph).node_count().saturating_mul(64), |printer| {
         printer.graph(graph)?;
@@ -115,11 +115,11 @@ pub fn print_graph(model: &Model, graph: GraphId, options: &PrintOptions<'_>) ->
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply.
+/// Returns an error if graphs or types are nested too deeply.
 ///
 /// # Panics
 ///
-/// When the function is not of this model.
+/// Panics if the function is not of this model.
 pub fn print_function(
     model: &Model,
     function: FunctionId,
@@ -132,11 +132,11 @@ pub fn print_function(
 ///
 /// # Errors
 ///
-/// When graphs or types are nested too deeply.
+/// Returns an error if graphs or types are nested too deeply.
 ///
 /// # Panics
 ///
-/// When the node is not of this model.
+/// Panics if the node is not of this model.
 pub fn print_node(model: &Model, node: NodeId, options: &PrintOptions<'_>) -> Result<Printed, PrintError> {
     print(model, options, 256, |printer| {
         printer.node(node)?;

@@ -95,8 +95,8 @@ impl ExprTable {
     ///
     /// # Errors
     ///
-    /// When the text as a whole is not an expression in one of the dialects, or the expression passes a limit or is
-    /// defined nowhere. The names that the text begins with may stay in `names`.
+    /// Returns an error if the text as a whole is not an expression in one of the dialects, or the expression passes a
+    /// limit or is defined nowhere. The names that the text begins with may stay in `names`.
     pub fn try_parse(&mut self, names: &mut Interner, text: &str) -> Result<Dim, ParseError> {
         self.try_parse_with(names, text, ParseOptions::default())
     }
@@ -105,7 +105,7 @@ impl ExprTable {
     ///
     /// # Errors
     ///
-    /// As for [`try_parse`](Self::try_parse).
+    /// See [`try_parse`](Self::try_parse).
     pub fn try_parse_with(
         &mut self,
         names: &mut Interner,
@@ -130,7 +130,7 @@ impl ExprTable {
     ///
     /// # Errors
     ///
-    /// As for [`try_parse`](Self::try_parse).
+    /// See [`try_parse`](Self::try_parse).
     pub fn try_parse_known(&mut self, names: &Interner, text: &str) -> Result<Dim, ParseError> {
         self.read(Names::Known(names), text, ParseOptions::default())
     }

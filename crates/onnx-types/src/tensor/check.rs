@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is structurally invalid; see [`Tensor::faults`] for all that is wrong.
+    /// Returns an error if the tensor is structurally invalid; see [`Tensor::faults`] for all that is wrong.
     pub fn validate(&self) -> Result<(), TensorFault> {
         self.faults().into_iter().next().map_or(Ok(()), Err)
     }
@@ -71,7 +71,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is structurally invalid, or the source cannot read its data.
+    /// Returns an error if the tensor is structurally invalid, or the source cannot read its data.
     pub fn content_faults(
         &self,
         source: &dyn DataSource,

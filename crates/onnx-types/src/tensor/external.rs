@@ -150,7 +150,7 @@ impl ExternalData {
     ///
     /// # Errors
     ///
-    /// When the key is absent, empty or repeated.
+    /// Returns an error if the key is absent, empty or repeated.
     pub fn location(&self) -> Result<&str, ExternalFault> {
         self.one("location")?
             .map(Text::as_str)
@@ -162,7 +162,7 @@ impl ExternalData {
     ///
     /// # Errors
     ///
-    /// When the key is repeated, or its value is not an unsigned decimal number of 64 bits.
+    /// Returns an error if the key is repeated, or its value is not an unsigned decimal number of 64 bits.
     pub fn offset(&self) -> Result<u64, ExternalFault> {
         Ok(self.number("offset")?.unwrap_or(0))
     }
@@ -172,7 +172,7 @@ impl ExternalData {
     ///
     /// # Errors
     ///
-    /// As for [`ExternalData::offset`].
+    /// See [`ExternalData::offset`].
     pub fn length(&self) -> Result<Option<u64>, ExternalFault> {
         self.number("length")
     }
@@ -181,7 +181,7 @@ impl ExternalData {
     ///
     /// # Errors
     ///
-    /// When the key is repeated.
+    /// Returns an error if the key is repeated.
     pub fn checksum(&self) -> Result<Option<&str>, ExternalFault> {
         Ok(self.one("checksum")?.map(Text::as_str))
     }
@@ -229,14 +229,14 @@ pub trait DataSource: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the source has no such file, refuses the location, or the range is not inside the file.
+    /// Returns an error if the source has no such file, refuses the location, or the range is not inside the file.
     fn read(&self, location: &str, offset: u64, length: Option<u64>) -> Result<Bytes, DataError>;
 
     /// The size of the file at `location` in bytes.
     ///
     /// # Errors
     ///
-    /// When the source has no such file or refuses the location.
+    /// Returns an error if the source has no such file or refuses the location.
     fn len(&self, location: &str) -> Result<u64, DataError>;
 
     /// Checks whether `length` bytes of a file may be read, for callers that read a file in pieces: they call it before
@@ -244,7 +244,7 @@ pub trait DataSource: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the limit of the source would be exceeded.
+    /// Returns an error if the limit of the source would be exceeded.
     fn admit(&self, location: &str, length: u64) -> Result<(), DataError> {
         let _ = (location, length);
         Ok(())

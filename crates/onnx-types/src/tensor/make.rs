@@ -14,8 +14,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the number of bytes is not the one that type and dimensions imply, a dimension is negative, or the type has
-    /// no fixed width.
+    /// Returns an error if the number of bytes is not the one that type and dimensions imply, a dimension is negative,
+    /// or the type has no fixed width.
     pub fn from_raw(
         elem: ElemType,
         dims: impl IntoIterator<Item = i64>,
@@ -37,7 +37,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When their number is not the one that the dimensions imply, or a dimension is negative.
+    /// Returns an error if their number is not the one that the dimensions imply, or a dimension is negative.
     pub fn from_slice<T: Element>(
         dims: impl IntoIterator<Item = i64>,
         elements: &[T],
@@ -69,7 +69,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When their number is not the one that the dimensions imply, or a dimension is negative.
+    /// Returns an error if their number is not the one that the dimensions imply, or a dimension is negative.
     pub fn from_strings<S: AsRef<str>>(
         dims: impl IntoIterator<Item = i64>,
         strings: impl IntoIterator<Item = S>,
@@ -82,7 +82,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When a dimension is negative, or there are too many elements to count.
+    /// Returns an error if a dimension is negative, or there are too many elements to count.
     pub fn splat<T: Element>(dims: impl IntoIterator<Item = i64>, element: T) -> Result<Self, TensorFault> {
         let bytes = T::write_all(&[element]);
         let payload = Splat::new(&bytes).map_or(Payload::None, Payload::Splat);
@@ -93,8 +93,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the entries are wrong, their length is not the one that type and dimensions imply, a dimension is negative,
-    /// or the type has no fixed width.
+    /// Returns an error if the entries are wrong, their length is not the one that type and dimensions imply, a
+    /// dimension is negative, or the type has no fixed width.
     pub fn external(
         elem: ElemType,
         dims: impl IntoIterator<Item = i64>,

@@ -26,7 +26,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid, holds strings, is too large a splat, or the source cannot read its data.
+    /// Returns an error if the tensor is invalid, holds strings, is too large a splat, or the source cannot read its
+    /// data.
     pub fn bytes(&self, source: &dyn DataSource) -> Result<Bytes, TensorError> {
         let (elem, count) = self.fixed_width()?;
         if count == 0 {
@@ -72,7 +73,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid or holds no strings.
+    /// Returns an error if the tensor is invalid or holds no strings.
     pub fn string_bytes(&self) -> Result<&[Bytes], TensorError> {
         self.validate()?;
         let found = self.elem();
@@ -88,8 +89,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid or holds no strings. The iterator gives [`TensorFault::NotUtf8`] in place of a string
-    /// that is not UTF-8.
+    /// Returns an error if the tensor is invalid or holds no strings. The iterator gives [`TensorFault::NotUtf8`] in
+    /// place of a string that is not UTF-8.
     pub fn strings(&self) -> Result<impl ExactSizeIterator<Item = Result<&str, TensorFault>>, TensorError> {
         let strings = self.string_bytes()?.iter().enumerate();
         Ok(strings.map(|(index, string)| {

@@ -39,7 +39,7 @@ impl Varints {
     ///
     /// # Errors
     ///
-    /// When the last varint is cut off, or one has more than 10 bytes.
+    /// Returns an error if the last varint is cut off, or one has more than 10 bytes.
     #[cfg_attr(
         not(test),
         expect(

@@ -200,7 +200,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid, its type is not that of `T`, or the source cannot read its data.
+    /// Returns an error if the tensor is invalid, its type is not that of `T`, or the source cannot read its data.
     pub fn view<T: Element>(&self, source: &dyn DataSource) -> Result<View<T>, TensorError> {
         self.validate()?;
         let found = self.elem();
@@ -232,7 +232,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid, holds strings or complex numbers, or the source cannot read its data.
+    /// Returns an error if the tensor is invalid, holds strings or complex numbers, or the source cannot read its data.
     pub fn iter_f64(&self, source: &dyn DataSource) -> Result<NumberIter<f64>, TensorError> {
         self.validate()?;
         let found = self.elem();
@@ -245,8 +245,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// When the tensor is invalid, holds anything else, has an unsigned element that does not fit, or the source cannot
-    /// read its data.
+    /// Returns an error if the tensor is invalid, holds anything else, has an unsigned element that does not fit, or
+    /// the source cannot read its data.
     pub fn iter_i64(&self, source: &dyn DataSource) -> Result<NumberIter<i64>, TensorError> {
         self.validate()?;
         let found = self.integer_type()?;
