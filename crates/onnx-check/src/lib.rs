@@ -89,6 +89,7 @@
 
 mod choices;
 mod conflict;
+mod custom;
 mod cx;
 mod declared;
 mod external;
@@ -116,6 +117,7 @@ use onnx_diag::Sink;
 use onnx_ir::Model;
 
 pub use choices::choices as attribute_choices;
+pub use custom::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix, is_fixable};
 pub use incremental::IncrementalCheck;

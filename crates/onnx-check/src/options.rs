@@ -5,6 +5,7 @@ use onnx_ir::{FunctionId, NodeId};
 use onnx_schema::Registry;
 use onnx_types::{Execution, Limits};
 
+use crate::custom::CustomRule;
 use crate::external::ExternalFiles;
 use crate::rules::model::model_too_large;
 
@@ -45,6 +46,8 @@ pub struct CheckOptions {
     /// Whether to report, as notes, what a model should say of itself and does not: who made it, what it belongs to, whose
     /// names it uses. Most models leave such things out, so this is off unless asked for.
     pub recommendations: bool,
+    /// Rules of other crates.
+    pub rules: Vec<CustomRule>,
 }
 
 impl Default for CheckOptions {
@@ -60,6 +63,7 @@ impl Default for CheckOptions {
             opset_compatibility: true,
             profile: Profile::default(),
             recommendations: false,
+            rules: Vec::new(),
         }
     }
 }
@@ -80,6 +84,13 @@ onnx_types::option_setters! {
 }
 
 impl CheckOptions {
+    /// The same with these rules of other crates added.
+    #[must_use]
+    pub fn with_rules(mut self, rules: impl IntoIterator<Item = CustomRule>) -> Self {
+        self.rules.extend(rules);
+        self
+    }
+
     /// The same within these limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {

@@ -1,20 +1,12 @@
 //! The codes of failures: what a command could not do because of its arguments, files or limits.
 
-use onnx_diag::{Reference, Rule, Severity};
+use onnx_diag::{Rule, Severity};
 
 macro_rules! failures {
     ($($name:ident = $code:literal $slug:literal $summary:literal $explain:literal;)*) => {
         $(
             #[doc = $summary]
-            pub(crate) static $name: Rule = Rule {
-                code: $code,
-                slug: $slug,
-                severity: Severity::Error,
-                summary: $summary,
-                spec: "",
-                reference: Reference::NotEnforced,
-                explain: $explain,
-            };
+            pub(crate) static $name: Rule = Rule::new($code, $slug, Severity::Error, $summary).with_explain($explain);
         )*
 
         /// All of them, by ascending code.

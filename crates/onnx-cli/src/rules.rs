@@ -1,20 +1,20 @@
 //! All rules that this program can report, those that are its own among them.
 
 use onnx_check::RULES;
-use onnx_diag::{Diagnostic, Locus, Policy, Reference, Rule, Severity, Sink, find_rule};
+use onnx_diag::{Diagnostic, Locus, Policy, Rule, Severity, Sink, find_rule};
 use onnx_ir::{Model, Subject};
 
 use crate::exit::Failure;
 
 /// The loaded graph contradicts itself, which is a defect of this program and not of the file.
-pub(crate) static BROKEN_INVARIANT: Rule = Rule {
-    code: 1999,
-    slug: "broken-invariant",
-    severity: Severity::Error,
-    summary: "The graph that was made from the file contradicts itself.",
-    spec: "",
-    reference: Reference::NotEnforced,
-    explain: "\
+pub(crate) static BROKEN_INVARIANT: Rule = Rule::new(
+    1999,
+    "broken-invariant",
+    Severity::Error,
+    "The graph that was made from the file contradicts itself.",
+)
+.with_explain(
+    "\
 ## What
 
 The model was read, but links, use lists, owners or scopes of the graph in memory do not fit together.
@@ -27,7 +27,7 @@ This is a defect of this program and not of the file. What it says about the mod
 
 Please report it, with the file if you can.
 ",
-};
+);
 
 /// All rules, by ascending code.
 pub(crate) fn all() -> Vec<&'static Rule> {
@@ -39,7 +39,7 @@ pub(crate) fn all() -> Vec<&'static Rule> {
         .chain([&BROKEN_INVARIANT, &onnx_diag::STOPPED])
         .chain(crate::failures::ALL.iter().copied())
         .collect();
-    rules.sort_by_key(|rule| rule.code);
+    rules.sort_by_key(|rule| rule.id());
     rules
 }
 

@@ -9,15 +9,7 @@ macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal $slug:literal $severity:ident $reference:ident $summary:literal;)*) => {
         $(
             $(#[$doc])*
-            pub static $name: Rule = Rule {
-                code: $code,
-                slug: $slug,
-                severity: Severity::$severity,
-                summary: $summary,
-                spec: "Protocol Buffers: Encoding",
-                reference: Reference::$reference,
-                explain: include_str!(concat!("rules/", $slug, ".md")),
-            };
+            pub static $name: Rule = Rule::new($code, $slug, Severity::$severity, $summary).with_spec("Protocol Buffers: Encoding").with_reference(Reference::$reference).with_explain(include_str!(concat!("rules/", $slug, ".md")));
         )*
         /// All rules of this crate, by ascending code.
         pub static ALL: &[&Rule] = &[$(&$name),*];

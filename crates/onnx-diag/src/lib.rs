@@ -26,15 +26,9 @@
 //! ```
 //! use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity, Sink, render::text};
 //!
-//! static UNKNOWN_VALUE: Rule = Rule {
-//!     code: 9001,
-//!     slug: "unknown-value",
-//!     severity: Severity::Error,
-//!     summary: "A node reads a value that nothing defines.",
-//!     spec: "IR: Names Within a Graph",
-//!     reference: Reference::Enforced,
-//!     explain: "",
-//! };
+//! static UNKNOWN_VALUE: Rule = Rule::new(9001, "unknown-value", Severity::Error, "A node reads a value that nothing defines.")
+//!     .with_spec("IR: Names Within a Graph")
+//!     .with_reference(Reference::Enforced);
 //!
 //! let mut sink = Sink::new();
 //! // The closure runs only if the diagnostic is kept, so a hostile model cannot make it run a million times.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::locus::Locus;
-use crate::rule::{Rule, Severity};
+use crate::rule::{Rule, RuleId, Severity};
 
 /// Proof that a diagnostic was reported: only a [`Sink`] creates one.
 ///
@@ -60,10 +60,10 @@ impl Caps {
 /// Severity overrides, for individual rules or for all rules.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    rules: BTreeMap<u16, Option<Severity>>,
+    rules: BTreeMap<RuleId, Option<Severity>>,
     deny_from: Option<Severity>,
     at_most: Option<Severity>,
-    counted: BTreeSet<u16>,
+    counted: BTreeSet<RuleId>,
 }
 
 impl Policy {
@@ -75,7 +75,7 @@ impl Policy {
     /// Does not report the rule at all.
     #[must_use]
     pub fn allow(mut self, rule: &Rule) -> Self {
-        self.rules.insert(rule.code, None);
+        self.rules.insert(rule.id(), None);
         self
     }
 
@@ -88,7 +88,7 @@ impl Policy {
     /// Sets the severity of the rule.
     #[must_use]
     pub fn set(mut self, rule: &Rule, severity: Severity) -> Self {
-        self.rules.insert(rule.code, Some(severity));
+        self.rules.insert(rule.id(), Some(severity));
         self
     }
 
@@ -110,19 +110,19 @@ impl Policy {
     /// nearly every model violates.
     #[must_use]
     pub fn count(mut self, rule: &Rule) -> Self {
-        self.counted.insert(rule.code);
+        self.counted.insert(rule.id());
         self
     }
 
     /// Returns `true` if diagnostics of the rule are counted and not kept.
     #[must_use]
     pub fn is_counted(&self, rule: &Rule) -> bool {
-        self.counted.contains(&rule.code) && self.severity(rule) < Some(Severity::Error)
+        self.counted.contains(&rule.id()) && self.severity(rule) < Some(Severity::Error)
     }
 
     /// The severity of the rule under this policy; `None` when it is not to be reported.
     pub fn severity(&self, rule: &Rule) -> Option<Severity> {
-        let severity = match self.rules.get(&rule.code) {
+        let severity = match self.rules.get(&rule.id()) {
             Some(&chosen) => chosen?,
             None if self.deny_from.is_some_and(|from| rule.severity >= from) => Severity::Error,
             None => rule.severity,
@@ -155,7 +155,7 @@ impl RuleCount {
 #[derive(Clone, Debug)]
 pub struct Sink {
     diagnostics: Vec<Diagnostic>,
-    rules: BTreeMap<u16, RuleCount>,
+    rules: BTreeMap<RuleId, RuleCount>,
     counts: Counts,
     caps: Caps,
     policy: Policy,
@@ -208,7 +208,7 @@ impl Sink {
         self.counts.add(severity, 1);
         let room = self.diagnostics.len() < self.caps.total;
         let is_counted = self.policy.is_counted(rule);
-        let entry = self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
+        let entry = self.rules.entry(rule.id()).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
         entry.found = entry.found.saturating_add(1);
         if is_counted {
             entry.hidden = entry.hidden.saturating_add(1);
@@ -232,7 +232,7 @@ impl Sink {
             self.counts.add(severity, n);
             let hidden = if self.policy.is_counted(rule) { n } else { 0 };
             let entry =
-                self.rules.entry(rule.code).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
+                self.rules.entry(rule.id()).or_insert(RuleCount { rule, found: 0, kept: 0, hidden: 0 });
             entry.found = entry.found.saturating_add(n);
             entry.hidden = entry.hidden.saturating_add(hidden);
         }
@@ -313,7 +313,7 @@ mod tests {
     use crate::rule::Reference;
 
     const fn rule(code: u16, slug: &'static str, severity: Severity) -> Rule {
-        Rule { code, slug, severity, summary: "", spec: "", reference: Reference::Partly, explain: "" }
+        Rule::new(code, slug, severity, "").with_reference(Reference::Partly)
     }
 
     static BAD: Rule = rule(9001, "bad", Severity::Error);

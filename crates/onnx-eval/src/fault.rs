@@ -2,21 +2,13 @@
 
 use std::fmt;
 
-use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Rule, Severity};
 use onnx_ir::NodeId;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $summary:literal, $help:literal;)*) => {
         $($(#[$doc])*
-        pub static $name: Rule = Rule {
-            code: $code,
-            slug: $slug,
-            severity: Severity::Error,
-            summary: $summary,
-            spec: "",
-            reference: Reference::NotEnforced,
-            explain: include_str!(concat!("rules/", $slug, ".md")),
-        };)*
+        pub static $name: Rule = Rule::new($code, $slug, Severity::Error, $summary).with_explain(include_str!(concat!("rules/", $slug, ".md")));)*
 
         /// The rules of runs, by ascending code.
         pub static RULES: &[&Rule] = &[$(&$name),*];

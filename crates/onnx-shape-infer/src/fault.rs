@@ -5,15 +5,7 @@ use onnx_diag::{Reference, Rule, Severity};
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $severity:ident, $reference:ident, $summary:literal, $help:literal;)*) => {
         $($(#[$doc])*
-        pub static $name: Rule = Rule {
-            code: $code,
-            slug: $slug,
-            severity: Severity::$severity,
-            summary: $summary,
-            spec: "",
-            reference: Reference::$reference,
-            explain: include_str!(concat!("rules/", $slug, ".md")),
-        };)*
+        pub static $name: Rule = Rule::new($code, $slug, Severity::$severity, $summary).with_reference(Reference::$reference).with_explain(include_str!(concat!("rules/", $slug, ".md")));)*
 
         /// The rules of inference, by ascending code.
         pub static RULES: &[&Rule] = &[$(&$name),*];

@@ -90,15 +90,9 @@ mod tests {
     use super::*;
 
     const fn rule(explain: &'static str) -> Rule {
-        Rule {
-            code: 1,
-            slug: "a-rule",
-            severity: Severity::Error,
-            summary: "A rule.",
-            spec: "",
-            reference: Reference::Enforced,
-            explain,
-        }
+        Rule::new(1, "a-rule", Severity::Error, "A rule.")
+            .with_reference(Reference::Enforced)
+            .with_explain(explain)
     }
 
     #[test]

@@ -30,19 +30,12 @@ pub(super) fn plan(files: &Files, name: &str) -> Result<Plan, String> {
     let rule = format!(
         "//! The rule `{slug}`, which reports nothing yet.\n\
          \n\
-         use onnx_diag::{{Reference, Rule, Severity}};\n\
+         use onnx_diag::{{Rule, Severity}};\n\
          \n\
          {import}\n\
          \n\
-         pub(crate) static RULE: Rule = Rule {{\n\
-         \u{20}   code: {code},\n\
-         \u{20}   slug: \"{slug}\",\n\
-         \u{20}   severity: Severity::Error,\n\
-         \u{20}   summary: \"Not written yet.\",\n\
-         \u{20}   spec: \"\",\n\
-         \u{20}   reference: Reference::NotEnforced,\n\
-         \u{20}   explain: include_str!(\"{module}.md\"),\n\
-         }};\n\
+         pub(crate) static RULE: Rule = Rule::new({code}, \"{slug}\", Severity::Error, \"Not written yet.\")\n\
+         \u{20}   .with_explain(include_str!(\"{module}.md\"));\n\
          \n\
          pub(crate) fn check(_: &mut {cx}{lifetimes}) {{}}\n"
     );
@@ -111,7 +104,7 @@ fn next_code(files: &Files, unit: &str) -> Result<u32, String> {
     let codes = |below: &str| -> BTreeSet<u32> {
         let rules = files.iter().filter(|(path, _)| path.starts_with(below) && path.ends_with(".rs"));
         rules
-            .filter_map(|(_, text)| text.split("    code: ").nth(1)?.split(',').next()?.parse().ok())
+            .filter_map(|(_, text)| text.split("Rule::new(").nth(1)?.split(',').next()?.trim().parse().ok())
             .collect()
     };
     let used = codes(RULES);

@@ -11,7 +11,8 @@ use std::cell::OnceCell;
 
 use onnx_diag::{Diagnostic, Locus, Policy, STOPPED, Sink};
 use onnx_ir::{
-    CallGraph, Constant, Event, Function, FunctionId, GraphId, Model, OpsetScope, OwnInfo, Owner, ValueId,
+    CallGraph, Constant, Event, Function, FunctionId, GraphId, Model, NodeId, OpsetScope, OwnInfo, Owner,
+    ValueId,
 };
 use onnx_types::{Stopped, Type, Watch};
 
@@ -141,6 +142,37 @@ impl<'a> Run<'a, '_> {
         if self.stopped.is_none() {
             self.too_early();
             self.check_files();
+        }
+        if !self.cx.options.rules.is_empty() {
+            self.custom_rules();
+        }
+    }
+
+    /// Runs the rules of other crates.
+    fn custom_rules(&mut self) {
+        let (model, part) = (self.cx.model, self.cx.part);
+        let options: &CheckOptions = self.cx.options;
+        self.cx.is_unchecked = false;
+        let nodes: Vec<NodeId> = match part {
+            Part::Model => model.all_graphs().flat_map(|graph| model.nodes(graph)).collect(),
+            Part::Graph => model.nodes_in(model.main_graph()).collect(),
+            Part::Function(function) => model.nodes_in(model.function(function).body()).collect(),
+            Part::Node(node) => vec![node],
+            Part::Attributes(_) | Part::Contents(_) | Part::Inputs => Vec::new(),
+        };
+        for rule in &options.rules {
+            if !rule.is_about_nodes() {
+                if part == Part::Model && !self.is_stopped() {
+                    rule.check_model(&mut self.cx);
+                }
+                continue;
+            }
+            for &node in &nodes {
+                if self.is_stopped() {
+                    return;
+                }
+                rule.check_node(&mut self.cx, node);
+            }
         }
     }
 

@@ -101,7 +101,7 @@ fn counts(out: &mut dyn Write, report: &Report) -> fmt::Result {
         dropped = dropped.saturating_add(input.findings.dropped());
         hidden = hidden.saturating_add(input.findings.hidden());
         for count in input.findings.rule_counts() {
-            let sum: &mut u64 = by_code.entry(count.rule.code).or_default();
+            let sum: &mut u64 = by_code.entry(count.rule.id()).or_default();
             *sum = sum.saturating_add(count.found);
         }
     }
@@ -113,7 +113,7 @@ fn counts(out: &mut dyn Write, report: &Report) -> fmt::Result {
     write!(out, ",\"dropped\":{dropped},\"hidden\":{hidden},\"by_code\":{{")?;
     let mut separator = "";
     for (code, count) in by_code {
-        write!(out, "{separator}\"ONNX{code:04}\":{count}")?;
+        write!(out, "{separator}\"{code}\":{count}")?;
         separator = ",";
     }
     out.write_str("}}")

@@ -45,7 +45,7 @@ pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
         for diagnostic in input.findings.diagnostics() {
             out.write_str(if first { "\n" } else { ",\n" })?;
             first = false;
-            let index = rules.iter().position(|rule| rule.code == diagnostic.rule.code).unwrap_or_default();
+            let index = rules.iter().position(|rule| rule.id() == diagnostic.rule.id()).unwrap_or_default();
             result(out, &input.name, diagnostic, index)?;
         }
     }
@@ -55,7 +55,7 @@ pub fn render(out: &mut dyn Write, report: &Report) -> fmt::Result {
 /// Each rule once, by code.
 fn unique(rules: impl Iterator<Item = &'static Rule>) -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = rules.collect();
-    rules.sort_by_key(|rule| rule.code);
+    rules.sort_by_key(|rule| rule.id());
     rules.dedup();
     rules
 }
@@ -103,7 +103,7 @@ fn notification(
     failure: &Failure,
     rules: &[&'static Rule],
 ) -> fmt::Result {
-    let index = rules.iter().position(|rule| rule.code == failure.rule.code).unwrap_or_default();
+    let index = rules.iter().position(|rule| rule.id() == failure.rule.id()).unwrap_or_default();
     write!(out, "{{\"descriptor\":{{\"id\":\"{}\",\"index\":{index}}},", failure.rule.id())?;
     out.write_str("\"level\":\"error\",\"message\":{\"text\":")?;
     let help = failure.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));

@@ -6,25 +6,14 @@ use crate::{
 };
 use std::fmt::{self, Write};
 
-static TWICE: Rule = Rule {
-    code: 2101,
-    slug: "value-defined-twice",
-    severity: Severity::Error,
-    summary: "Two places of one graph define the same value.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::Enforced,
-    explain: "# What\nTwo definitions.",
-};
+static TWICE: Rule =
+    Rule::new(2101, "value-defined-twice", Severity::Error, "Two places of one graph define the same value.")
+        .with_spec("IR: Names Within a Graph")
+        .with_reference(Reference::Enforced)
+        .with_explain("# What\nTwo definitions.");
 
-static UNNAMED: Rule = Rule {
-    code: 7,
-    slug: "graph-without-name",
-    severity: Severity::Note,
-    summary: "A graph has no name.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: "",
-};
+static UNNAMED: Rule =
+    Rule::new(7, "graph-without-name", Severity::Note, "A graph has no name.").with_spec("IR: Graphs");
 
 fn twice() -> Diagnostic {
     let place = Locus::model().graph("main").node(12, "Conv", "c1").output(0, "x");

@@ -1,21 +1,20 @@
 //! The rule `activation-count-wrong`: a recurrent operator has more or fewer activation functions than gates.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2419,
-    slug: "activation-count-wrong",
-    severity: Severity::Error,
-    summary: "A recurrent operator has more or fewer activation functions than it needs.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("activation_count_wrong.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2419,
+    "activation-count-wrong",
+    Severity::Error,
+    "A recurrent operator has more or fewer activation functions than it needs.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("activation_count_wrong.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };

@@ -5,15 +5,15 @@ use onnx_ir::{AttrKind, AttrValue};
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2404,
-    slug: "attribute-kind-contradicts-value",
-    severity: Severity::Error,
-    summary: "An attribute holds a value of another kind than it says.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("attribute_kind_contradicts_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2404,
+    "attribute-kind-contradicts-value",
+    Severity::Error,
+    "An attribute holds a value of another kind than it says.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("attribute_kind_contradicts_value.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (node, attribute) = (cx.node, cx.attribute);

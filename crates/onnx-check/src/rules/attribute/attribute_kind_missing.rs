@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2403,
-    slug: "attribute-kind-missing",
-    severity: Severity::Error,
-    summary: "An attribute does not say of which kind it is.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("attribute_kind_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2403,
+    "attribute-kind-missing",
+    Severity::Error,
+    "An attribute does not say of which kind it is.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("attribute_kind_missing.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     if cx.attribute.declared_kind().is_none() && cx.model.info().ir_version >= 2 {

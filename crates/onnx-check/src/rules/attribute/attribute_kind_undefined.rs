@@ -1,19 +1,18 @@
 //! The rule `attribute-kind-undefined`: an attribute without a value is of no kind that exists.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrKind;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2407,
-    slug: "attribute-kind-undefined",
-    severity: Severity::Warning,
-    summary: "An attribute without a value is of no kind that exists.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_kind_undefined.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2407,
+    "attribute-kind-undefined",
+    Severity::Warning,
+    "An attribute without a value is of no kind that exists.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("attribute_kind_undefined.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     // Of values and of operators that are known, the kind is compared with theirs.

@@ -3,15 +3,11 @@
 use crate::cx::AttributeCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2406,
-    slug: "attribute-name-missing",
-    severity: Severity::Error,
-    summary: "An attribute has no name.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("attribute_name_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2406, "attribute-name-missing", Severity::Error, "An attribute has no name.")
+        .with_spec("IR: Attributes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("attribute_name_missing.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     if cx.attribute.name().is_empty() {

@@ -1,17 +1,16 @@
 //! The rule `attribute-named-like-value`: an attribute has the name of an input or output of its node.
 
 use crate::cx::AttributeCx;
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2409,
-    slug: "attribute-named-like-value",
-    severity: Severity::Note,
-    summary: "An attribute has the name of an input or output of its node.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_named_like_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2409,
+    "attribute-named-like-value",
+    Severity::Note,
+    "An attribute has the name of an input or output of its node.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("attribute_named_like_value.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (node, name, model) = (cx.node, cx.attribute.name(), cx.model);

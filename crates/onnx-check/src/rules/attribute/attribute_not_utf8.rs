@@ -1,19 +1,14 @@
 //! The rule `attribute-not-utf8`: a string in an attribute is not UTF-8.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use super::report_string;
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2410,
-    slug: "attribute-not-utf8",
-    severity: Severity::Warning,
-    summary: "A string in an attribute is not UTF-8.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_not_utf8.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2410, "attribute-not-utf8", Severity::Warning, "A string in an attribute is not UTF-8.")
+        .with_spec("IR: Attributes")
+        .with_explain(include_str!("attribute_not_utf8.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let wrong = |bytes: &[u8]| std::str::from_utf8(bytes).is_err();

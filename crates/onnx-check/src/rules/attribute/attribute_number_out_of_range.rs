@@ -1,20 +1,19 @@
 //! The rule `attribute-number-out-of-range`: an attribute is a number that its operator cannot have.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::cx::AttributeCx;
 use crate::ranges::range;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2412,
-    slug: "attribute-number-out-of-range",
-    severity: Severity::Error,
-    summary: "An attribute is a number that its operator cannot have.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_number_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2412,
+    "attribute-number-out-of-range",
+    Severity::Error,
+    "An attribute is a number that its operator cannot have.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("attribute_number_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let Some(schema) = cx.schema else { return };

@@ -1,21 +1,20 @@
 //! The rule `attribute-string-not-allowed`: a string attribute has a value that its operator does not define.
 
 use bytes::Bytes;
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::choices::{choices, is_choice};
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2411,
-    slug: "attribute-string-not-allowed",
-    severity: Severity::Error,
-    summary: "A string attribute has a value that its operator does not define.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_string_not_allowed.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2411,
+    "attribute-string-not-allowed",
+    Severity::Error,
+    "A string attribute has a value that its operator does not define.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("attribute_string_not_allowed.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let Some(schema) = cx.schema else { return };

@@ -1,20 +1,19 @@
 //! The rule `attribute-string-padded`: a string in an attribute begins with a byte order mark or ends with a NUL.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use super::report_string;
 use crate::cx::AttributeCx;
 use crate::identifier::is_padded;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2418,
-    slug: "attribute-string-padded",
-    severity: Severity::Warning,
-    summary: "A string in an attribute begins with a byte order mark or ends with a NUL.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_string_padded.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2418,
+    "attribute-string-padded",
+    Severity::Warning,
+    "A string in an attribute begins with a byte order mark or ends with a NUL.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("attribute_string_padded.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     // What is no text may begin and end as it likes.

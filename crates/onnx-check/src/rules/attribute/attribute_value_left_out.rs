@@ -1,19 +1,18 @@
 //! The rule `attribute-value-left-out`: an attribute says of which kind it is, but has no value.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{AttrKind, AttrValue};
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2408,
-    slug: "attribute-value-left-out",
-    severity: Severity::Warning,
-    summary: "An attribute says of which kind it is, but has no value.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_value_left_out.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2408,
+    "attribute-value-left-out",
+    Severity::Warning,
+    "An attribute says of which kind it is, but has no value.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("attribute_value_left_out.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let Some(kind) = cx.attribute.declared_kind().and_then(AttrKind::from_code) else { return };

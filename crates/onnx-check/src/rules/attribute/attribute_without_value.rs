@@ -6,15 +6,15 @@ use onnx_schema::AttrKind;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2405,
-    slug: "attribute-without-value",
-    severity: Severity::Error,
-    summary: "An attribute that must be a tensor, a graph or a type has no value.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("attribute_without_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2405,
+    "attribute-without-value",
+    Severity::Error,
+    "An attribute that must be a tensor, a graph or a type has no value.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("attribute_without_value.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (Some(schema), Some(formal)) = (cx.schema, cx.formal) else { return };

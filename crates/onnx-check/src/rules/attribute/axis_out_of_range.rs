@@ -1,21 +1,16 @@
 //! The rule `axis-out-of-range`: an axis is none of those that the input has.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{Schema, attr, op};
 use onnx_types::Symbol;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2413,
-    slug: "axis-out-of-range",
-    severity: Severity::Error,
-    summary: "An axis is none of those that the input has.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("axis_out_of_range.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2413, "axis-out-of-range", Severity::Error, "An axis is none of those that the input has.")
+        .with_spec("Operators")
+        .with_explain(include_str!("axis_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let name = cx.attribute.name();

@@ -1,21 +1,20 @@
 //! The rule `element-type-not-allowed`: an attribute names an element type that its operator cannot make.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{Schema, attr, op};
 use onnx_types::{ElemType, Symbol};
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2415,
-    slug: "element-type-not-allowed",
-    severity: Severity::Error,
-    summary: "An attribute names an element type that its operator cannot make.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("element_type_not_allowed.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2415,
+    "element-type-not-allowed",
+    Severity::Error,
+    "An attribute names an element type that its operator cannot make.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("element_type_not_allowed.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (node, name) = (cx.node, cx.attribute.name());

@@ -1,21 +1,20 @@
 //! The rule `exclusive-attributes`: a node has none or several of attributes of which it needs exactly one.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{Schema, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2416,
-    slug: "exclusive-attributes",
-    severity: Severity::Error,
-    summary: "A node has none or several of attributes of which it needs exactly one.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("exclusive_attributes.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2416,
+    "exclusive-attributes",
+    Severity::Error,
+    "A node has none or several of attributes of which it needs exactly one.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("exclusive_attributes.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };

@@ -1,20 +1,19 @@
 //! The rule `perm-not-a-permutation`: the `perm` of a Transpose does not name each axis once.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2414,
-    slug: "perm-not-a-permutation",
-    severity: Severity::Error,
-    summary: "The `perm` of a Transpose does not name each axis once.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("perm_not_a_permutation.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2414,
+    "perm-not-a-permutation",
+    Severity::Error,
+    "The `perm` of a Transpose does not name each axis once.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("perm_not_a_permutation.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let is_perm = cx.attribute.name() == attr::PERM;

@@ -1,21 +1,20 @@
 //! The rule `scale-does-not-fit`: the scale of a quantization has another shape than its axis and blocks ask for.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::{AttrValue, Node};
 use onnx_schema::{attr, op};
 use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2420,
-    slug: "scale-does-not-fit",
-    severity: Severity::Error,
-    summary: "The scale of a quantization has another shape than the axis and the blocks ask for.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("scale_does_not_fit.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2420,
+    "scale-does-not-fit",
+    Severity::Error,
+    "The scale of a quantization has another shape than the axis and the blocks ask for.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("scale_does_not_fit.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };

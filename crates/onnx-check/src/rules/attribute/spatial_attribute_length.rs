@@ -1,21 +1,20 @@
 //! The rule `spatial-attribute-length`: an attribute of a convolution or pooling has not one entry for each spatial
 //! axis.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2417,
-    slug: "spatial-attribute-length",
-    severity: Severity::Error,
-    summary: "An attribute of a convolution or pooling has not one entry for each spatial axis.",
-    spec: "Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("spatial_attribute_length.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2417,
+    "spatial-attribute-length",
+    Severity::Error,
+    "An attribute of a convolution or pooling has not one entry for each spatial axis.",
+)
+.with_spec("Operators")
+.with_explain(include_str!("spatial_attribute_length.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };

@@ -6,15 +6,15 @@ use onnx_types::Symbol;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2401,
-    slug: "unknown-attribute",
-    severity: Severity::Error,
-    summary: "A node has an attribute that its operator does not have.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("unknown_attribute.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2401,
+    "unknown-attribute",
+    Severity::Error,
+    "A node has an attribute that its operator does not have.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("unknown_attribute.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     if let Some(schema) = cx.declared {

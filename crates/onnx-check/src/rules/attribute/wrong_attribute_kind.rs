@@ -6,15 +6,15 @@ use onnx_schema::SchemaRef;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2402,
-    slug: "wrong-attribute-kind",
-    severity: Severity::Error,
-    summary: "An attribute is not of the kind that its operator declares.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("wrong_attribute_kind.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2402,
+    "wrong-attribute-kind",
+    Severity::Error,
+    "An attribute is not of the kind that its operator declares.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("wrong_attribute_kind.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let (node, attribute) = (cx.node, cx.attribute);

@@ -7,15 +7,15 @@ use onnx_schema::domain;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2657,
-    slug: "function-in-domain-of-onnx",
-    severity: Severity::Error,
-    summary: "A node calls a function that the model puts into a domain of ONNX.",
-    spec: "IR: Operators",
-    reference: Reference::Enforced,
-    explain: include_str!("function_in_domain_of_onnx.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2657,
+    "function-in-domain-of-onnx",
+    Severity::Error,
+    "A node calls a function that the model puts into a domain of ONNX.",
+)
+.with_spec("IR: Operators")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("function_in_domain_of_onnx.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Callee::Function(function) = cx.callee else { return };

@@ -1,6 +1,6 @@
 //! The rule `missing-call-attribute`: a call leaves out an attribute that has no default.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
@@ -8,15 +8,14 @@ use onnx_ir::{Attribute, Callee};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2655,
-    slug: "missing-call-attribute",
-    severity: Severity::Warning,
-    summary: "A call leaves out an attribute that has no default.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("missing_call_attribute.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2655,
+    "missing-call-attribute",
+    Severity::Warning,
+    "A call leaves out an attribute that has no default.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("missing_call_attribute.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Callee::Function(id) = cx.callee else { return };

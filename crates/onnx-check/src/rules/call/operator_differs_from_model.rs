@@ -7,15 +7,15 @@ use crate::run::is_function_body;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2650,
-    slug: "operator-differs-from-model",
-    severity: Severity::Error,
-    summary: "A function means other operators than the model does by the same name.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("operator_differs_from_model.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2650,
+    "operator-differs-from-model",
+    Severity::Error,
+    "A function means other operators than the model does by the same name.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("operator_differs_from_model.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, imports) = (cx.node.written_domain(), cx.node.op(), cx.imports);

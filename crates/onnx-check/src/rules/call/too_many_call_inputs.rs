@@ -1,20 +1,19 @@
 //! The rule `too-many-call-inputs`: a call gives more inputs than the function has.
 
-use onnx_diag::{Reference, Rule, Severity};
+use onnx_diag::{Rule, Severity};
 use onnx_ir::Node;
 
 use super::surplus;
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2651,
-    slug: "too-many-call-inputs",
-    severity: Severity::Error,
-    summary: "A call gives more inputs than the function has.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("too_many_call_inputs.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2651,
+    "too-many-call-inputs",
+    Severity::Error,
+    "A call gives more inputs than the function has.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("too_many_call_inputs.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     surplus(

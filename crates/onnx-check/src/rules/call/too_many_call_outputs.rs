@@ -1,19 +1,18 @@
 //! The rule `too-many-call-outputs`: a call gives more outputs than the function has.
 
-use onnx_diag::{Reference, Rule, Severity};
+use onnx_diag::{Rule, Severity};
 
 use super::surplus;
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2652,
-    slug: "too-many-call-outputs",
-    severity: Severity::Error,
-    summary: "A call gives more outputs than the function has.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("too_many_call_outputs.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2652,
+    "too-many-call-outputs",
+    Severity::Error,
+    "A call gives more outputs than the function has.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("too_many_call_outputs.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     surplus(

@@ -1,20 +1,19 @@
 //! The rule `unknown-call-attribute`: a call gives an attribute that the function does not have.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2653,
-    slug: "unknown-call-attribute",
-    severity: Severity::Warning,
-    summary: "A call gives an attribute that the function does not have.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_call_attribute.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2653,
+    "unknown-call-attribute",
+    Severity::Warning,
+    "A call gives an attribute that the function does not have.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("unknown_call_attribute.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Callee::Function(id) = cx.callee else { return };

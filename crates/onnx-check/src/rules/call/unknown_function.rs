@@ -1,21 +1,20 @@
 //! The rule `unknown-function`: a node is of a domain of functions, and there is none of its name.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 use crate::options::Part;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2654,
-    slug: "unknown-function",
-    severity: Severity::Warning,
-    summary: "A node is of a domain of functions, and there is none of its name.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_function.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2654,
+    "unknown-function",
+    Severity::Warning,
+    "A node is of a domain of functions, and there is none of its name.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("unknown_function.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());

@@ -1,21 +1,16 @@
 //! The rule `unknown-overload`: a node names an overload that no function has.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 use crate::options::Part;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2656,
-    slug: "unknown-overload",
-    severity: Severity::Error,
-    summary: "A node names an overload that no function has.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_overload.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2656, "unknown-overload", Severity::Error, "A node names an overload that no function has.")
+        .with_spec("IR: Functions")
+        .with_explain(include_str!("unknown_overload.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());

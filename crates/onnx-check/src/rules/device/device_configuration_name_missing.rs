@@ -1,18 +1,17 @@
 //! The rule `device-configuration-name-missing`: a device configuration has no name.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::DeviceCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2801,
-    slug: "device-configuration-name-missing",
-    severity: Severity::Error,
-    summary: "A device configuration has no name.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("device_configuration_name_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2801,
+    "device-configuration-name-missing",
+    Severity::Error,
+    "A device configuration has no name.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("device_configuration_name_missing.md"));
 
 pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
     if cx.configuration.name.is_empty() {

@@ -1,19 +1,18 @@
 //! The rule `device-configuration-repeated`: two device configurations have the same name.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::DeviceCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2802,
-    slug: "device-configuration-repeated",
-    severity: Severity::Error,
-    summary: "Two device configurations have the same name.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("device_configuration_repeated.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2802,
+    "device-configuration-repeated",
+    Severity::Error,
+    "Two device configurations have the same name.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("device_configuration_repeated.md"));
 
 pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
     let name = cx.configuration.name;

@@ -1,18 +1,17 @@
 //! The rule `device-count-missing`: a device configuration does not say how many devices there are.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::DeviceCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2803,
-    slug: "device-count-missing",
-    severity: Severity::Error,
-    summary: "A device configuration does not say how many devices there are.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("device_count_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2803,
+    "device-count-missing",
+    Severity::Error,
+    "A device configuration does not say how many devices there are.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("device_count_missing.md"));
 
 pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
     let count = cx.configuration.num_devices;

@@ -1,18 +1,17 @@
 //! The rule `device-names-incomplete`: a device configuration names more or fewer devices than it has.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::DeviceCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2804,
-    slug: "device-names-incomplete",
-    severity: Severity::Error,
-    summary: "A device configuration names more or fewer devices than it has.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("device_names_incomplete.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2804,
+    "device-names-incomplete",
+    Severity::Error,
+    "A device configuration names more or fewer devices than it has.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("device_names_incomplete.md"));
 
 pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
     let (named, count) = (cx.configuration.devices.len(), cx.configuration.num_devices);

@@ -2,17 +2,16 @@
 
 use crate::cx::ExternalCx;
 use crate::external::Piece;
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2517,
-    slug: "external-data-unaligned",
-    severity: Severity::Note,
-    summary: "External data begin inside of a page of their file.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("external_data_unaligned.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2517,
+    "external-data-unaligned",
+    Severity::Note,
+    "External data begin inside of a page of their file.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("external_data_unaligned.md"));
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let mut pieces = cx.pieces.iter().filter(|piece| is_unaligned(piece));

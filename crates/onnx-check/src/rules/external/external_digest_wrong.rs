@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use crate::cx::ExternalCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2515,
-    slug: "external-digest-wrong",
-    severity: Severity::Error,
-    summary: "A file of external data has another digest than the model states.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("external_digest_wrong.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2515,
+    "external-digest-wrong",
+    Severity::Error,
+    "A file of external data has another digest than the model states.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("external_digest_wrong.md"));
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let Some(found) = cx.digest.take() else { return };

@@ -5,15 +5,15 @@ use onnx_types::tensor::DataErrorReason;
 
 use crate::cx::ExternalCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2513,
-    slug: "external-file-unreadable",
-    severity: Severity::Error,
-    summary: "A file of external data is missing or cannot be opened.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::Partly,
-    explain: include_str!("external_file_unreadable.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2513,
+    "external-file-unreadable",
+    Severity::Error,
+    "A file of external data is missing or cannot be opened.",
+)
+.with_spec("IR: External Tensor Data")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("external_file_unreadable.md"));
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let (first, others) = (cx.first, cx.pieces.len().saturating_sub(1));

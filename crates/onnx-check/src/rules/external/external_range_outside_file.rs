@@ -1,19 +1,18 @@
 //! The rule `external-range-outside-file`: external data reach beyond the end of their file.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_types::tensor::checked_range;
 
 use crate::cx::ExternalCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2514,
-    slug: "external-range-outside-file",
-    severity: Severity::Error,
-    summary: "External data reach beyond the end of their file.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("external_range_outside_file.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2514,
+    "external-range-outside-file",
+    Severity::Error,
+    "External data reach beyond the end of their file.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("external_range_outside_file.md"));
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let Some(Ok(size)) = cx.size else { return };

@@ -1,17 +1,16 @@
 //! The rule `external-ranges-overlap`: two tensors share part of their bytes in a file.
 
 use crate::cx::ExternalCx;
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2516,
-    slug: "external-ranges-overlap",
-    severity: Severity::Note,
-    summary: "Two tensors share part of their bytes in a file.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("external_ranges_overlap.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2516,
+    "external-ranges-overlap",
+    Severity::Note,
+    "Two tensors share part of their bytes in a file.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("external_ranges_overlap.md"));
 
 pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
     let mut ranges: Vec<_> =

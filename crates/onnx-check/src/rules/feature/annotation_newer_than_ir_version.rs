@@ -1,6 +1,6 @@
 //! The rule `annotation-newer-than-ir-version`: the model has annotations that its version of the format does not have.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use onnx_ir::Model;
 
@@ -8,15 +8,14 @@ use super::feature_newer_than_ir_version::raise;
 use crate::declared::FeatureCx;
 use crate::features::Feature;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2031,
-    slug: "annotation-newer-than-ir-version",
-    severity: Severity::Note,
-    summary: "The model has annotations that its version of the format does not have.",
-    spec: "IR: Versioning",
-    reference: Reference::NotEnforced,
-    explain: include_str!("annotation_newer_than_ir_version.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2031,
+    "annotation-newer-than-ir-version",
+    Severity::Note,
+    "The model has annotations that its version of the format does not have.",
+)
+.with_spec("IR: Versioning")
+.with_explain(include_str!("annotation_newer_than_ir_version.md"));
 
 pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
     let (feature, seen) = (cx.feature, cx.seen);

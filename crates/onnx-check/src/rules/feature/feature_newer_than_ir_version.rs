@@ -1,6 +1,6 @@
 //! The rule `feature-newer-than-ir-version`: the model uses what its version of the format does not have.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::domain;
@@ -9,15 +9,14 @@ use crate::declared::FeatureCx;
 use crate::features::Feature;
 use crate::run;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2030,
-    slug: "feature-newer-than-ir-version",
-    severity: Severity::Warning,
-    summary: "The model uses what its version of the format does not have.",
-    spec: "IR: Versioning",
-    reference: Reference::NotEnforced,
-    explain: include_str!("feature_newer_than_ir_version.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2030,
+    "feature-newer-than-ir-version",
+    Severity::Warning,
+    "The model uses what its version of the format does not have.",
+)
+.with_spec("IR: Versioning")
+.with_explain(include_str!("feature_newer_than_ir_version.md"));
 
 pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
     let (feature, seen) = (cx.feature, cx.seen);

@@ -1,20 +1,19 @@
 //! The rule `attribute-default-without-value`: the default of an attribute of a function is no value.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2608,
-    slug: "attribute-default-without-value",
-    severity: Severity::Error,
-    summary: "The default of an attribute of a function is no value.",
-    spec: "IR: Functions",
-    reference: Reference::NotEnforced,
-    explain: include_str!("attribute_default_without_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2608,
+    "attribute-default-without-value",
+    Severity::Error,
+    "The default of an attribute of a function is no value.",
+)
+.with_spec("IR: Functions")
+.with_explain(include_str!("attribute_default_without_value.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let (id, function) = (cx.id, cx.function);

@@ -8,15 +8,15 @@ use onnx_ir::Attribute;
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2607,
-    slug: "function-attribute-repeated",
-    severity: Severity::Error,
-    summary: "A function declares an attribute twice.",
-    spec: "IR: Functions",
-    reference: Reference::Partly,
-    explain: include_str!("function_attribute_repeated.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2607,
+    "function-attribute-repeated",
+    Severity::Error,
+    "A function declares an attribute twice.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("function_attribute_repeated.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let (id, function) = (cx.id, cx.function);

@@ -6,15 +6,15 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use crate::declared::FunctionCx;
 use crate::options::Part;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2604,
-    slug: "function-calls-itself",
-    severity: Severity::Error,
-    summary: "A function calls itself, directly or through others.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("function_calls_itself.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2604,
+    "function-calls-itself",
+    Severity::Error,
+    "A function calls itself, directly or through others.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("function_calls_itself.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let id = cx.id;

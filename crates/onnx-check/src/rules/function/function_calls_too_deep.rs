@@ -5,15 +5,15 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2605,
-    slug: "function-calls-too-deep",
-    severity: Severity::Warning,
-    summary: "A chain of calls of functions is longer than readers follow.",
-    spec: "IR: Functions",
-    reference: Reference::Partly,
-    explain: include_str!("function_calls_too_deep.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2605,
+    "function-calls-too-deep",
+    Severity::Warning,
+    "A chain of calls of functions is longer than readers follow.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("function_calls_too_deep.md"));
 
 /// How long a chain the reference follows.
 const LIMIT: usize = 100;

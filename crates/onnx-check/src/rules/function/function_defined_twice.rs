@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2603,
-    slug: "function-defined-twice",
-    severity: Severity::Error,
-    summary: "Two functions have the same domain, name and overload.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("function_defined_twice.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2603,
+    "function-defined-twice",
+    Severity::Error,
+    "Two functions have the same domain, name and overload.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("function_defined_twice.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let (id, function) = (cx.id, cx.function);

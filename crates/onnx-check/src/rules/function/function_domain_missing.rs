@@ -6,15 +6,11 @@ use onnx_types::field;
 use crate::declared::FunctionCx;
 use crate::run::FIRST_IR_WITH_FUNCTIONS;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2602,
-    slug: "function-domain-missing",
-    severity: Severity::Error,
-    summary: "A function has no domain.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("function_domain_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2602, "function-domain-missing", Severity::Error, "A function has no domain.")
+        .with_spec("IR: Functions")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("function_domain_missing.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     // A file may select the default domain with an explicitly encoded empty string.

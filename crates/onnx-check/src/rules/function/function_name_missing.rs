@@ -4,15 +4,11 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2601,
-    slug: "function-name-missing",
-    severity: Severity::Error,
-    summary: "A function has no name.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("function_name_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2601, "function-name-missing", Severity::Error, "A function has no name.")
+        .with_spec("IR: Functions")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("function_name_missing.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     if cx.function.name().is_empty() {

@@ -7,15 +7,15 @@ use onnx_diag::Quoted;
 
 use crate::declared::FunctionCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2606,
-    slug: "function-output-repeated",
-    severity: Severity::Error,
-    summary: "A function has two outputs of the same name.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("function_output_repeated.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2606,
+    "function-output-repeated",
+    Severity::Error,
+    "A function has two outputs of the same name.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("function_output_repeated.md"));
 
 pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let body = cx.function.body();

@@ -1,19 +1,18 @@
 //! The rule `actual-input-after-default`: in an old model, an input of a nested graph comes after one with a default.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::Owner;
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2215,
-    slug: "actual-input-after-default",
-    severity: Severity::Warning,
-    summary: "An input of a nested graph comes after one with an initializer, which IR versions up to 3 want last.",
-    spec: "IR: Nodes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("actual_input_after_default.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2215,
+    "actual-input-after-default",
+    Severity::Warning,
+    "An input of a nested graph comes after one with an initializer, which IR versions up to 3 want last.",
+)
+.with_spec("IR: Nodes")
+.with_explain(include_str!("actual_input_after_default.md"));
 
 /// The last IR version in which the constants of a nested graph are inputs of it.
 const LAST_IR_WITH_INPUTS: i64 = 3;

@@ -1,21 +1,20 @@
 //! The rule `dimension-variable-not-identifier`: dimension variables are no identifiers of C90.
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::Model;
 use onnx_types::{Dim, Symbol, Type};
 
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2208,
-    slug: "dimension-variable-not-identifier",
-    severity: Severity::Note,
-    summary: "Dimension variables are no identifiers of C90.",
-    spec: "IR: Static tensor shapes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("dimension_variable_not_identifier.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2208,
+    "dimension-variable-not-identifier",
+    Severity::Note,
+    "Dimension variables are no identifiers of C90.",
+)
+.with_spec("IR: Static tensor shapes")
+.with_explain(include_str!("dimension_variable_not_identifier.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.is_main() {

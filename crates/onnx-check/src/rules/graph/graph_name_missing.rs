@@ -4,15 +4,10 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2201,
-    slug: "graph-name-missing",
-    severity: Severity::Error,
-    summary: "A graph has no name.",
-    spec: "IR: Graphs",
-    reference: Reference::Enforced,
-    explain: include_str!("graph_name_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(2201, "graph-name-missing", Severity::Error, "A graph has no name.")
+    .with_spec("IR: Graphs")
+    .with_reference(Reference::Enforced)
+    .with_explain(include_str!("graph_name_missing.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if cx.graph.name().is_empty() && !cx.is_function() {

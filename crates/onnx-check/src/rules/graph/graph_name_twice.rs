@@ -1,19 +1,14 @@
 //! The rule `graph-name-twice`: two graphs of the model have the same name.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{GraphId, Owner};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2206,
-    slug: "graph-name-twice",
-    severity: Severity::Note,
-    summary: "Two graphs of the model have the same name.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::NotEnforced,
-    explain: include_str!("graph_name_twice.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2206, "graph-name-twice", Severity::Note, "Two graphs of the model have the same name.")
+        .with_spec("IR: Names Within a Graph")
+        .with_explain(include_str!("graph_name_twice.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let model = cx.model;

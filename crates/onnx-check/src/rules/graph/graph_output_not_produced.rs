@@ -5,15 +5,15 @@ use onnx_ir::{Def, GraphId, Owner, ValueId};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2202,
-    slug: "graph-output-not-produced",
-    severity: Severity::Error,
-    summary: "An output of a graph is not defined in that graph.",
-    spec: "IR: Graphs",
-    reference: Reference::Partly,
-    explain: include_str!("graph_output_not_produced.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2202,
+    "graph-output-not-produced",
+    Severity::Error,
+    "An output of a graph is not defined in that graph.",
+)
+.with_spec("IR: Graphs")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("graph_output_not_produced.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     for (index, output) in cx.graph.outputs().iter().enumerate() {

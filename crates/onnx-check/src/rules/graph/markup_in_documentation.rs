@@ -1,21 +1,20 @@
 //! The rule `markup-in-documentation`: the documentation of a graph is written in HTML.
 
-use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Rule, Severity};
 use onnx_ir::Owner;
 use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 use crate::places::Places;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2214,
-    slug: "markup-in-documentation",
-    severity: Severity::Note,
-    summary: "The documentation of a graph, a function or the model is written in HTML or XML.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("markup_in_documentation.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2214,
+    "markup-in-documentation",
+    Severity::Note,
+    "The documentation of a graph, a function or the model is written in HTML or XML.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("markup_in_documentation.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::Model;
 use onnx_types::Symbol;
 
@@ -11,15 +11,14 @@ use crate::identifier::is_identifier;
 use crate::incremental::Named;
 use crate::seen::Seen;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2207,
-    slug: "name-not-identifier",
-    severity: Severity::Note,
-    summary: "Names of graphs, nodes or values are no identifiers of C90.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::NotEnforced,
-    explain: include_str!("name_not_identifier.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2207,
+    "name-not-identifier",
+    Severity::Note,
+    "Names of graphs, nodes or values are no identifiers of C90.",
+)
+.with_spec("IR: Names Within a Graph")
+.with_explain(include_str!("name_not_identifier.md"));
 
 /// The different names that are not identifiers.
 #[derive(Clone, Copy, Debug)]

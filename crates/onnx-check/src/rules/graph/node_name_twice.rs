@@ -2,22 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use onnx_ir::{GraphId, Model};
 use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2205,
-    slug: "node-name-twice",
-    severity: Severity::Warning,
-    summary: "Two nodes of a graph have the same name.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::NotEnforced,
-    explain: include_str!("node_name_twice.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2205, "node-name-twice", Severity::Warning, "Two nodes of a graph have the same name.")
+        .with_spec("IR: Names Within a Graph")
+        .with_explain(include_str!("node_name_twice.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     cx.seen.begin();

@@ -1,18 +1,17 @@
 //! The rule `output-listed-twice`: a graph has one value twice among its outputs.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2204,
-    slug: "output-listed-twice",
-    severity: Severity::Warning,
-    summary: "A graph has one value twice among its outputs.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::NotEnforced,
-    explain: include_str!("output_listed_twice.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2204,
+    "output-listed-twice",
+    Severity::Warning,
+    "A graph has one value twice among its outputs.",
+)
+.with_spec("IR: Names Within a Graph")
+.with_explain(include_str!("output_listed_twice.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let outputs = cx.graph.outputs();

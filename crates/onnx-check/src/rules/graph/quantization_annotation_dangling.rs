@@ -1,20 +1,19 @@
 //! The rule `quantization-annotation-dangling`: a quantization annotation names a value that does not exist.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{Def, Model, ValueRef};
 use onnx_types::Symbol;
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2212,
-    slug: "quantization-annotation-dangling",
-    severity: Severity::Warning,
-    summary: "A quantization annotation names a value that does not exist.",
-    spec: "IR: TensorAnnotation",
-    reference: Reference::NotEnforced,
-    explain: include_str!("quantization_annotation_dangling.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2212,
+    "quantization-annotation-dangling",
+    Severity::Warning,
+    "A quantization annotation names a value that does not exist.",
+)
+.with_spec("IR: TensorAnnotation")
+.with_explain(include_str!("quantization_annotation_dangling.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.graph.quantization.is_empty() {

@@ -1,18 +1,17 @@
 //! The rule `unknown-quantization-key`: a quantization annotation has a parameter that ONNX does not define.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2213,
-    slug: "unknown-quantization-key",
-    severity: Severity::Note,
-    summary: "A quantization annotation has a parameter that ONNX does not define.",
-    spec: "IR: TensorAnnotation",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_quantization_key.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2213,
+    "unknown-quantization-key",
+    Severity::Note,
+    "A quantization annotation has a parameter that ONNX does not define.",
+)
+.with_spec("IR: TensorAnnotation")
+.with_explain(include_str!("unknown_quantization_key.md"));
 
 const KEYS: [&str; 2] = ["SCALE_TENSOR", "ZERO_POINT_TENSOR"];
 

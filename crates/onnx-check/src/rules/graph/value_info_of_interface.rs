@@ -1,21 +1,20 @@
 //! The rule `value-info-of-interface`: `value_info` describes an input or output of its graph.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use onnx_ir::{Def, Model, Owner};
 
 use super::value_info_twice::drop_entries;
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2211,
-    slug: "value-info-of-interface",
-    severity: Severity::Note,
-    summary: "The list `value_info` describes inputs or outputs of its graph again.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("value_info_of_interface.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2211,
+    "value-info-of-interface",
+    Severity::Note,
+    "The list `value_info` describes inputs or outputs of its graph again.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("value_info_of_interface.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     // A function only names its inputs and outputs; `value_info` is where it can describe them.

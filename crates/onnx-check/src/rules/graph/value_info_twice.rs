@@ -2,21 +2,20 @@
 
 use std::collections::HashSet;
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use onnx_ir::{GraphId, InfoEntry, Model};
 
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2209,
-    slug: "value-info-twice",
-    severity: Severity::Warning,
-    summary: "The list `value_info` has two entries for one value.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("value_info_twice.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2209,
+    "value-info-twice",
+    Severity::Warning,
+    "The list `value_info` has two entries for one value.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("value_info_twice.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);

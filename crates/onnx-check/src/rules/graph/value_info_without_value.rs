@@ -1,20 +1,19 @@
 //! The rule `value-info-without-value`: an entry of `value_info` describes no value.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{Def, Model};
 
 use super::value_info_twice::drop_entries;
 use crate::cx::GraphCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2210,
-    slug: "value-info-without-value",
-    severity: Severity::Warning,
-    summary: "Entries of `value_info` describe values that do not exist.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("value_info_without_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2210,
+    "value-info-without-value",
+    Severity::Warning,
+    "Entries of `value_info` describe values that do not exist.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("value_info_without_value.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);

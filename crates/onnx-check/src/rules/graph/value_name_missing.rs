@@ -6,15 +6,15 @@ use onnx_ir::{Def, ValueId};
 use crate::cx::GraphCx;
 use crate::places::Places;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2203,
-    slug: "value-name-missing",
-    severity: Severity::Error,
-    summary: "An input, output or initializer of a graph has no name.",
-    spec: "IR: Graphs",
-    reference: Reference::Partly,
-    explain: include_str!("value_name_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2203,
+    "value-name-missing",
+    Severity::Error,
+    "An input, output or initializer of a graph has no name.",
+)
+.with_spec("IR: Graphs")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("value_name_missing.md"));
 
 pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     let (id, model) = (cx.id, cx.model);

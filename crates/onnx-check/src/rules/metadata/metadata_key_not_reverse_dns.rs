@@ -1,19 +1,18 @@
 //! The rule `metadata-key-not-reverse-dns`: keys of the metadata of the model do not say whose they are.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use crate::declared::{Holder, MetadataCx};
 use crate::identifier::is_reverse_dns;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2022,
-    slug: "metadata-key-not-reverse-dns",
-    severity: Severity::Note,
-    summary: "A key of the metadata of the model does not say whose it is.",
-    spec: "IR: Optional Metadata",
-    reference: Reference::NotEnforced,
-    explain: include_str!("metadata_key_not_reverse_dns.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2022,
+    "metadata-key-not-reverse-dns",
+    Severity::Note,
+    "A key of the metadata of the model does not say whose it is.",
+)
+.with_spec("IR: Optional Metadata")
+.with_explain(include_str!("metadata_key_not_reverse_dns.md"));
 
 /// Keys that the specification recommends.
 const RECOMMENDED: &[&str] =

@@ -1,6 +1,6 @@
 //! The rule `metadata-key-repeated`: the metadata of a part of the model has a key twice.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
@@ -9,15 +9,14 @@ use crate::declared::Holder;
 
 use crate::declared::MetadataCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2021,
-    slug: "metadata-key-repeated",
-    severity: Severity::Warning,
-    summary: "The metadata of a part of the model has a key twice.",
-    spec: "IR: Models",
-    reference: Reference::NotEnforced,
-    explain: include_str!("metadata_key_repeated.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2021,
+    "metadata-key-repeated",
+    Severity::Warning,
+    "The metadata of a part of the model has a key twice.",
+)
+.with_spec("IR: Models")
+.with_explain(include_str!("metadata_key_repeated.md"));
 
 pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
     if matches!(cx.holder, Holder::Model) || cx.entries.len() < 2 {

@@ -7,15 +7,15 @@ use onnx_ir::Model;
 
 use crate::declared::{Holder, MetadataCx};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2020,
-    slug: "model-metadata-key-repeated",
-    severity: Severity::Error,
-    summary: "The metadata of the model has a key twice.",
-    spec: "IR: Models",
-    reference: Reference::Enforced,
-    explain: include_str!("model_metadata_key_repeated.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2020,
+    "model-metadata-key-repeated",
+    Severity::Error,
+    "The metadata of the model has a key twice.",
+)
+.with_spec("IR: Models")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("model_metadata_key_repeated.md"));
 
 pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
     if !matches!(cx.holder, Holder::Model) || cx.entries.len() < 2 {

@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2001,
-    slug: "ir-version-missing",
-    severity: Severity::Error,
-    summary: "The model does not say which version of the format it uses.",
-    spec: "IR: Versioning",
-    reference: Reference::Enforced,
-    explain: include_str!("ir_version_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2001,
+    "ir-version-missing",
+    Severity::Error,
+    "The model does not say which version of the format it uses.",
+)
+.with_spec("IR: Versioning")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("ir_version_missing.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     if cx.model.info().ir_version == 0 {

@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2002,
-    slug: "ir-version-unknown",
-    severity: Severity::Error,
-    summary: "The model uses a version of the format that does not exist.",
-    spec: "IR: Versioning",
-    reference: Reference::Partly,
-    explain: include_str!("ir_version_unknown.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2002,
+    "ir-version-unknown",
+    Severity::Error,
+    "The model uses a version of the format that does not exist.",
+)
+.with_spec("IR: Versioning")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("ir_version_unknown.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let version = cx.model.info().ir_version;

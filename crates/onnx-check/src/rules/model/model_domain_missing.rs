@@ -1,21 +1,16 @@
 //! The rule `model-domain-missing`: the model has no domain in reverse-DNS style.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_diag::{Locus, Quoted};
 
 use crate::identifier::is_reverse_dns;
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2008,
-    slug: "model-domain-missing",
-    severity: Severity::Note,
-    summary: "The model has no domain in reverse-DNS style.",
-    spec: "IR: Models",
-    reference: Reference::NotEnforced,
-    explain: include_str!("model_domain_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2008, "model-domain-missing", Severity::Note, "The model has no domain in reverse-DNS style.")
+        .with_spec("IR: Models")
+        .with_explain(include_str!("model_domain_missing.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let domain = cx.model.info().domain;

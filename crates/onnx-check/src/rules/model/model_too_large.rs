@@ -5,15 +5,11 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 use crate::cx::Cx;
 
 // An error under the profile of the reference, which cannot open the file: `Profile::severities`.
-pub(crate) static RULE: Rule = Rule {
-    code: 2009,
-    slug: "model-too-large",
-    severity: Severity::Warning,
-    summary: "The file is larger than protobuf readers open.",
-    spec: "Protocol Buffers: Encoding",
-    reference: Reference::Enforced,
-    explain: include_str!("model_too_large.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2009, "model-too-large", Severity::Warning, "The file is larger than protobuf readers open.")
+        .with_spec("Protocol Buffers: Encoding")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("model_too_large.md"));
 
 /// The most bytes of a message that protobuf's own libraries read.
 const LIMIT: u64 = i32::MAX as u64;

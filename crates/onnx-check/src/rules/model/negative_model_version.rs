@@ -1,19 +1,14 @@
 //! The rule `negative-model-version`: the version of the model is negative.
 
 use onnx_diag::Locus;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2006,
-    slug: "negative-model-version",
-    severity: Severity::Note,
-    summary: "The version of the model is negative.",
-    spec: "IR: Versioning",
-    reference: Reference::NotEnforced,
-    explain: include_str!("negative_model_version.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2006, "negative-model-version", Severity::Note, "The version of the model is negative.")
+        .with_spec("IR: Versioning")
+        .with_explain(include_str!("negative_model_version.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let version = cx.model.info().model_version;

@@ -4,15 +4,11 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2003,
-    slug: "opset-import-missing",
-    severity: Severity::Error,
-    summary: "The model imports no operator set.",
-    spec: "IR: Operator Sets",
-    reference: Reference::Enforced,
-    explain: include_str!("opset_import_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2003, "opset-import-missing", Severity::Error, "The model imports no operator set.")
+        .with_spec("IR: Operator Sets")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("opset_import_missing.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let info = cx.model.info();

@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2004,
-    slug: "opset-import-too-early",
-    severity: Severity::Error,
-    summary: "The model is older than opset imports, and has some.",
-    spec: "IR: Operator Sets",
-    reference: Reference::Enforced,
-    explain: include_str!("opset_import_too_early.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2004,
+    "opset-import-too-early",
+    Severity::Error,
+    "The model is older than opset imports, and has some.",
+)
+.with_spec("IR: Operator Sets")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("opset_import_too_early.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     let info = cx.model.info();

@@ -1,19 +1,14 @@
 //! The rule `producer-missing`: the model does not say which tool made it.
 
 use onnx_diag::Locus;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2007,
-    slug: "producer-missing",
-    severity: Severity::Note,
-    summary: "The model does not say which tool made it.",
-    spec: "IR: Models",
-    reference: Reference::NotEnforced,
-    explain: include_str!("producer_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2007, "producer-missing", Severity::Note, "The model does not say which tool made it.")
+        .with_spec("IR: Models")
+        .with_explain(include_str!("producer_missing.md"));
 
 pub(crate) fn check(cx: &mut Cx<'_>) {
     if cx.options.recommendations && cx.model.info().producer_name.is_empty() {

@@ -5,15 +5,15 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::Cx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2005,
-    slug: "too-many-functions",
-    severity: Severity::Error,
-    summary: "The model has more functions than readers accept.",
-    spec: "IR: Functions",
-    reference: Reference::Enforced,
-    explain: include_str!("too_many_functions.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2005,
+    "too-many-functions",
+    Severity::Error,
+    "The model has more functions than readers accept.",
+)
+.with_spec("IR: Functions")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("too_many_functions.md"));
 
 /// How many the reference accepts.
 const LIMIT: usize = 10_000;

@@ -8,15 +8,11 @@ use onnx_types::Symbol;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2311,
-    slug: "attribute-given-twice",
-    severity: Severity::Error,
-    summary: "A node has two attributes of the same name.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("attribute_given_twice.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2311, "attribute-given-twice", Severity::Error, "A node has two attributes of the same name.")
+        .with_spec("IR: Attributes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("attribute_given_twice.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let attributes = cx.node.attributes();

@@ -6,15 +6,15 @@ use onnx_schema::domain;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2302,
-    slug: "default-domain-spelled-out",
-    severity: Severity::Error,
-    summary: "A node spells the default domain as `ai.onnx`.",
-    spec: "IR: Operators",
-    reference: Reference::Enforced,
-    explain: include_str!("default_domain_spelled_out.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2302,
+    "default-domain-spelled-out",
+    Severity::Error,
+    "A node spells the default domain as `ai.onnx`.",
+)
+.with_spec("IR: Operators")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("default_domain_spelled_out.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if cx.node.written_domain() == domain::AI_ONNX {

@@ -5,15 +5,15 @@ use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2304,
-    slug: "deprecated-operator",
-    severity: Severity::Error,
-    summary: "A node calls an operator that the imported operator set has withdrawn.",
-    spec: "Versioning: Operator deprecation",
-    reference: Reference::Enforced,
-    explain: include_str!("deprecated_operator.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2304,
+    "deprecated-operator",
+    Severity::Error,
+    "A node calls an operator that the imported operator set has withdrawn.",
+)
+.with_spec("Versioning: Operator deprecation")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("deprecated_operator.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let id = cx.id;

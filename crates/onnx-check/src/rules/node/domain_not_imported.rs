@@ -9,15 +9,15 @@ use crate::cx::NodeCx;
 use crate::run::is_function_body;
 use crate::{CheckOptions, check as check_all};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2301,
-    slug: "domain-not-imported",
-    severity: Severity::Error,
-    summary: "A node is of a domain whose operator set is not imported.",
-    spec: "IR: Operator Sets",
-    reference: Reference::Enforced,
-    explain: include_str!("domain_not_imported.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2301,
+    "domain-not-imported",
+    Severity::Error,
+    "A node is of a domain whose operator set is not imported.",
+)
+.with_spec("IR: Operator Sets")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("domain_not_imported.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (written, imports) = (cx.node.written_domain(), cx.imports);

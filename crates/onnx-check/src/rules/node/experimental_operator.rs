@@ -1,19 +1,18 @@
 //! The rule `experimental-operator`: a node calls an operator that ONNX tried out once and dropped.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2305,
-    slug: "experimental-operator",
-    severity: Severity::Warning,
-    summary: "A node calls an operator that ONNX tried out once and dropped.",
-    spec: "Versioning: Operator deprecation",
-    reference: Reference::NotEnforced,
-    explain: include_str!("experimental_operator.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2305,
+    "experimental-operator",
+    Severity::Warning,
+    "A node calls an operator that ONNX tried out once and dropped.",
+)
+.with_spec("Versioning: Operator deprecation")
+.with_explain(include_str!("experimental_operator.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if matches!(cx.callee, Callee::Experimental) {

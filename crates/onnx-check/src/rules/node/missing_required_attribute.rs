@@ -8,15 +8,15 @@ use onnx_schema::{AttrKind, DeclaredSchema, SchemaRef};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2310,
-    slug: "missing-required-attribute",
-    severity: Severity::Error,
-    summary: "A node lacks an attribute that its operator requires.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("missing_required_attribute.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2310,
+    "missing-required-attribute",
+    Severity::Error,
+    "A node lacks an attribute that its operator requires.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("missing_required_attribute.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if let Callee::Custom(schema) = cx.callee {

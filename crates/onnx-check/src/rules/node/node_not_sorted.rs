@@ -5,15 +5,11 @@ use onnx_ir::{Def, GraphId, Model, NodeId};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2312,
-    slug: "node-not-sorted",
-    severity: Severity::Error,
-    summary: "A node uses a value before the node that makes it.",
-    spec: "IR: Graphs",
-    reference: Reference::Enforced,
-    explain: include_str!("node_not_sorted.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2312, "node-not-sorted", Severity::Error, "A node uses a value before the node that makes it.")
+        .with_spec("IR: Graphs")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("node_not_sorted.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     for (index, input) in cx.node.inputs().enumerate() {

@@ -4,15 +4,11 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2307,
-    slug: "node-without-values",
-    severity: Severity::Error,
-    summary: "A node has neither inputs nor outputs.",
-    spec: "IR: Graphs",
-    reference: Reference::Enforced,
-    explain: include_str!("node_without_values.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2307, "node-without-values", Severity::Error, "A node has neither inputs nor outputs.")
+        .with_spec("IR: Graphs")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("node_without_values.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if cx.node.input_count() == 0 && cx.node.outputs().is_empty() {

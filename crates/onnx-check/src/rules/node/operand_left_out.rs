@@ -1,19 +1,14 @@
 //! The rule `operand-left-out`: a list of operands has an empty name in it.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_schema::FormalOption;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2314,
-    slug: "operand-left-out",
-    severity: Severity::Warning,
-    summary: "A list of operands has an empty name in it.",
-    spec: "IR: Variadic Inputs and Outputs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operand_left_out.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2314, "operand-left-out", Severity::Warning, "A list of operands has an empty name in it.")
+        .with_spec("IR: Variadic Inputs and Outputs")
+        .with_explain(include_str!("operand_left_out.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     // Most nodes name all their inputs, and need no signature here.

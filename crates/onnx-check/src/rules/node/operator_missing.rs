@@ -5,15 +5,11 @@ use onnx_ir::Callee;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2306,
-    slug: "operator-missing",
-    severity: Severity::Error,
-    summary: "A node does not say which operator it calls.",
-    spec: "IR: Nodes",
-    reference: Reference::Enforced,
-    explain: include_str!("operator_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2306, "operator-missing", Severity::Error, "A node does not say which operator it calls.")
+        .with_spec("IR: Nodes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("operator_missing.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if matches!(cx.callee, Callee::Unnamed) {

@@ -1,20 +1,19 @@
 //! The rule `output-not-computed`: a node names an output that its operator does not compute with these attributes.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::AttrValue;
 use onnx_schema::{attr, op};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2315,
-    slug: "output-not-computed",
-    severity: Severity::Error,
-    summary: "A node names an output that its operator does not compute with these attributes.",
-    spec: "IR: Optional Inputs and Outputs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("output_not_computed.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2315,
+    "output-not-computed",
+    Severity::Error,
+    "A node names an output that its operator does not compute with these attributes.",
+)
+.with_spec("IR: Optional Inputs and Outputs")
+.with_explain(include_str!("output_not_computed.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.schema() else { return };

@@ -9,15 +9,15 @@ use crate::cx::NodeCx;
 use crate::options::CustomOperators;
 use crate::places::Places;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2303,
-    slug: "unknown-operator",
-    severity: Severity::Error,
-    summary: "A node calls an operator that its imported operator set does not have.",
-    spec: "IR: Operators",
-    reference: Reference::Partly,
-    explain: include_str!("unknown_operator.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2303,
+    "unknown-operator",
+    Severity::Error,
+    "A node calls an operator that its imported operator set does not have.",
+)
+.with_spec("IR: Operators")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("unknown_operator.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (id, op, domain) = (cx.id, cx.node.op(), cx.node.domain());

@@ -5,15 +5,11 @@ use onnx_ir::Def;
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2313,
-    slug: "value-never-defined",
-    severity: Severity::Error,
-    summary: "A node uses a name that nothing defines.",
-    spec: "IR: Nodes",
-    reference: Reference::Enforced,
-    explain: include_str!("value_never_defined.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2313, "value-never-defined", Severity::Error, "A node uses a name that nothing defines.")
+        .with_spec("IR: Nodes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("value_never_defined.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     if cx.is_alone() {

@@ -6,15 +6,15 @@ use onnx_schema::{Arity, FormalOption};
 
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2308,
-    slug: "wrong-input-count",
-    severity: Severity::Error,
-    summary: "A node has more or fewer inputs than its operator takes, or leaves out one that is needed.",
-    spec: "IR: Nodes",
-    reference: Reference::Enforced,
-    explain: include_str!("wrong_input_count.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2308,
+    "wrong-input-count",
+    Severity::Error,
+    "A node has more or fewer inputs than its operator takes, or leaves out one that is needed.",
+)
+.with_spec("IR: Nodes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("wrong_input_count.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.signature() else { return };

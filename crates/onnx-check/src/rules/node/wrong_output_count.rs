@@ -7,15 +7,15 @@ use onnx_schema::FormalOption;
 use super::wrong_input_count::say;
 use crate::cx::NodeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2309,
-    slug: "wrong-output-count",
-    severity: Severity::Error,
-    summary: "A node has more or fewer outputs than its operator gives, or leaves out one that is needed.",
-    spec: "IR: Nodes",
-    reference: Reference::Enforced,
-    explain: include_str!("wrong_output_count.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2309,
+    "wrong-output-count",
+    Severity::Error,
+    "A node has more or fewer outputs than its operator gives, or leaves out one that is needed.",
+)
+.with_spec("IR: Nodes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("wrong_output_count.md"));
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let Some(schema) = cx.signature() else { return };

@@ -1,18 +1,17 @@
 //! The rule `operator-function-of-other-domain`: a function of an operator set document is of another domain.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2048,
-    slug: "operator-function-of-other-domain",
-    severity: Severity::Error,
-    summary: "A function of an operator set document is of another domain.",
-    spec: "IR: Operator Sets",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_function_of_other_domain.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2048,
+    "operator-function-of-other-domain",
+    Severity::Error,
+    "A function of an operator set document is of another domain.",
+)
+.with_spec("IR: Operator Sets")
+.with_explain(include_str!("operator_function_of_other_domain.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let (document, model) = (cx.document, cx.model);

@@ -1,19 +1,14 @@
 //! The rule `operator-listed-twice`: a document lists an operator twice.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
 use super::entry_place;
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2045,
-    slug: "operator-listed-twice",
-    severity: Severity::Error,
-    summary: "A document lists an operator twice.",
-    spec: "IR: Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_listed_twice.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2045, "operator-listed-twice", Severity::Error, "A document lists an operator twice.")
+        .with_spec("IR: Operators")
+        .with_explain(include_str!("operator_listed_twice.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     cx.seen.begin();

@@ -1,19 +1,18 @@
 //! The rule `operator-set-domain-not-reverse-dns`: the domain of an operator set document is no name in reverse-DNS style.
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 
 use crate::identifier::is_reverse_dns;
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2043,
-    slug: "operator-set-domain-not-reverse-dns",
-    severity: Severity::Note,
-    summary: "The domain of an operator set document is no name in reverse-DNS style.",
-    spec: "IR: Operator Sets",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_set_domain_not_reverse_dns.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2043,
+    "operator-set-domain-not-reverse-dns",
+    Severity::Note,
+    "The domain of an operator set document is no name in reverse-DNS style.",
+)
+.with_spec("IR: Operator Sets")
+.with_explain(include_str!("operator_set_domain_not_reverse_dns.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let domain = cx.document.domain;

@@ -1,18 +1,17 @@
 //! The rule `operator-set-ir-version-unknown`: an operator set document is for a version of the format that does not exist.
 
-use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Rule, Severity};
 
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2041,
-    slug: "operator-set-ir-version-unknown",
-    severity: Severity::Error,
-    summary: "An operator set document is for a version of the format that does not exist.",
-    spec: "IR: Operator Sets",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_set_ir_version_unknown.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2041,
+    "operator-set-ir-version-unknown",
+    Severity::Error,
+    "An operator set document is for a version of the format that does not exist.",
+)
+.with_spec("IR: Operator Sets")
+.with_explain(include_str!("operator_set_ir_version_unknown.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let version = cx.document.ir_version;

@@ -1,19 +1,18 @@
 //! The rule `operator-set-magic-wrong`: an operator set document does not begin with its magic.
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::OperatorSetDocument;
 
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2040,
-    slug: "operator-set-magic-wrong",
-    severity: Severity::Error,
-    summary: "An operator set document does not begin with its magic.",
-    spec: "IR: Operator Sets",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_set_magic_wrong.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2040,
+    "operator-set-magic-wrong",
+    Severity::Error,
+    "An operator set document does not begin with its magic.",
+)
+.with_spec("IR: Operator Sets")
+.with_explain(include_str!("operator_set_magic_wrong.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let magic = cx.document.magic;

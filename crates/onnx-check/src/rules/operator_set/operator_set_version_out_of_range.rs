@@ -1,18 +1,17 @@
 //! The rule `operator-set-version-out-of-range`: an operator set document has a version that cannot exist.
 
-use onnx_diag::{Diagnostic, Locus, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Rule, Severity};
 
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2042,
-    slug: "operator-set-version-out-of-range",
-    severity: Severity::Error,
-    summary: "An operator set document has a version that cannot exist.",
-    spec: "IR: Operator Sets",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_set_version_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2042,
+    "operator-set-version-out-of-range",
+    Severity::Error,
+    "An operator set document has a version that cannot exist.",
+)
+.with_spec("IR: Operator Sets")
+.with_explain(include_str!("operator_set_version_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let version = cx.document.opset_version;

@@ -1,20 +1,19 @@
 //! The rule `operator-status-undefined`: an operator of a document has a status that does not exist.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::OperatorEntry;
 
 use super::entry_place;
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2047,
-    slug: "operator-status-undefined",
-    severity: Severity::Warning,
-    summary: "An operator of a document has a status that does not exist.",
-    spec: "IR: Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_status_undefined.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2047,
+    "operator-status-undefined",
+    Severity::Warning,
+    "An operator of a document has a status that does not exist.",
+)
+.with_spec("IR: Operators")
+.with_explain(include_str!("operator_status_undefined.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let document = cx.document;

@@ -1,19 +1,18 @@
 //! The rule `operator-version-out-of-range`: an operator of a document is older than any operator set, or newer than its own.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use super::entry_place;
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2046,
-    slug: "operator-version-out-of-range",
-    severity: Severity::Error,
-    summary: "An operator of a document is older than any operator set, or newer than its own.",
-    spec: "IR: Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_version_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2046,
+    "operator-version-out-of-range",
+    Severity::Error,
+    "An operator of a document is older than any operator set, or newer than its own.",
+)
+.with_spec("IR: Operators")
+.with_explain(include_str!("operator_version_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let (document, newest) = (cx.document, cx.document.opset_version);

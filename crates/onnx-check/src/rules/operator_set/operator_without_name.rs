@@ -1,19 +1,14 @@
 //! The rule `operator-without-name`: an operator of a document has no name.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use super::entry_place;
 use crate::operator_set::OperatorSetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2044,
-    slug: "operator-without-name",
-    severity: Severity::Error,
-    summary: "An operator of a document has no name.",
-    spec: "IR: Operators",
-    reference: Reference::NotEnforced,
-    explain: include_str!("operator_without_name.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2044, "operator-without-name", Severity::Error, "An operator of a document has no name.")
+        .with_spec("IR: Operators")
+        .with_explain(include_str!("operator_without_name.md"));
 
 pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
     let unnamed = cx.document.operators.iter().enumerate().filter(|(_, entry)| entry.name.is_empty());

@@ -1,21 +1,20 @@
 //! The rule `opset-domain-not-reverse-dns`: a domain of operators is no name in reverse-DNS style.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::identifier::is_reverse_dns;
 
 use crate::declared::OpsetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2013,
-    slug: "opset-domain-not-reverse-dns",
-    severity: Severity::Note,
-    summary: "A domain of operators is no name in reverse-DNS style.",
-    spec: "IR: Operator Set Identifiers",
-    reference: Reference::NotEnforced,
-    explain: include_str!("opset_domain_not_reverse_dns.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2013,
+    "opset-domain-not-reverse-dns",
+    Severity::Note,
+    "A domain of operators is no name in reverse-DNS style.",
+)
+.with_spec("IR: Operator Set Identifiers")
+.with_explain(include_str!("opset_domain_not_reverse_dns.md"));
 
 pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
     if !cx.options.recommendations {

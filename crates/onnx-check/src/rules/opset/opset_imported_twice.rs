@@ -1,6 +1,6 @@
 //! The rule `opset-imported-twice`: a domain is imported twice.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 use onnx_diag::Quoted;
@@ -10,15 +10,10 @@ use onnx_schema::domain;
 
 use crate::declared::OpsetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2012,
-    slug: "opset-imported-twice",
-    severity: Severity::Warning,
-    summary: "A domain is imported twice.",
-    spec: "IR: Operator Set Identifiers",
-    reference: Reference::NotEnforced,
-    explain: include_str!("opset_imported_twice.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2012, "opset-imported-twice", Severity::Warning, "A domain is imported twice.")
+        .with_spec("IR: Operator Set Identifiers")
+        .with_explain(include_str!("opset_imported_twice.md"));
 
 pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
     let imports = cx.imports;

@@ -4,15 +4,15 @@ use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
 use crate::declared::OpsetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2010,
-    slug: "opset-version-out-of-range",
-    severity: Severity::Error,
-    summary: "An opset import has a version that cannot exist.",
-    spec: "IR: Operator Set Identifiers",
-    reference: Reference::Partly,
-    explain: include_str!("opset_version_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2010,
+    "opset-version-out-of-range",
+    Severity::Error,
+    "An opset import has a version that cannot exist.",
+)
+.with_spec("IR: Operator Set Identifiers")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("opset_version_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
     for import in cx.imports {

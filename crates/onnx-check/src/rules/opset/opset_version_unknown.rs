@@ -1,19 +1,18 @@
 //! The rule `opset-version-unknown`: a model imports a version of an operator set of ONNX that is not known.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::OpsetCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2011,
-    slug: "opset-version-unknown",
-    severity: Severity::Warning,
-    summary: "A model imports a version of a known operator set that is not known.",
-    spec: "IR: Models",
-    reference: Reference::NotEnforced,
-    explain: include_str!("opset_version_unknown.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2011,
+    "opset-version-unknown",
+    Severity::Warning,
+    "A model imports a version of a known operator set that is not known.",
+)
+.with_spec("IR: Models")
+.with_explain(include_str!("opset_version_unknown.md"));
 
 pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
     for import in cx.imports {

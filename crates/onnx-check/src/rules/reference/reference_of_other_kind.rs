@@ -1,21 +1,20 @@
 //! The rule `reference-of-other-kind`: an attribute refers to one of another kind.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrKind;
 use onnx_ir::AttrValue;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2672,
-    slug: "reference-of-other-kind",
-    severity: Severity::Error,
-    summary: "An attribute refers to one of another kind.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("reference_of_other_kind.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2672,
+    "reference-of-other-kind",
+    Severity::Error,
+    "An attribute refers to one of another kind.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("reference_of_other_kind.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let AttrValue::Ref(target) = *cx.attribute.value() else { return };

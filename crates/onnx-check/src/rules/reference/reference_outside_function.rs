@@ -1,20 +1,19 @@
 //! The rule `reference-outside-function`: an attribute refers to one of the function around it, and there is none.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2670,
-    slug: "reference-outside-function",
-    severity: Severity::Error,
-    summary: "An attribute refers to one of the function around it, and there is none.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("reference_outside_function.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2670,
+    "reference-outside-function",
+    Severity::Error,
+    "An attribute refers to one of the function around it, and there is none.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("reference_outside_function.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let AttrValue::Ref(target) = *cx.attribute.value() else { return };

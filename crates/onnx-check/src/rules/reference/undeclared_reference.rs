@@ -1,20 +1,19 @@
 //! The rule `undeclared-reference`: an attribute refers to one that the function around it does not declare.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 
 use crate::cx::AttributeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2671,
-    slug: "undeclared-reference",
-    severity: Severity::Error,
-    summary: "An attribute refers to one that the function around it does not declare.",
-    spec: "IR: Attributes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("undeclared_reference.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2671,
+    "undeclared-reference",
+    Severity::Error,
+    "An attribute refers to one that the function around it does not declare.",
+)
+.with_spec("IR: Attributes")
+.with_explain(include_str!("undeclared_reference.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     let AttrValue::Ref(target) = *cx.attribute.value() else { return };

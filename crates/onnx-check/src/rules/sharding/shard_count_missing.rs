@@ -1,18 +1,17 @@
 //! The rule `shard-count-missing`: a sharding does not say into how many shards an axis is split.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::ShardingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2853,
-    slug: "shard-count-missing",
-    severity: Severity::Error,
-    summary: "A sharding does not say into how many shards an axis is split.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("shard_count_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2853,
+    "shard-count-missing",
+    Severity::Error,
+    "A sharding does not say into how many shards an axis is split.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("shard_count_missing.md"));
 
 pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
     for entry in &cx.sharding.shardings {

@@ -1,20 +1,19 @@
 //! The rule `sharded-axis-out-of-range`: a sharding splits an axis that the tensor does not have.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::{Constant, ValueRef};
 
 use crate::declared::ShardingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2852,
-    slug: "sharded-axis-out-of-range",
-    severity: Severity::Error,
-    summary: "A sharding splits an axis that the tensor does not have.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("sharded_axis_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2852,
+    "sharded-axis-out-of-range",
+    Severity::Error,
+    "A sharding splits an axis that the tensor does not have.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("sharded_axis_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
     for entry in &cx.sharding.shardings {

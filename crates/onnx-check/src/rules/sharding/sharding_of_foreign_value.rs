@@ -1,20 +1,19 @@
 //! The rule `sharding-of-foreign-value`: a node says how a value is spread that is none of its inputs and outputs.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::ValueRef;
 
 use crate::declared::ShardingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2851,
-    slug: "sharding-of-foreign-value",
-    severity: Severity::Error,
-    summary: "A node says how a value is spread that is none of its inputs and outputs.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("sharding_of_foreign_value.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2851,
+    "sharding-of-foreign-value",
+    Severity::Error,
+    "A node says how a value is spread that is none of its inputs and outputs.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("sharding_of_foreign_value.md"));
 
 pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
     for entry in &cx.sharding.shardings {

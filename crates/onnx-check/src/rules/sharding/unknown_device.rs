@@ -1,19 +1,18 @@
 //! The rule `unknown-device`: a sharding names a device that the configuration does not have.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
 
 use crate::declared::ShardingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2854,
-    slug: "unknown-device",
-    severity: Severity::Error,
-    summary: "A sharding names a device that the configuration does not have.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_device.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2854,
+    "unknown-device",
+    Severity::Error,
+    "A sharding names a device that the configuration does not have.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("unknown_device.md"));
 
 pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
     let Some(count) = cx.device.map(|device| i64::from(device.num_devices)).filter(|&count| count > 0) else {

@@ -1,19 +1,18 @@
 //! The rule `unknown-device-configuration`: a node refers to a device configuration that the model does not have.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::ShardingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2850,
-    slug: "unknown-device-configuration",
-    severity: Severity::Error,
-    summary: "A node refers to a device configuration that the model does not have.",
-    spec: "IR: Multi-Device Configuration",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_device_configuration.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2850,
+    "unknown-device-configuration",
+    Severity::Error,
+    "A node refers to a device configuration that the model does not have.",
+)
+.with_spec("IR: Multi-Device Configuration")
+.with_explain(include_str!("unknown_device_configuration.md"));
 
 pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
     if cx.device.is_some() {

@@ -3,15 +3,15 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2552,
-    slug: "sparse-dimension-invalid",
-    severity: Severity::Error,
-    summary: "A sparse tensor has no dimensions, or one that is not positive.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_dimension_invalid.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2552,
+    "sparse-dimension-invalid",
+    Severity::Error,
+    "A sparse tensor has no dimensions, or one that is not positive.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_dimension_invalid.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let (place, dims) = (cx.place, &cx.sparse.dims);

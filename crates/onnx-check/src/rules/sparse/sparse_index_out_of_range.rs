@@ -3,15 +3,15 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2555,
-    slug: "sparse-index-out-of-range",
-    severity: Severity::Error,
-    summary: "An index of a sparse tensor is outside of its dimensions.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_index_out_of_range.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2555,
+    "sparse-index-out-of-range",
+    Severity::Error,
+    "An index of a sparse tensor is outside of its dimensions.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_index_out_of_range.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

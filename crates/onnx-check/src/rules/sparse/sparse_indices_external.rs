@@ -3,15 +3,15 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2557,
-    slug: "sparse-indices-external",
-    severity: Severity::Error,
-    summary: "The indices of a sparse tensor stand in another file.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_indices_external.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2557,
+    "sparse-indices-external",
+    Severity::Error,
+    "The indices of a sparse tensor stand in another file.",
+)
+.with_spec("IR: External Tensor Data")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_indices_external.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

@@ -7,15 +7,15 @@ use onnx_types::tensor::Tensor;
 
 use crate::cx::SparseCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2554,
-    slug: "sparse-indices-malformed",
-    severity: Severity::Error,
-    summary: "The indices of a sparse tensor have another type or shape than its values and dimensions ask for.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_indices_malformed.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2554,
+    "sparse-indices-malformed",
+    Severity::Error,
+    "The indices of a sparse tensor have another type or shape than its values and dimensions ask for.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_indices_malformed.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let (place, sparse) = (cx.place, cx.sparse);

@@ -3,15 +3,11 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2553,
-    slug: "sparse-indices-missing",
-    severity: Severity::Error,
-    summary: "A sparse tensor has values, but no indices.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_indices_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2553, "sparse-indices-missing", Severity::Error, "A sparse tensor has values, but no indices.")
+        .with_spec("IR: Attributes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("sparse_indices_missing.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

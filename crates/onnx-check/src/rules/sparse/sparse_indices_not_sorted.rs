@@ -3,15 +3,15 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2556,
-    slug: "sparse-indices-not-sorted",
-    severity: Severity::Error,
-    summary: "The indices of a sparse tensor do not ascend.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_indices_not_sorted.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2556,
+    "sparse-indices-not-sorted",
+    Severity::Error,
+    "The indices of a sparse tensor do not ascend.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_indices_not_sorted.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

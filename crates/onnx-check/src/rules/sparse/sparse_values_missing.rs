@@ -3,15 +3,11 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2550,
-    slug: "sparse-values-missing",
-    severity: Severity::Error,
-    summary: "A sparse tensor has no values.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_values_missing.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2550, "sparse-values-missing", Severity::Error, "A sparse tensor has no values.")
+        .with_spec("IR: Attributes")
+        .with_reference(Reference::Enforced)
+        .with_explain(include_str!("sparse_values_missing.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

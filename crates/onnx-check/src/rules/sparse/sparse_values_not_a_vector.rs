@@ -3,15 +3,15 @@
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2551,
-    slug: "sparse-values-not-a-vector",
-    severity: Severity::Error,
-    summary: "The values of a sparse tensor are no vector.",
-    spec: "IR: Attributes",
-    reference: Reference::Enforced,
-    explain: include_str!("sparse_values_not_a_vector.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2551,
+    "sparse-values-not-a-vector",
+    Severity::Error,
+    "The values of a sparse tensor are no vector.",
+)
+.with_spec("IR: Attributes")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("sparse_values_not_a_vector.md"));
 
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let place = cx.place;

@@ -5,15 +5,15 @@ use onnx_types::UnknownField;
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2506,
-    slug: "data-beside-external",
-    severity: Severity::Error,
-    summary: "A tensor has its elements in another file, and others in its own fields.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::Enforced,
-    explain: include_str!("data_beside_external.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2506,
+    "data-beside-external",
+    Severity::Error,
+    "A tensor has its elements in another file, and others in its own fields.",
+)
+.with_spec("IR: External Tensor Data")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("data_beside_external.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

@@ -6,15 +6,15 @@ use onnx_types::tensor::{ExternalFault, TensorFault};
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2505,
-    slug: "external-data-unclear",
-    severity: Severity::Error,
-    summary: "The entries that say where the elements of a tensor stand are missing, repeated or no numbers.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::Partly,
-    explain: include_str!("external_data_unclear.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2505,
+    "external-data-unclear",
+    Severity::Error,
+    "The entries that say where the elements of a tensor stand are missing, repeated or no numbers.",
+)
+.with_spec("IR: External Tensor Data")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("external_data_unclear.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

@@ -1,19 +1,18 @@
 //! The rule `external-key-unknown`: external data have an entry that the specification does not know.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_types::tensor::Payload;
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2512,
-    slug: "external-key-unknown",
-    severity: Severity::Note,
-    summary: "External data have an entry that the specification does not know.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("external_key_unknown.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2512,
+    "external-key-unknown",
+    Severity::Note,
+    "External data have an entry that the specification does not know.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("external_key_unknown.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

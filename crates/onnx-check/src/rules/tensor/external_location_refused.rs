@@ -5,15 +5,15 @@ use onnx_types::tensor::Payload;
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2511,
-    slug: "external-location-refused",
-    severity: Severity::Error,
-    summary: "External data stand at a place that readers do not open.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::Partly,
-    explain: include_str!("external_location_refused.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2511,
+    "external-location-refused",
+    Severity::Error,
+    "External data stand at a place that readers do not open.",
+)
+.with_spec("IR: External Tensor Data")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("external_location_refused.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

@@ -5,15 +5,11 @@ use onnx_types::tensor::TensorFault;
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2502,
-    slug: "negative-tensor-dimension",
-    severity: Severity::Error,
-    summary: "A tensor has a negative dimension.",
-    spec: "IR: Tensor Definition",
-    reference: Reference::Partly,
-    explain: include_str!("negative_tensor_dimension.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2502, "negative-tensor-dimension", Severity::Error, "A tensor has a negative dimension.")
+        .with_spec("IR: Tensor Definition")
+        .with_reference(Reference::Partly)
+        .with_explain(include_str!("negative_tensor_dimension.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let (place, is_external) = (cx.place, cx.tensor.is_external());

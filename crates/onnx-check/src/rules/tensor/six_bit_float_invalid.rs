@@ -7,15 +7,15 @@ use onnx_types::tensor::{NoData, Payload, Tensor, TensorDims};
 use super::tensor_element_invalid::{MOST, index_of};
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2508,
-    slug: "six-bit-float-invalid",
-    severity: Severity::Error,
-    summary: "A 6-bit float has more than 6 bits, or bits that belong to no element are set.",
-    spec: "IR: Tensor Element Types",
-    reference: Reference::Enforced,
-    explain: include_str!("six_bit_float_invalid.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2508,
+    "six-bit-float-invalid",
+    Severity::Error,
+    "A 6-bit float has more than 6 bits, or bits that belong to no element are set.",
+)
+.with_spec("IR: Tensor Element Types")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("six_bit_float_invalid.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     // Every reader has to look at these, so they are looked at without being asked.

@@ -6,15 +6,15 @@ use onnx_types::tensor::TensorFault;
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2504,
-    slug: "tensor-data-in-wrong-field",
-    severity: Severity::Error,
-    summary: "The elements of a tensor stand in a field that cannot hold their type.",
-    spec: "IR: Tensor Definition",
-    reference: Reference::Enforced,
-    explain: include_str!("tensor_data_in_wrong_field.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2504,
+    "tensor-data-in-wrong-field",
+    Severity::Error,
+    "The elements of a tensor stand in a field that cannot hold their type.",
+)
+.with_spec("IR: Tensor Definition")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("tensor_data_in_wrong_field.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

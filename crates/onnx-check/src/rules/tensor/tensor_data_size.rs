@@ -6,15 +6,15 @@ use onnx_types::tensor::{Tensor, TensorFault};
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2503,
-    slug: "tensor-data-size",
-    severity: Severity::Error,
-    summary: "A tensor has more or less data than its dimensions say.",
-    spec: "IR: Tensor Definition",
-    reference: Reference::Partly,
-    explain: include_str!("tensor_data_size.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2503,
+    "tensor-data-size",
+    Severity::Error,
+    "A tensor has more or less data than its dimensions say.",
+)
+.with_spec("IR: Tensor Definition")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("tensor_data_size.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let (place, tensor) = (cx.place, cx.tensor);

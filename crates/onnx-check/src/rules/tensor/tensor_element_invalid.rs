@@ -1,21 +1,20 @@
 //! The rule `tensor-element-invalid`: an element of a tensor is no value of the element type.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::tensor::{DataSource, NoData, TensorFault};
 
 use super::six_bit_float_invalid::is_six_bits;
 use crate::cx::TensorCx;
 use crate::external::ExternalFiles;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2507,
-    slug: "tensor-element-invalid",
-    severity: Severity::Warning,
-    summary: "An element of a tensor is no value of the element type.",
-    spec: "IR: Tensor Element Types",
-    reference: Reference::NotEnforced,
-    explain: include_str!("tensor_element_invalid.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2507,
+    "tensor-element-invalid",
+    Severity::Warning,
+    "An element of a tensor is no value of the element type.",
+)
+.with_spec("IR: Tensor Element Types")
+.with_explain(include_str!("tensor_element_invalid.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let is_external = cx.tensor.is_external();

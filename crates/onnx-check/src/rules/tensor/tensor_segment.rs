@@ -1,17 +1,12 @@
 //! The rule `tensor-segment`: a tensor says that it is a piece of a larger one.
 
 use crate::cx::TensorCx;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2509,
-    slug: "tensor-segment",
-    severity: Severity::Note,
-    summary: "A tensor says that it is a piece of a larger one.",
-    spec: "IR: Tensor Definition",
-    reference: Reference::NotEnforced,
-    explain: include_str!("tensor_segment.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2509, "tensor-segment", Severity::Note, "A tensor says that it is a piece of a larger one.")
+        .with_spec("IR: Tensor Definition")
+        .with_explain(include_str!("tensor_segment.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

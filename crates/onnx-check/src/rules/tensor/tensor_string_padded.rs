@@ -1,21 +1,20 @@
 //! The rule `tensor-string-padded`: a string in a tensor begins with a byte order mark or ends with a NUL.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::ElemType;
 
 use super::tensor_element_invalid::MOST;
 use crate::cx::TensorCx;
 use crate::identifier::is_padded;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2518,
-    slug: "tensor-string-padded",
-    severity: Severity::Warning,
-    summary: "A string in a tensor begins with a byte order mark or ends with a NUL.",
-    spec: "IR: Tensor Element Types",
-    reference: Reference::NotEnforced,
-    explain: include_str!("tensor_string_padded.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2518,
+    "tensor-string-padded",
+    Severity::Warning,
+    "A string in a tensor begins with a byte order mark or ends with a NUL.",
+)
+.with_spec("IR: Tensor Element Types")
+.with_explain(include_str!("tensor_string_padded.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     if !cx.options.data || cx.tensor.elem() != ElemType::String || !cx.faults.is_empty() {

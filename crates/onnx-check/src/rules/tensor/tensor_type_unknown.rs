@@ -5,15 +5,15 @@ use onnx_types::tensor::{Payload, TensorFault};
 
 use crate::cx::TensorCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2501,
-    slug: "tensor-type-unknown",
-    severity: Severity::Error,
-    summary: "A tensor has no element type, or one that does not exist.",
-    spec: "IR: Tensor Element Types",
-    reference: Reference::Partly,
-    explain: include_str!("tensor_type_unknown.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2501,
+    "tensor-type-unknown",
+    Severity::Error,
+    "A tensor has no element type, or one that does not exist.",
+)
+.with_spec("IR: Tensor Element Types")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("tensor_type_unknown.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

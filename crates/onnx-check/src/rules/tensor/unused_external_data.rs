@@ -1,17 +1,16 @@
 //! The rule `unused-external-data`: a tensor names a file for its elements, but does not say that they stand there.
 
 use crate::cx::TensorCx;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2510,
-    slug: "unused-external-data",
-    severity: Severity::Warning,
-    summary: "A tensor names a file for its elements, but does not say that they stand there.",
-    spec: "IR: External Tensor Data",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unused_external_data.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2510,
+    "unused-external-data",
+    Severity::Warning,
+    "A tensor names a file for its elements, but does not say that they stand there.",
+)
+.with_spec("IR: External Tensor Data")
+.with_explain(include_str!("unused_external_data.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let place = cx.place;

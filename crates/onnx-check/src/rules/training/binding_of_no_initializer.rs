@@ -1,22 +1,21 @@
 //! The rule `binding-of-no-initializer`: a binding of training sets something that is no initializer.
 
 use onnx_diag::Quoted;
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::ValueRef;
 
 use crate::declared::binding;
 
 use crate::declared::TrainingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2701,
-    slug: "binding-of-no-initializer",
-    severity: Severity::Error,
-    summary: "A binding of training sets something that is no initializer.",
-    spec: "IR: Training Related Information",
-    reference: Reference::NotEnforced,
-    explain: include_str!("binding_of_no_initializer.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2701,
+    "binding-of-no-initializer",
+    Severity::Error,
+    "A binding of training sets something that is no initializer.",
+)
+.with_spec("IR: Training Related Information")
+.with_explain(include_str!("binding_of_no_initializer.md"));
 
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let info = cx.info;

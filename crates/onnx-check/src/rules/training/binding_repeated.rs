@@ -1,6 +1,6 @@
 //! The rule `binding-repeated`: training sets an initializer twice in one step.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
@@ -10,15 +10,10 @@ use crate::declared::binding;
 
 use crate::declared::TrainingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2703,
-    slug: "binding-repeated",
-    severity: Severity::Error,
-    summary: "Training sets an initializer twice in one step.",
-    spec: "IR: Training Related Information",
-    reference: Reference::NotEnforced,
-    explain: include_str!("binding_repeated.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2703, "binding-repeated", Severity::Error, "Training sets an initializer twice in one step.")
+        .with_spec("IR: Training Related Information")
+        .with_explain(include_str!("binding_repeated.md"));
 
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let mut initialized = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! The rule `binding-to-no-output`: a binding of training takes its value from something that is no output.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
@@ -10,15 +10,14 @@ use crate::declared::binding;
 
 use crate::declared::TrainingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2702,
-    slug: "binding-to-no-output",
-    severity: Severity::Error,
-    summary: "A binding of training takes its value from something that is no output.",
-    spec: "IR: Training Related Information",
-    reference: Reference::NotEnforced,
-    explain: include_str!("binding_to_no_output.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2702,
+    "binding-to-no-output",
+    Severity::Error,
+    "A binding of training takes its value from something that is no output.",
+)
+.with_spec("IR: Training Related Information")
+.with_explain(include_str!("binding_to_no_output.md"));
 
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let info = cx.info;

@@ -1,18 +1,17 @@
 //! The rule `initialization-missing`: training binds outputs of an initialization, and there is none.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::TrainingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2705,
-    slug: "initialization-missing",
-    severity: Severity::Error,
-    summary: "Training binds outputs of an initialization, and there is none.",
-    spec: "IR: Training Related Information",
-    reference: Reference::NotEnforced,
-    explain: include_str!("initialization_missing.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2705,
+    "initialization-missing",
+    Severity::Error,
+    "Training binds outputs of an initialization, and there is none.",
+)
+.with_spec("IR: Training Related Information")
+.with_explain(include_str!("initialization_missing.md"));
 
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let (index, info) = (cx.index, cx.info);

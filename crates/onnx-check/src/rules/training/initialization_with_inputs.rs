@@ -1,18 +1,17 @@
 //! The rule `initialization-with-inputs`: the initialization of training has inputs.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::declared::TrainingCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2704,
-    slug: "initialization-with-inputs",
-    severity: Severity::Error,
-    summary: "The initialization of training has inputs.",
-    spec: "IR: Training Related Information",
-    reference: Reference::NotEnforced,
-    explain: include_str!("initialization_with_inputs.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2704,
+    "initialization-with-inputs",
+    Severity::Error,
+    "The initialization of training has inputs.",
+)
+.with_spec("IR: Training Related Information")
+.with_explain(include_str!("initialization_with_inputs.md"));
 
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let Some(id) = cx.info.initialization else { return };

@@ -1,19 +1,18 @@
 //! The rule `dimension-variable-asterisk`: a dimension variable is called `*`.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::Dim;
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2905,
-    slug: "dimension-variable-asterisk",
-    severity: Severity::Warning,
-    summary: "A dimension variable is called `*`, which stands for nothing.",
-    spec: "IR: Static tensor shapes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("dimension_variable_asterisk.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2905,
+    "dimension-variable-asterisk",
+    Severity::Warning,
+    "A dimension variable is called `*`, which stands for nothing.",
+)
+.with_spec("IR: Static tensor shapes")
+.with_explain(include_str!("dimension_variable_asterisk.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     let Some(asterisk) = cx.asterisk else { return };

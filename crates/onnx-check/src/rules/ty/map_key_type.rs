@@ -1,19 +1,14 @@
 //! The rule `map-key-type`: the keys of a map are neither integers nor strings.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::{ElemType, TypeKind};
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2904,
-    slug: "map-key-type",
-    severity: Severity::Error,
-    summary: "The keys of a map are neither integers nor strings.",
-    spec: "IR: Input / Output Data Types",
-    reference: Reference::NotEnforced,
-    explain: include_str!("map_key_type.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2904, "map-key-type", Severity::Error, "The keys of a map are neither integers nor strings.")
+        .with_spec("IR: Input / Output Data Types")
+        .with_explain(include_str!("map_key_type.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     for (level, ty) in cx.levels().enumerate() {

@@ -1,19 +1,14 @@
 //! The rule `negative-dimension`: a declared shape has a negative dimension.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::Dim;
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2903,
-    slug: "negative-dimension",
-    severity: Severity::Warning,
-    summary: "A declared shape has a negative dimension.",
-    spec: "IR: Tensor Definition",
-    reference: Reference::NotEnforced,
-    explain: include_str!("negative_dimension.md"),
-};
+pub(crate) static RULE: Rule =
+    Rule::new(2903, "negative-dimension", Severity::Warning, "A declared shape has a negative dimension.")
+        .with_spec("IR: Tensor Definition")
+        .with_explain(include_str!("negative_dimension.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     for (level, ty) in cx.levels().enumerate() {

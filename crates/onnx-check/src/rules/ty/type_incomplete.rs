@@ -5,15 +5,15 @@ use onnx_types::{ElemType, Type, TypeKind};
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2901,
-    slug: "type-incomplete",
-    severity: Severity::Error,
-    summary: "An input or output of the main graph has no type, or one without element type or shape.",
-    spec: "IR: Graphs",
-    reference: Reference::Partly,
-    explain: include_str!("type_incomplete.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2901,
+    "type-incomplete",
+    Severity::Error,
+    "An input or output of the main graph has no type, or one without element type or shape.",
+)
+.with_spec("IR: Graphs")
+.with_reference(Reference::Partly)
+.with_explain(include_str!("type_incomplete.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     if !cx.is_interface() {

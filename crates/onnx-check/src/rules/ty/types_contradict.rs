@@ -1,19 +1,18 @@
 //! The rule `types-contradict`: two declarations of one value cannot both be true.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::conflict::conflict;
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2906,
-    slug: "types-contradict",
-    severity: Severity::Warning,
-    summary: "Two declarations of one value cannot both be true.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("types_contradict.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2906,
+    "types-contradict",
+    Severity::Warning,
+    "Two declarations of one value cannot both be true.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("types_contradict.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     let (Some(ty), Some(other)) = (cx.ty, cx.other) else { return };

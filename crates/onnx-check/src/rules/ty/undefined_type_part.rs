@@ -1,19 +1,18 @@
 //! The rule `undefined-type-part`: a declared type does not say of what it is.
 
-use onnx_diag::{Diagnostic, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::{ElemType, Type, TypeKind};
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2902,
-    slug: "undefined-type-part",
-    severity: Severity::Warning,
-    summary: "A declared type does not say which elements it has or what it holds.",
-    spec: "IR: Input / Output Data Types",
-    reference: Reference::NotEnforced,
-    explain: include_str!("undefined_type_part.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2902,
+    "undefined-type-part",
+    Severity::Warning,
+    "A declared type does not say which elements it has or what it holds.",
+)
+.with_spec("IR: Input / Output Data Types")
+.with_explain(include_str!("undefined_type_part.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
     // Of inputs and outputs of the main graph, `type-incomplete` looks at the outermost type.

@@ -1,19 +1,18 @@
 //! The rule `unknown-denotation`: a type or dimension has a denotation that ONNX does not define.
 
-use onnx_diag::{Diagnostic, Locus, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_types::{Shape, Symbol};
 
 use crate::cx::TypeCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2907,
-    slug: "unknown-denotation",
-    severity: Severity::Note,
-    summary: "A type or dimension has a denotation that ONNX does not define.",
-    spec: "Type Denotation; Dimension Denotation",
-    reference: Reference::NotEnforced,
-    explain: include_str!("unknown_denotation.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2907,
+    "unknown-denotation",
+    Severity::Note,
+    "A type or dimension has a denotation that ONNX does not define.",
+)
+.with_spec("Type Denotation; Dimension Denotation")
+.with_explain(include_str!("unknown_denotation.md"));
 
 /// What values can mean.
 const TYPES: [&str; 4] = ["TENSOR", "IMAGE", "AUDIO", "TEXT"];

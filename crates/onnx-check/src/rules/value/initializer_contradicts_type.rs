@@ -1,21 +1,20 @@
 //! The rule `initializer-contradicts-type`: an initializer is not of the type that is declared for its value.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::Constant;
 use onnx_types::{ElemType, Shape, Type, TypeKind};
 
 use crate::conflict::conflict;
 use crate::cx::ValueCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2104,
-    slug: "initializer-contradicts-type",
-    severity: Severity::Error,
-    summary: "An initializer is not of the type that is declared for its value.",
-    spec: "IR: Graphs",
-    reference: Reference::NotEnforced,
-    explain: include_str!("initializer_contradicts_type.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2104,
+    "initializer-contradicts-type",
+    Severity::Error,
+    "An initializer is not of the type that is declared for its value.",
+)
+.with_spec("IR: Graphs")
+.with_explain(include_str!("initializer_contradicts_type.md"));
 
 pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     let (Some(constant), Some(declared)) = (cx.value.initializer(), cx.value.ty()) else { return };

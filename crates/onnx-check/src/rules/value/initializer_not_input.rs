@@ -5,15 +5,15 @@ use onnx_ir::Constant;
 
 use crate::cx::ValueCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2103,
-    slug: "initializer-not-input",
-    severity: Severity::Error,
-    summary: "An initializer is no input of its graph, which IR versions up to 3 want.",
-    spec: "IR: Graphs",
-    reference: Reference::Enforced,
-    explain: include_str!("initializer_not_input.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2103,
+    "initializer-not-input",
+    Severity::Error,
+    "An initializer is no input of its graph, which IR versions up to 3 want.",
+)
+.with_spec("IR: Graphs")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("initializer_not_input.md"));
 
 /// The last IR version in which every initializer is an input, too.
 const LAST_IR_WITH_INPUTS: i64 = 3;

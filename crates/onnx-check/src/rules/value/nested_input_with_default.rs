@@ -1,19 +1,18 @@
 //! The rule `nested-input-with-default`: an input of a nested graph has an initializer.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{Def, Owner};
 
 use crate::cx::ValueCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2105,
-    slug: "nested-input-with-default",
-    severity: Severity::Warning,
-    summary: "An input of a nested graph has an initializer.",
-    spec: "IR: Nodes",
-    reference: Reference::NotEnforced,
-    explain: include_str!("nested_input_with_default.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2105,
+    "nested-input-with-default",
+    Severity::Warning,
+    "An input of a nested graph has an initializer.",
+)
+.with_spec("IR: Nodes")
+.with_explain(include_str!("nested_input_with_default.md"));
 
 /// The first IR version in which initializers need not be inputs, so that nested graphs have no use for defaults.
 const FIRST_IR_WITH_CONSTANTS: i64 = 4;

@@ -1,20 +1,19 @@
 //! The rule `outer-value-hidden`: an input or initializer of a nested graph has the name of a value that is visible
 //! from outside.
 
-use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
+use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::Def;
 
 use crate::cx::ValueCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2102,
-    slug: "outer-value-hidden",
-    severity: Severity::Warning,
-    summary: "An input or initializer of a nested graph has the name of a value that is visible from outside.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::NotEnforced,
-    explain: include_str!("outer_value_hidden.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2102,
+    "outer-value-hidden",
+    Severity::Warning,
+    "An input or initializer of a nested graph has the name of a value that is visible from outside.",
+)
+.with_spec("IR: Names Within a Graph")
+.with_explain(include_str!("outer_value_hidden.md"));
 
 pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     let Some(earlier) = cx.earlier else { return };

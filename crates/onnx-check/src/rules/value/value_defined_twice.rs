@@ -5,15 +5,15 @@ use onnx_ir::Def;
 
 use crate::cx::ValueCx;
 
-pub(crate) static RULE: Rule = Rule {
-    code: 2101,
-    slug: "value-defined-twice",
-    severity: Severity::Error,
-    summary: "Two places define a value of the same name where both are visible.",
-    spec: "IR: Names Within a Graph",
-    reference: Reference::Enforced,
-    explain: include_str!("value_defined_twice.md"),
-};
+pub(crate) static RULE: Rule = Rule::new(
+    2101,
+    "value-defined-twice",
+    Severity::Error,
+    "Two places define a value of the same name where both are visible.",
+)
+.with_spec("IR: Names Within a Graph")
+.with_reference(Reference::Enforced)
+.with_explain(include_str!("value_defined_twice.md"));
 
 pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     let Some(earlier) = cx.earlier else { return };
