@@ -1,4 +1,4 @@
-//! Reading and writing models, with plain messages beside them.
+//! Reading and writing models, compared with generated protobuf messages.
 #![allow(missing_docs, reason = "criterion's macros make public functions")]
 
 use std::hint::black_box;

@@ -21,7 +21,7 @@ pub fn hub_and_input(model: &Model) -> (ValueId, ValueId) {
     }
 }
 
-/// So many nodes that follow each other, from the middle of the main graph.
+/// Returns `count` consecutive nodes from the middle of the main graph.
 #[must_use]
 pub fn window(model: &Model, count: usize) -> Vec<NodeId> {
     let graph = model.main_graph();
@@ -34,8 +34,7 @@ pub fn insert_after(model: &mut Model, nodes: &[NodeId]) -> Vec<NodeId> {
     nodes.iter().map(|&node| insert(model, Position::After(node), node)).collect()
 }
 
-/// Puts so many nodes at one place before a node, always just before the last of them, which leaves no room between order
-/// keys there.
+/// Inserts `count` nodes before a node, each directly before the previous one, which exhausts the order keys there.
 pub fn insert_crowded(model: &mut Model, before: NodeId, count: usize) -> Vec<NodeId> {
     let mut at = before;
     let mut made = Vec::with_capacity(count);
@@ -69,11 +68,11 @@ pub fn erase(model: &mut Model, nodes: &[NodeId]) {
     }
 }
 
-/// Turns the order of the nodes around, so that every node stands before what it needs.
+/// Reverses the order of the nodes, so that every node precedes its producers.
 ///
 /// # Panics
 ///
-/// Never, as nodes can be moved to the start of their own graph.
+/// Never, because nodes can be moved to the start of their graph.
 pub fn reverse(model: &mut Model) {
     let graph = model.main_graph();
     let nodes: Vec<NodeId> = model.nodes(graph).collect();

@@ -1,7 +1,7 @@
 //! Benchmarks of the workspace.
 //!
-//! * `cargo bench -p onnx-benches` runs the criterion benches in `benches/`, over models of several sizes, so that growth
-//!   shows, and over other ways to the same end, so that there is a ratio to look at.
+//! * `cargo bench -p onnx-benches` runs the criterion benches in `benches/`, over models of several sizes, to show the
+//!   growth, and over alternative implementations, to give a ratio.
 //! * `cargo xtask bench --peers` runs the programs of this package, `measure` and `memory`, side by side with other tools.
 //!
 //! Both share what is here: the operations that are measured, and how samples are taken. The models come from
@@ -22,7 +22,7 @@ use prost::Message as _;
 ///
 /// # Panics
 ///
-/// When the bytes are no model: those that are measured are.
+/// Panics if the bytes are not a model; the measured bytes are.
 #[must_use]
 pub fn decode(bytes: Bytes) -> Model {
     match onnx_codec::decode(bytes, &DecodeOptions::default()) {
@@ -44,11 +44,12 @@ pub fn encode(model: &Model) -> Segments {
     }
 }
 
-/// Reads a model into plain messages, without making anything of them: what any reader built on them pays first.
+/// Decodes a model into generated messages, without further processing: the minimum cost of any reader that is built on
+/// them.
 ///
 /// # Panics
 ///
-/// When the bytes are no model.
+/// Panics if the bytes are not a model.
 #[must_use]
 pub fn decode_messages(bytes: Bytes) -> onnx_proto::messages::ModelProto {
     match onnx_proto::messages::ModelProto::decode(bytes) {

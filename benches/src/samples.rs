@@ -18,8 +18,8 @@ impl Samples {
 
     /// Measures the processor time of one run; what it makes is dropped after the clock was read.
     ///
-    /// The time in the kernel counts, too. Time in which the thread does not run does not, so that a busy machine hardly
-    /// changes the result.
+    /// Includes time in the kernel. Excludes time in which the thread does not run, so that load on the machine has
+    /// little effect on the result.
     pub fn time<T>(&mut self, name: impl Into<String>, run: impl FnOnce() -> T) -> T {
         let start = processor_time();
         let made = black_box(run());

@@ -38,10 +38,10 @@ warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 # Seconds after which a model is given up, and after which the process ends.
 PATIENCE, END = 4, 6
-# So many elements of a value are reported.
+# Maximum number of elements of a value that are reported.
 ELEMENTS = 64
 WORDS = np.array(["a", "b", "ab", "1", ""], dtype=object)
-# So many nodes are removed from a model.
+# Maximum number of nodes that are removed from a model.
 ROUNDS = 12
 
 

@@ -58,7 +58,7 @@ def tensor_of(data):
 
 
 def bindings_of(sizes, is_checked):
-    """The sizes to try: the original ones, all 0, all 1, all larger, and some of them 0 or 1 alone.
+    """The sizes to try: the original ones, all 0, all 1, all larger, and individual ones 0 or 1.
 
     Where nothing but the evaluator says whether a run is valid, sizes that are equal in the original stay equal.
     """
@@ -96,7 +96,7 @@ def resized(array, shape):
 
 
 def sizes_of(inputs, arrays):
-    """The original sizes of the dimension variables; nothing where the inputs do not fit together."""
+    """The original sizes of the dimension variables; `None` if the inputs do not fit together."""
     sizes = {}
     for info, array in zip(inputs, arrays):
         dims = info.type.tensor_type.shape.dim
@@ -164,7 +164,7 @@ def state_stays(node, given, attributes, made):
     return all(made[i] is None or made[i] == given[i] for i in range(states))
 
 
-# Until version 6, the second input broadcasts to the first, and never the other way.
+# Until version 6, the second input broadcasts to the first, and never vice versa.
 ONE_WAY = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "PRelu", "Sub", "Xor"}
 
 CONSTRAINTS = {
@@ -202,7 +202,7 @@ def is_documented(model, shapes):
 
 
 def session_of(model):
-    """What runs the model besides the evaluator, if anything does."""
+    """The runtime that runs the model in addition to the evaluator, or `None`."""
     if onnxruntime is None:
         return None
     options = onnxruntime.SessionOptions()
@@ -263,7 +263,7 @@ def run(model, data):
         return "the test has not the inputs of the model"
     sizes = sizes_of(inputs, arrays)
     if sizes is None:
-        return "an input is no tensor"
+        return "an input is not a tensor"
     if not sizes:
         return "no size is a name"
     session = session_of(model)
@@ -280,7 +280,7 @@ def run(model, data):
 
 
 def apart(model, data):
-    """`run` in a process of its own: a runtime that aborts must not end everything."""
+    """`run` in a separate process: a runtime that aborts must not end this one."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -68,7 +68,7 @@ def value_of(ty, state):
 
 
 def seen(value):
-    """What a file says of an array."""
+    """The description of an array in a file."""
     if value.dtype.kind in "OUS":
         return ["string", list(value.shape)]
     dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
@@ -87,7 +87,7 @@ def rename_overloads(nodes):
 
 
 def without_overloads(model):
-    """The same model with another name for each overload: runtimes look functions up by domain and name alone."""
+    """The same model with another name for each overload: runtimes look up functions only by domain and name."""
     known = onnx.ModelProto()
     known.CopyFrom(model)
     rename_overloads(known.graph.node)

@@ -9,10 +9,10 @@ use onnx_diag::{Reference, Rule};
 
 use crate::operators::operator_pages;
 
-/// What the specification demands, with the rule that looks after it.
+/// The requirements of the specification, with the rules that enforce them.
 const REQUIREMENTS: &str = include_str!("../../crates/onnx-check/requirements.tsv");
 
-/// A demand of the specification.
+/// A requirement of the specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// `R` and a number for a sentence of the IR specification, `S` and a number for what the reference does not enforce.
@@ -21,15 +21,15 @@ pub struct Requirement {
     pub level: &'static str,
     /// The section, or the requirement that says the same.
     pub place: &'static str,
-    /// Enough of the sentence to find it, or what is demanded in words of ours.
+    /// Enough of the sentence to find it, or a paraphrase of the requirement.
     pub phrase: &'static str,
     /// The slugs of the rules.
     pub rules: Vec<&'static str>,
-    /// Why there is no rule, or what should be known of the rules.
+    /// The reason why no rule enforces it, or a note on the rules.
     pub remark: &'static str,
 }
 
-/// All demands of the specification, in order.
+/// All requirements of the specification, in order.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub fn documents() -> Result<BTreeMap<String, String>, String> {
     Ok(rules.into_iter().chain(operator_pages()?).collect())
 }
 
-/// The documents that stand under `docs/generated`, by path below it.
+/// The committed documents under `docs/generated`, by path below it.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub fn committed() -> Result<BTreeMap<String, String>, String> {
     Ok(found)
 }
 
-/// Where the generated documents stand.
+/// The folder of the generated documents.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/generated")

@@ -102,7 +102,7 @@ fn the_onnx_operators_are_imported() {
         g (float[1] x) => (float[1] z) { z = Relu (x) }";
     let (gone, new) = (["opset_import: [\"my\": 1]"], ["opset_import: [\"my\": 1, \"\": 15]"]);
     check_fix(text, "domain-not-imported", &gone, &new);
-    // An operator that no such version has stays alone.
+    // An operator that no such version has is not changed.
     let text = text.replace("Relu", "Rellu");
     let mut model = parse_model(&text, &ParseOptions::default()).expect("the text is a model");
     assert!(fix(&mut model).is_empty());

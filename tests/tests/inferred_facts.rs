@@ -1,4 +1,4 @@
-//! What inference concludes about dimensions beside the shapes.
+//! Facts that inference concludes about dimensions, in addition to the shapes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use onnx_ir::Model;

@@ -95,7 +95,7 @@ fn limits_of_findings_hold() {
     }
     for errors in [1, 7] {
         let options = ParseOptions::default().with_execution(limits("text_errors", errors));
-        let Err(error) = parse_model(&text, &options) else { panic!("it is no text") };
+        let Err(error) = parse_model(&text, &options) else { panic!("it is not a text model") };
         assert_eq!(error.findings().counts().errors, errors);
     }
     let text = text.replace("= =", "= Rellu") + "}";

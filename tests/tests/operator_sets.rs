@@ -48,7 +48,7 @@ fn examples_hold() {
     assert_eq!(examples, 18);
 }
 
-/// Everything that can be wrong at once: the checker goes on.
+/// All possible defects at once: the checker reports each of them.
 #[test]
 fn all_faults_are_found_at_once() {
     let text = r#"

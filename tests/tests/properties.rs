@@ -6,7 +6,7 @@ use onnx_tests::hostile::gauntlet::{STACK, on_thread};
 use onnx_tests::properties::mutate::{Numbers, mutate};
 use onnx_tests::properties::{find, regressions};
 
-/// Longer inputs are no harder, only slower.
+/// Longer inputs are only slower, not harder.
 const LONGEST: usize = 16 << 10;
 
 /// What the independent readers need, which recurse as they like.

@@ -62,7 +62,7 @@ const STEPS: &[Step] = &[
     Step { name: "codegen --check", runs: Runs::Always, run: codegen },
     Step { name: "tests of libraries", runs: Runs::Quick, run: || tests(QUICK_TESTS) },
     Step { name: "test totals, doc tests included", runs: Runs::Full, run: || tests(&[]) },
-    // The tests beside the table have been run by then.
+    // The tests that are not in the table have been run by then.
     Step {
         name: "hostile",
         runs: Runs::Full,
@@ -117,7 +117,7 @@ fn summary(outcomes: &[(&str, Duration, StepResult)], quick: bool) -> TaskResult
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-/// A `cargo` command in the root of the workspace that asks nobody anything.
+/// A non-interactive `cargo` command in the root of the workspace.
 fn command(args: &[&str]) -> Command {
     println!("$ cargo {}", args.join(" "));
     let mut command = Command::new("cargo");

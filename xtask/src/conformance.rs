@@ -63,7 +63,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     if status.success() { Ok(()) } else { Err("there are failures that nothing explains".to_owned()) }
 }
 
-/// The reference at hand.
+/// The available reference.
 struct Reference {
     /// The folder with its official models and its answers.
     cases: PathBuf,

@@ -1,8 +1,8 @@
 //! `cargo xtask hostile`: every hostile case with what it took and what it may take, as a table.
 //!
-//! Files and texts are tried by `fuzz/steps`, which is built so that every branch is counted and every allocation, and
-//! runs each case in half a megabyte of stack. What needs a directory, or every operator, stands with the tests of its
-//! crate; those are run, too, and listed by name.
+//! `fuzz/steps` runs files and texts. It is built so that every branch and every allocation is counted, and runs each
+//! case with half a megabyte of stack. Cases that need a directory, or every operator, are tests of their crates; those
+//! are also run, and listed by name.
 
 use std::process::{Command, Stdio};
 
@@ -21,7 +21,7 @@ const COUNTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-le
 /// The only platform on which steps are counted.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// The tests of hostile input that are no table: their packages and names.
+/// The tests of hostile input that are not in the table: their packages and names.
 const TESTS: &[&[&str]] = &[
     &["-p", "onnx-codec", "--test", "external", "--test", "externalize", "--test", "files"],
     &["-p", "onnx-shape-infer", "--test", "nesting", "--test", "properties"],
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
 fn table(only: &[&String]) -> TaskResult {
     let folder = workspace::target().join("hostile");
     let status = Command::new("cargo")
-        // Not locked: what the workspace gains, the lock file beside the program takes over.
+        // Not locked: the lock file of the program follows that of the main workspace.
         .args(["build", "--quiet", "--profile", "counted", "--package", "onnx-steps"])
         .args(["--target", PLATFORM, "--target-dir"])
         .arg(&folder)

@@ -10,7 +10,7 @@ use crate::workspace::output;
 ///
 /// # Errors
 ///
-/// When there is no Python, or the packages cannot be installed.
+/// Returns an error if Python is missing or the packages cannot be installed.
 pub(crate) fn environment(venv: &Path, packages: &[&str]) -> Result<PathBuf, String> {
     let python = venv.join("bin/python");
     // The marker says that everything was installed, and what.

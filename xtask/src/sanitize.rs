@@ -25,7 +25,8 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
         .args(args)
         .current_dir(workspace::root())
         .env("RUSTFLAGS", "-Zsanitizer=address")
-        // What is reserved for as long as the process lives is no leak that anyone minds; what is used wrongly is.
+        // Memory that is reserved for the lifetime of the process is a harmless leak, so only invalid accesses are
+        // detected.
         .env("ASAN_OPTIONS", "detect_leaks=0")
         .env_remove("RUSTC")
         .env_remove("RUSTUP_TOOLCHAIN")

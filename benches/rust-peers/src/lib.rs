@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use samples::Samples;
 
-/// A model that is to be read.
+/// The model to read.
 pub struct Job<'a> {
     path: &'a Path,
     rounds: usize,

@@ -93,7 +93,7 @@ fn generate(kind: &str, size: &str, path: &str) -> Result {
     Ok(std::fs::write(path, bytes)?)
 }
 
-/// Everything that is done with a whole model, by turns.
+/// All operations on a whole model, interleaved.
 fn model(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     let bytes = read(path, ReadMode::Memory)?;
     whole("", &bytes, rounds.parse()?, samples);
@@ -105,8 +105,8 @@ fn model(path: &str, rounds: &str, samples: &mut Samples) -> Result {
 
 /// Samples of everything that takes time linear in the model; `suffix` ends their names.
 ///
-/// Each library has rounds of its own, as it has in the processes of the others: what one leaves behind in the heap and
-/// the caches is not to be paid by the next.
+/// Each library has separate rounds, as in the processes of the others, so that the heap and cache state that one
+/// leaves behind does not slow down the next.
 fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
     // The first round pays for memory that the process does not have yet; this matters most to reading.
     let mut warm_up = Samples::default();
@@ -131,7 +131,7 @@ fn whole(suffix: &str, bytes: &Bytes, rounds: usize, samples: &mut Samples) {
     });
 }
 
-/// Prints a model as text that the reference reads, which goes to a file, and parses it, by turns.
+/// Prints a model to a file as text that the reference reads, and parses it, interleaved.
 fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
     let model = decode(read(path, ReadMode::Memory)?);
     let rounds: usize = rounds.parse()?;
@@ -148,7 +148,7 @@ fn text(path: &str, rounds: &str, out: &str, samples: &mut Samples) -> Result {
     Ok(())
 }
 
-/// Infers the types and shapes of a model, from bytes to bytes and alone.
+/// Infers the types and shapes of a model, both from bytes to bytes and on a decoded model.
 fn inference(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     let bytes = read(path, ReadMode::Map)?;
     let rounds: usize = rounds.parse()?;
@@ -182,7 +182,7 @@ fn profile(path: &str, rounds: &str) -> Result {
     Ok(())
 }
 
-/// Does one thing with a model in memory again and again, for a profiler.
+/// Repeats one operation on a model in memory, for a profiler.
 fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
     let model = decode(read(path, ReadMode::Memory)?);
     for _ in 0..rounds.parse::<u32>()? {
@@ -196,7 +196,7 @@ fn profile_part(what: &str, path: &str, rounds: &str) -> Result {
     Ok(())
 }
 
-/// Checks a model from its file to the verdict, and again when it is in memory, by turns.
+/// Checks a model from its file to the verdict, and again in memory, interleaved.
 fn check_file(path: &str, rounds: &str, samples: &mut Samples) -> Result {
     let options = CheckOptions::default();
     let mut warm_up = Samples::default();
@@ -231,12 +231,12 @@ fn check_growth(rounds: &str, sizes: &[&str], samples: &mut Samples) -> Result {
     Ok(())
 }
 
-/// Opens a model by a map and does one thing with it, in a process that has done nothing else. All that is resident counts,
-/// the pages of the map that were looked at, too.
+/// Opens a model by a memory map and performs one operation on it in a fresh process. All resident memory counts,
+/// including the accessed pages of the map.
 fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
     let source = FileSource::for_model(path)?.with_mode(ReadMode::Map);
     let before = status("RssAnon")?;
-    // What was made is held until the memory has been looked at.
+    // Keep the result alive until the memory has been measured.
     let held: (Model, Box<dyn Any>) = samples.wall_time("held", || -> Result<_> {
         let mut model = read(path, ReadMode::Map).map(decode)?;
         let made: Box<dyn Any> = match operation {
@@ -319,7 +319,7 @@ fn insert_and_erase(model: &mut Model, suffix: &str, samples: &mut Samples) {
     let window = edits::window(model, EDITS);
     let made = samples.time(format!("insert{suffix}"), || edits::insert_after(model, &window));
     samples.time(format!("erase{suffix}"), || edits::erase(model, &made));
-    // The place is found beforehand: walking there takes longer the larger the model is.
+    // Find the insertion point outside the measurement: walking there takes time linear in the model.
     let Some(&place) = window.get(EDITS / 2) else { return };
     let made = samples.time(format!("insert-crowded{suffix}"), || edits::insert_crowded(model, place, EDITS));
     edits::erase(model, &made);

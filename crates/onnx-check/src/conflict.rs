@@ -26,7 +26,8 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// The first thing in which two types exclude each other. What either leaves open, excludes nothing.
+/// The first property in which two types are incompatible. A property that either type leaves open is compatible with
+/// any.
 pub(crate) fn conflict(mut a: &Type, mut b: &Type) -> Option<Conflict> {
     loop {
         match (&a.kind, &b.kind) {
@@ -59,7 +60,7 @@ fn tensors(a: &TensorType, b: &TensorType) -> Option<Conflict> {
         return Some(Conflict::Ranks(a.len(), b.len()));
     }
     a.iter().zip(b).enumerate().find_map(|(axis, pair)| match pair {
-        // A negative size is a fault of its own, which mostly means that the size is not known.
+        // Another rule reports a negative size, which usually means that the size is unknown.
         (&Dim::Known(a), &Dim::Known(b)) if a != b && a >= 0 && b >= 0 => {
             Some(Conflict::Sizes { axis, sizes: (a, b) })
         }

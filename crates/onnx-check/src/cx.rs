@@ -1,7 +1,7 @@
-//! What rules get to see: one context for each unit of the model that rules look at.
+//! The input of rules: one context for each unit of the model that rules check.
 //!
-//! A context holds the thing in question and everything about it that was found out once for all rules. All of them lead
-//! to [`Cx`], through which findings are reported.
+//! A context holds the entity to check and the information that the traversal computes once for all rules. Every
+//! context dereferences to [`Cx`], which reports diagnostics.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
@@ -26,19 +26,19 @@ use crate::rules::graph::name_not_identifier::WrongNames;
 use crate::seen::Seen;
 use crate::sparse::IndexFaults;
 
-/// What all rules share. Rules about the model as a whole get it as it is.
+/// The context that all rules share. Rules about the model as a whole receive it directly.
 pub(crate) struct Cx<'a> {
     pub(crate) model: &'a Model,
     pub(crate) options: &'a CheckOptions,
     pub(crate) sink: Sink,
     places: Places<'a>,
-    /// Whether the reference does not look at what is being checked, so that none of its rules is enforced there.
+    /// Whether the reference does not check the current unit, so that it enforces none of the rules there.
     pub(crate) is_unchecked: bool,
-    /// The external data met so far.
+    /// The external data visited so far.
     pub(crate) pieces: Vec<Piece<'a>>,
     /// The symbol of `*`, if the model has that name anywhere.
     pub(crate) asterisk: Option<Symbol>,
-    /// For rules about names that stand twice in a list.
+    /// For rules about names that occur twice in a list.
     pub(crate) seen: Seen,
     /// The names that are not identifiers, if a table of them is kept.
     pub(crate) wrong_names: Option<WrongNames>,
@@ -46,7 +46,7 @@ pub(crate) struct Cx<'a> {
     functions: OnceCell<Functions<'a>>,
     /// The function that is being walked.
     pub(crate) function: Option<FunctionId>,
-    /// What of the model is checked.
+    /// The part of the model that is checked.
     pub(crate) part: Part,
     said: BTreeSet<(u16, u64, u32)>,
     /// Whether it is kept for the next check what has something to report.
@@ -225,14 +225,14 @@ impl GraphCx<'_, '_> {
         matches!(self.graph.owner(), Owner::Function(_))
     }
 
-    /// Whether the graph is the main one: here rules are asked that look at the whole model at once.
+    /// Returns `true` if the graph is the main one, for which rules run that check the whole model at once.
     pub(crate) fn is_main(&self) -> bool {
         self.id == self.cx.model.main_graph()
     }
 }
 
-/// A definition of a value: a graph input, an initializer that is no input, or an output of a node. They come in the order
-/// in which readers meet them: what nodes define comes after the graphs nested in the node.
+/// A definition of a value: a graph input, an initializer that is not an input, or an output of a node. Definitions are
+/// visited in the order in which readers reach them: the outputs of a node come after the graphs nested in it.
 pub(crate) struct ValueCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
     pub(crate) id: ValueId,
@@ -242,10 +242,9 @@ pub(crate) struct ValueCx<'c, 'a> {
 }
 
 impl ValueCx<'_, '_> {
-    /// Whether the file gives the name of this value to others, too.
+    /// Returns `true` if the file gives the name of this value to other values as well.
     ///
-    /// Values that share a name only in memory are none of a rule's business: they get different ones when the model is
-    /// written.
+    /// Rules ignore values that share a name only in memory: the encoder writes them with different names.
     pub(crate) fn is_name_shared_in_file(&self) -> bool {
         !self.cx.model.names_touched() || self.value.is_name_as_read()
     }
@@ -263,14 +262,14 @@ pub(crate) struct NodeCx<'c, 'a> {
 }
 
 impl<'a> NodeCx<'_, 'a> {
-    /// Whether the node is checked alone, so that what it uses is not there.
+    /// Returns `true` if the node is checked as a part, without the definitions that it uses.
     pub(crate) fn is_alone(&self) -> bool {
         self.cx.part == Part::Node(self.id)
     }
 
     /// The signature that the node has to follow, if ONNX defines one.
     ///
-    /// A deprecated operator has none: it must not be used, so nothing needs to be said of how.
+    /// `None` for a deprecated operator: it must not be used at all, so its signature is irrelevant.
     pub(crate) fn schema(&self) -> Option<&'static Schema> {
         match self.callee {
             Callee::Standard(schema) if !schema.is_deprecated() => Some(schema),
@@ -326,7 +325,7 @@ pub(crate) struct TensorCx<'c, 'a> {
     pub(crate) faults: &'c [TensorFault],
 }
 
-/// A sparse tensor; its values and indices are tensors, too, and were looked at before.
+/// A sparse tensor. Its values and indices are tensors that have been checked as such before.
 pub(crate) struct SparseCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
     pub(crate) sparse: &'a SparseTensor,
@@ -335,20 +334,20 @@ pub(crate) struct SparseCx<'c, 'a> {
     pub(crate) indices: IndexFaults,
 }
 
-/// A file of external data, with everything that stands in it.
+/// A file of external data, with all tensors that are stored in it.
 pub(crate) struct ExternalCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
     /// The first of the pieces.
     pub(crate) first: Piece<'a>,
     /// The pieces, in the order of the traversal.
     pub(crate) pieces: &'c [Piece<'a>],
-    /// The size of the file in bytes, if files are looked at.
+    /// The size of the file in bytes, if files are checked.
     pub(crate) size: Option<Result<u64, DataError>>,
     /// The digest of the file, if the model states one and digests are compared.
     pub(crate) digest: Option<Result<String, DataError>>,
 }
 
-/// Where a tensor stands.
+/// The site of a tensor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorPlace {
     pub(crate) holder: TensorHolder,
@@ -396,7 +395,7 @@ pub(crate) struct TypeCx<'c, 'a> {
     /// What is declared; graph inputs and outputs may leave it out.
     pub(crate) ty: Option<&'a Type>,
     pub(crate) place: TypePlace,
-    /// What another declaration says of the same value, where the two are not the same.
+    /// The type in another declaration of the same value, if the two types differ.
     pub(crate) other: Option<&'a Type>,
 }
 
@@ -429,7 +428,7 @@ pub(crate) enum TypePlace {
 }
 
 impl TypePlace {
-    /// The place of what has the type.
+    /// The locus of the entity that has the type.
     pub(crate) fn holder(self, places: &Places<'_>) -> Locus {
         match self {
             Self::Input(graph, index) => places.graph_input(graph, index),
@@ -441,7 +440,7 @@ impl TypePlace {
         }
     }
 
-    /// The place of the type, or of the one so many levels inside it.
+    /// The locus of the type, or of the type `level` levels inside it.
     pub(crate) fn locate(self, places: &Places<'_>, level: usize) -> Locus {
         (0..=level).fold(self.holder(places), |place, _| place.ty())
     }

@@ -1,4 +1,5 @@
-//! Contexts of rules about what a model declares beside its graphs: functions, opset imports, metadata, training, devices.
+//! Contexts of rules about declarations outside the graphs of a model: functions, opset imports, metadata, training,
+//! devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
@@ -189,7 +190,7 @@ pub(crate) struct ShardingCx<'c, 'a> {
 }
 
 impl ShardingCx<'_, '_> {
-    /// What to do to find the place of the configuration, or of what it says of a tensor, later.
+    /// Returns a closure that computes the locus of the configuration, or of its entry for a tensor.
     pub(crate) fn place(&self, tensor: Option<ValueRef>) -> impl FnOnce(&Places<'_>) -> Locus + use<> {
         let (node, name) = (self.id, self.sharding.configuration);
         move |places| {

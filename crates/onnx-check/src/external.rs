@@ -1,4 +1,4 @@
-//! External data, gathered while tensors are visited and looked at file by file when all are known.
+//! External data, gathered while tensors are visited and checked file by file when all are known.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -71,13 +71,13 @@ pub(crate) struct Piece<'a> {
     pub(crate) length: Option<u64>,
     /// The digest that is stated for the file.
     pub(crate) checksum: Option<&'a str>,
-    /// Whether the reference does not look at the tensor.
+    /// Whether the reference does not check the tensor.
     pub(crate) is_unchecked: bool,
 }
 
 impl<'a> Piece<'a> {
-    /// The piece that a tensor stands in, unless it is in memory or no file is named. Where entries are faulty, there is
-    /// still a file to look for, but nothing to say of the range in it.
+    /// The file range of a tensor, or `None` if the tensor is in memory or names no file. If the other entries are
+    /// invalid, the file is still checked, but its range is unknown.
     pub(crate) fn of(tensor: &'a Tensor, place: TensorPlace, is_unchecked: bool) -> Option<Self> {
         let Payload::External(external) = tensor.payload() else { return None };
         let location = match external.location() {

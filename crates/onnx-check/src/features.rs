@@ -146,7 +146,7 @@ impl Features {
         Self { version, seen: [None; COUNT], must_revisit: false }
     }
 
-    /// Whether the version of the model has everything, so that nothing needs to be looked at.
+    /// Returns `true` if the IR version of the model has all features, so that uses of them need no check.
     pub(crate) const fn has_all(&self) -> bool {
         self.version >= onnx_schema::LATEST_IR_VERSION
     }

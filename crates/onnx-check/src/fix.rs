@@ -1,4 +1,4 @@
-//! Repairs that keep the meaning of a model. Each stands beside the rule whose findings it takes away.
+//! Repairs that keep the meaning of a model. Each is in the module of the rule whose diagnostics it fixes.
 
 use onnx_diag::Rule;
 use onnx_ir::Model;
@@ -20,10 +20,11 @@ pub fn is_fixable(rule: &Rule) -> bool {
     FIXES.iter().any(|entry| entry.rule == rule)
 }
 
-/// Repairs what can be repaired without changing what a model means: sorts nodes, drops entries that repeat others or
-/// describe nothing, gives nodes names of their own, adds the import of the ONNX operators, raises the IR version.
+/// Repairs what can be repaired without changing the meaning of a model: sorts nodes, drops entries that repeat others
+/// or describe nothing, gives nodes unique names, adds the import of the ONNX operators, raises the IR version.
 ///
-/// What is ambiguous is left alone, such as two imports of which readers disagree which one counts, or nodes in a circle.
+/// Ambiguous defects are not fixed: for example, two imports for which readers disagree on precedence, or nodes that
+/// form a cycle.
 ///
 /// ```
 /// use onnx_check::fix;

@@ -1,4 +1,5 @@
-//! Finds everything that is wrong with an ONNX model, with the place, the reason and the way out.
+//! The ONNX model checker. [`check`] reports every defect in a model, each with its locus, the reason and a suggested
+//! fix.
 //!
 //! # Concepts
 //!

@@ -1,12 +1,13 @@
-//! Which definition a name means while graphs are walked.
+//! Resolution of names to definitions while graphs are traversed.
 
 use onnx_ir::ValueId;
 use onnx_types::Symbol;
 
-/// What a name means at the moment: its first definition in the graphs that are open.
+/// The current definition of each name: the first one in the open graphs.
 ///
-/// Symbols are small integers, so the names of all open graphs stand in one table. Names bound in a nested graph are
-/// logged and forgotten when the graph ends; those of an outermost graph are told from those of the next one by a number.
+/// Symbols are small integers, so the names of all open graphs share one table. Names bound in a nested graph are
+/// logged and removed when the graph ends; a number distinguishes those of an outermost graph from those of the next
+/// one.
 #[derive(Default)]
 pub(crate) struct Names {
     table: Vec<Option<(ValueId, u32)>>,

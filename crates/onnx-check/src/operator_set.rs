@@ -18,11 +18,11 @@ pub(crate) struct OperatorSetCx<'c, 'a> {
 
 leads_to_cx!(OperatorSetCx);
 
-/// Finds everything that is wrong with an operator set document: with what it says of its operators, and with the bodies of
-/// its functions. The reference does not know such documents, so all findings are beyond it.
+/// Reports every defect of an operator set document: in its descriptions of operators, and in the bodies of its
+/// functions. The reference does not support such documents, so all diagnostics are beyond the reference.
 ///
-/// Bodies may call operators of the document that are no functions of it. They are known when the registry of the options
-/// has them.
+/// Bodies may call operators of the document that are not functions of it. They are known if the registry of the
+/// options contains them.
 ///
 /// ```
 /// use onnx_check::{CheckOptions, check_operator_set};
@@ -43,7 +43,7 @@ leads_to_cx!(OperatorSetCx);
 /// a document.
 #[must_use]
 pub fn check_operator_set(document: &OperatorSetDocument, options: &CheckOptions) -> Sink {
-    // There is no model whose operator sets those of the functions could differ from.
+    // No model exists whose operator sets could differ from those of the functions.
     let options = options.clone().with_profile(Profile::Spec).with_opset_compatibility(false);
     let mut cx = Cx::new(&document.functions, Part::Model, &options);
     cx.is_unchecked = true;

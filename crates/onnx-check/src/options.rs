@@ -9,7 +9,7 @@ use crate::custom::CustomRule;
 use crate::external::ExternalFiles;
 use crate::rules::model::model_too_large;
 
-/// What to check, and how to report it. The default is what the reference checker looks at, and more.
+/// What to check, and how to report it. The default includes everything that the reference checker checks, and more.
 ///
 /// ```
 /// use onnx_check::{CheckOptions, CustomOperators};
@@ -25,15 +25,16 @@ pub struct CheckOptions {
     /// What ends the work early, and how many findings are kept: [`Limits::findings`] and [`Limits::findings_per_rule`]. What
     /// else a model may cost was decided when it was read: the checker takes time and memory in proportion to it.
     pub execution: Execution,
-    /// Whether to look at the elements of tensors: those in memory, and those in [`external`](Self::external) files where
-    /// these are given. It takes time in proportion to their bytes; everything else about a tensor is checked without.
+    /// Whether to check the elements of tensors: those in memory, and those in [`external`](Self::external) files if
+    /// these are given. This takes time proportional to the number of bytes; all other properties of a tensor are
+    /// checked without reading elements.
     pub data: bool,
     /// The size of the binary file that the model was read from, if it was: readers of protobuf open files below 2 GiB only.
     pub file_bytes: Option<u64>,
-    /// The files of external data. Without them, only what the model says of them is checked.
+    /// The files of external data. Without them, only the entries of the model that describe them are checked.
     pub external: Option<ExternalFiles>,
-    /// The operators that are known. Besides those of ONNX these can be custom ones; what is found wrong with calls of them
-    /// is always beyond the reference. Where the model has a function of the same name, that counts.
+    /// The known operators. In addition to those of ONNX they can include custom operators; diagnostics of calls of
+    /// these are always beyond the reference. A function of the model with the same name takes precedence.
     pub registry: Registry,
     /// What to make of operators of domains that neither ONNX nor the registry defines.
     pub custom_operators: CustomOperators,
@@ -43,8 +44,8 @@ pub struct CheckOptions {
     pub opset_compatibility: bool,
     /// Whose rules count.
     pub profile: Profile,
-    /// Whether to report, as notes, what a model should say of itself and does not: who made it, what it belongs to, whose
-    /// names it uses. Most models leave such things out, so this is off unless asked for.
+    /// Whether to report missing recommended metadata as notes: the producer, the domain of the model, and reverse-DNS
+    /// names. Most models omit these, so this is off by default.
     pub recommendations: bool,
     /// Rules of other crates.
     pub rules: Vec<CustomRule>,
@@ -105,7 +106,7 @@ impl CheckOptions {
     }
 }
 
-/// What of a model is checked: all of it, or a part that stands alone, as in a file of its own.
+/// The part of a model that is checked: all of it, or a standalone part, as in a separate file.
 ///
 /// A part has the IR version and the operator sets that the model around it states, and nothing else of that model: names
 /// that a node uses are taken to exist.

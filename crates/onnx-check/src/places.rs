@@ -1,4 +1,4 @@
-//! Where things stand, for findings, and what may have been meant there.
+//! The loci of entities, for diagnostics, and suggestions for misspelled names.
 
 use std::cell::Cell;
 use std::ops::Deref;

@@ -1,8 +1,9 @@
-//! Which names were met before, in one list after another.
+//! Detection of repeated names in lists.
 
 use onnx_types::Symbol;
 
-/// Finds names that stand twice in a list. All lists share one table, indexed by symbol, so a list costs what is in it.
+/// Finds names that occur twice in a list. All lists share one table, indexed by symbol, so the cost of a list is
+/// proportional to its length.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// By symbol: the number of the list that had the name last, and the position there.
@@ -11,13 +12,13 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Begins another list, in which no name was met yet.
+    /// Begins another list, in which no name has occurred yet.
     pub(crate) fn begin(&mut self) {
         // A run makes a few lists for each graph, of which there are far fewer than 2^32, as each takes memory.
         self.list = self.list.wrapping_add(1);
     }
 
-    /// Notes a name at a position of the current list; gives the position where it was met first, if it was.
+    /// Records a name at a position of the current list. Returns the position of its first occurrence, if there is one.
     #[inline]
     pub(crate) fn earlier(&mut self, name: Symbol, position: u32) -> Option<u32> {
         let index = name.index() as usize;
@@ -32,13 +33,13 @@ impl Seen {
         None
     }
 
-    /// Whether a name was met in the current list; it is not noted.
+    /// Returns `true` if a name has been recorded in the current list. Does not record it.
     #[inline]
     pub(crate) fn has(&self, name: Symbol) -> bool {
         self.table.get(name.index() as usize).is_some_and(|slot| slot.0 == self.list)
     }
 
-    /// Whether a name is met for the first time in the current list.
+    /// Records a name. Returns `true` if it is new in the current list.
     #[inline]
     pub(crate) fn is_new(&mut self, name: Symbol) -> bool {
         self.earlier(name, 0).is_none()

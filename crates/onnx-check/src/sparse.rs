@@ -1,4 +1,4 @@
-//! Looking through the indices of sparse tensors, once for all rules.
+//! Checks the indices of sparse tensors, once for all rules.
 
 use onnx_ir::SparseTensor;
 use onnx_types::ElemType;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 #[derive(Debug, Default)]
 pub(crate) struct IndexFaults {
     pub(crate) outside: Option<Outside>,
-    /// The number of the value that does not stand after the one before it, and whether the two stand at one place.
+    /// The index of the value that is not after its predecessor, and whether the two have the same index in the tensor.
     pub(crate) unsorted: Option<(usize, bool)>,
 }
 

@@ -191,7 +191,7 @@ impl Builder {
         node
     }
 
-    /// Says where in its file a node stands.
+    /// Sets the byte offset of a node in its file.
     pub(crate) fn at_byte(&mut self, node: NodeId, offset: u64) {
         self.model.set_node_origin(node, Origin::Byte(offset));
     }
@@ -270,7 +270,7 @@ impl Builder {
         self.scopes.push((graph, BTreeMap::new()));
         build(self);
         let (graph, names) = self.scopes.pop().unwrap();
-        // Names that nobody defined inside are looked up outside.
+        // Names that are not defined inside are looked up outside.
         for (name, value) in names {
             if self.model.value(value).def() == Def::Unresolved(graph)
                 && let Some((outer, names)) = self.scopes.last_mut()

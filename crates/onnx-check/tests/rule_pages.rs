@@ -18,7 +18,8 @@ const RECOMMENDATIONS: &[&str] = &[
     "opset-domain-not-reverse-dns",
 ];
 
-/// Everything that parser and checker find in a text. Beside it is a file `weights.bin` of 64 KiB, for rules about such.
+/// Everything that the parser and the checker report for a text. Its directory contains a file `weights.bin` of 64 KiB,
+/// for rules about external data.
 fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
     let mut files = MemoryData::new();
     files.insert("weights.bin", vec![0; 64 << 10]);
@@ -46,7 +47,7 @@ const TOO_LONG: &[&str] = &["function-calls-too-deep", "model-too-large", "too-m
 
 #[test]
 fn every_rule_has_both_examples() {
-    // Operator set documents are not models; their pages are proved beside the other tests of such documents.
+    // Operator set documents are not models; their pages are tested with the other tests of such documents.
     for rule in RULES.into_iter().filter(|rule| !rule.explain.contains("```textproto")) {
         let examples = examples(rule.explain);
         let has = |wanted: &str| examples.iter().any(|example| example.heading == wanted);

@@ -67,8 +67,9 @@ impl fmt::Display for Contradictions {
 impl std::error::Error for Contradictions {}
 
 impl Inference {
-    /// Writes the inferred types into the model: to all outputs of nodes of the main graph and of the graphs nested in it,
-    /// and to the inputs of nested graphs. Function bodies are left alone, as every call may have other types.
+    /// Writes the inferred types into the model: to all outputs of nodes of the main graph and of the graphs nested in
+    /// it, and to the inputs of nested graphs. Function bodies are not changed, because each call may have different
+    /// types.
     ///
     /// Values that get their first type appear in `value_info` of their graph when the model is written; outputs of graphs
     /// carry it themselves. Sizes may be expressions afterwards (`2*N + 1`), which are written as the text of a dimension
@@ -202,7 +203,7 @@ impl Merge<'_> {
     fn merged(&mut self, model: &mut Model, declared: &Type, value: ValueId) -> Option<Type> {
         let inferred = match (self.table.ty(value), &declared.kind) {
             (Ty::Unknown, _) => return None,
-            // Without an allocation if nothing is new, which is usual.
+            // Do not allocate if nothing is new, which is the common case.
             (Ty::Tensor(elem, dims), TypeKind::Tensor(tensor)) => {
                 let merged = self.merge_tensors(model, tensor, elem, dims.as_deref())?;
                 let kind = TypeKind::Tensor(merged);

@@ -35,7 +35,7 @@ use crate::result::Inference;
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
     tape: Tape,
-    /// Where the dimensions of a value stand among those that are compiled.
+    /// The range of the dimensions of a value among those that are compiled.
     spans: HashMap<ValueId, (usize, usize), RandomState>,
     registers: Registers,
 }
@@ -48,8 +48,8 @@ pub struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    /// The sizes of a tensor value, outermost first. Nothing when its rank is not known; an entry is nothing where a symbol
-    /// in it has no size, or the expression means nothing for these sizes.
+    /// The sizes of a tensor value, outermost first; `None` if its rank is unknown. An entry is `None` if a symbol in
+    /// it has no size, or if the expression is undefined for these sizes.
     #[must_use]
     pub fn shape(&self, value: ValueId) -> Option<Vec<Option<i64>>> {
         let &(start, rank) = self.spans.get(&value)?;

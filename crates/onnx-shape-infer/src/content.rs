@@ -99,7 +99,8 @@ pub(crate) fn of_tensor(tensor: &Tensor, source: &dyn DataSource, max: usize) ->
     }
 }
 
-/// The same for numbers that stand as bytes in the tensor, as nearly all constants do, without what others need.
+/// Like [`of_tensor`], for numbers that the tensor stores as bytes, as nearly all constants do, without the work that
+/// other tensors need.
 fn of_bytes(tensor: &Tensor, count: usize) -> Option<Content> {
     let Payload::Raw(bytes) = tensor.payload() else { return None };
     let fits = |width: usize| count.checked_mul(width) == Some(bytes.len());

@@ -56,7 +56,7 @@ impl Relation {
         }
     }
 
-    /// The same relation between other dimensions; `None` if there is no dimension for one of them.
+    /// The same relation between other dimensions; `None` if one of them has no counterpart.
     pub(crate) fn map(self, mut to: impl FnMut(Dim) -> Option<Dim>) -> Option<Self> {
         Some(match self {
             Self::Equal(a, b) => Self::Equal(to(a)?, to(b)?),
@@ -365,7 +365,7 @@ impl Facts {
         self.primary(relation).is_some_and(|fact| !fact.is_conditional())
     }
 
-    /// Whether two dimensions are the same by algebra and intervals alone.
+    /// Whether two dimensions are equal, decided by algebra and intervals only.
     pub(crate) fn eq_by_algebra(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
         if a.is_unknown() || b.is_unknown() {
             return None;
@@ -395,7 +395,7 @@ impl Facts {
         self.premises.insert(size, premise);
     }
 
-    /// Whether the first is at most the second by algebra and intervals alone.
+    /// Whether the first is at most the second, decided by algebra and intervals only.
     pub(crate) fn le_by_algebra(&self, exprs: &ExprTable, a: Dim, b: Dim) -> Option<bool> {
         if let (Dim::Known(a), Dim::Known(b)) = (a, b) {
             return Some(a <= b);

@@ -14,7 +14,7 @@ macro_rules! rules {
         pub(crate) fn help(rule: &Rule) -> &'static str {
             match rule.code {
                 $($code => $help,)*
-                _ => "look at the node and its inputs",
+                _ => "check the node and its inputs",
             }
         }
     };
@@ -60,7 +60,7 @@ rules! {
     AXIS_OUT_OF_RANGE = 3005, "axis-beyond-rank", Error, Enforced,
         "An axis is outside the rank of the tensor.",
         "give an axis that the tensor has, or a tensor with more axes";
-    /// An axis stands twice where each may stand once.
+    /// An axis occurs twice where each may occur once.
     AXIS_TWICE = 3006, "axis-named-twice", Error, Enforced,
         "An axis is named twice where each may be named once.",
         "name each axis once";
@@ -76,7 +76,7 @@ rules! {
     NEGATIVE_SIZE = 3009, "size-negative", Error, Enforced,
         "A dimension of an output would be negative.",
         "give a larger input, or numbers that take less from its size";
-    /// A tensor is to be given a shape with another number of elements.
+    /// A tensor is reshaped to a shape with a different number of elements.
     COUNT_DIFFERS = 3010, "element-count-differs", Error, Enforced,
         "A tensor is given a shape for another number of elements.",
         "give a shape with as many elements as the tensor has";
@@ -114,7 +114,7 @@ rules! {
         "raise the limit, or make the model smaller";
     /// The operator set of a node is not imported.
     NOT_IMPORTED = 3019, "operator-set-not-imported", Error, Enforced,
-        "A node is of an operator set that is not imported where it stands.",
+        "A node is of an operator set that its model or function does not import.",
         "import the operator set";
     /// A size does not fit in 64 bits.
     TOO_LARGE = 3020, "size-too-large", Error, Enforced,

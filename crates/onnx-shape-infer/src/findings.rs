@@ -1,4 +1,4 @@
-//! What a run found wrong, as findings: the place, the values that were looked at, and what to do.
+//! The contradictions of a run, as diagnostics: the locus, the values involved, and the suggested fix.
 
 use onnx_diag::{Caps, Clean, Diagnostic, Locus, Policy, Quoted, Sink};
 use onnx_ir::{Def, Model, Places, ValueId};
@@ -8,7 +8,7 @@ use crate::fault;
 use crate::result::Inference;
 use crate::ty::Ty;
 
-/// So many inputs of a node are named.
+/// Maximum number of inputs of a node that are named.
 const MAX_NAMED: usize = 8;
 
 /// Looks up the places of what was found, in time linear in the model and in what is kept.

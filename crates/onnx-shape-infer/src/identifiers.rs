@@ -10,9 +10,9 @@ use onnx_types::{Dim, Symbol, Type, TypeKind};
 
 use crate::ty::with_shapes;
 
-/// Replaces every size of the main graph and of the graphs nested in it that is an expression, or a symbol whose name is no
-/// C90 identifier, by a symbol with a name that is one; the same size gets the same symbol everywhere. (Specification,
-/// "Names Within a Graph": names are C90 identifiers.)
+/// Replaces every size of the main graph and of the graphs nested in it that is an expression, or a symbol whose name
+/// is not a C90 identifier, by a symbol whose name is one; the same size gets the same symbol everywhere.
+/// (Specification, "Names Within a Graph": names are C90 identifiers.)
 ///
 /// Returns the new names with the texts they stand for, in the order in which they first occur, so that the caller can
 /// write them down.
@@ -55,7 +55,7 @@ struct Names {
 }
 
 impl Names {
-    /// Whether a type may hold a size that is to be replaced; other types are left as they are.
+    /// Returns `true` if a type may contain a size to replace; other types are not changed.
     fn has_other(&self, model: &Model, ty: &Type) -> bool {
         match &ty.kind {
             TypeKind::Tensor(tensor) => tensor.shape.as_ref().is_some_and(|shape| {

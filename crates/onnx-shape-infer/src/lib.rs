@@ -2,9 +2,10 @@
 //!
 //! # What it does
 //!
-//! [`infer`] walks a model once, in order, and says of each value what it is: the element type, the rank, and the sizes as
-//! numbers or as expressions of the model's dimension variables. The result is an [`Inference`], a table beside the model;
-//! nothing in the model changes. New symbols and expressions belong to the result until [`Inference::apply`] writes them.
+//! [`infer`] visits the nodes of a model once, in order, and determines the type of each value: the element type, the
+//! rank, and the sizes as numbers or as expressions of the model's dimension variables. The result is an [`Inference`],
+//! a table separate from the model; nothing in the model changes. New symbols and expressions belong to the result
+//! until [`Inference::apply`] writes them.
 //!
 //! ```
 //! use onnx_ir::{Model, NewNode, OpsetImport, Position};
@@ -42,9 +43,9 @@
 //! `docs/guards.md` lists what is assumed. Without assumptions ([`InferOptions::assumed`]), what needs a guard is unknown. Results are those of the specification; with [`InferOptions::runtime`], those in which
 //! a runtime deviates are unknown.
 //!
-//! **Nothing stops it.** A node that contradicts itself is reported and what is after it is inferred as far as possible; an
-//! operator that nobody knows leaves only what depends on it unknown. Nothing panics, recurses without bound or allocates
-//! without limit: [`Limits`].
+//! **Errors do not stop inference.** A contradictory node is reported, and the nodes after it are inferred as far as
+//! possible. An unknown operator leaves only its dependents unknown. Nothing panics, recurses without bound or
+//! allocates without limit: [`Limits`].
 //!
 //! # Values
 //!
@@ -60,11 +61,12 @@
 //!
 //! # Questions and numbers
 //!
-//! [`Inference::facts`] answers whether two sizes are equal, one is at most another, or a number divides one, which passes
-//! ask before they fuse; [`Inference::eq`] and [`Inference::le`] also say what the answer depends on, and
-//! [`Inference::justification`] what a result does: [`Justification`]. [`Inference::shapes`] compiles all shapes to evaluate them for given sizes, and
-//! [`Inference::solve`] goes the other way: from shapes of the inputs to sizes of the variables, with everything that
-//! contradicts. [`Inference::update`] infers again only what an edit can have changed.
+//! [`Inference::facts`] proves equality, `<=` and divisibility by a number between dimensions; fusion passes use it to
+//! check their preconditions. [`Inference::eq`] and [`Inference::le`] also return what the answer depends on, and
+//! [`Inference::justification`] returns what a result depends on: [`Justification`]. [`Inference::shapes`] compiles all
+//! shapes to evaluate them for given sizes. [`Inference::solve`] is the inverse: it computes the sizes of the variables
+//! from shapes of the inputs, and reports all contradictions. [`Inference::update`] infers again only what an edit can
+//! have changed.
 //!
 //! # Own operators
 //!

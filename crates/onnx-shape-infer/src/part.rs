@@ -1,4 +1,4 @@
-//! Inference of a part of a model alone: one node, or one function.
+//! Inference of a part of a model: one node, or one function.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::options::InferOptions;
 use crate::result::{Inference, cycles};
 
 /// Infers the outputs of one node of any graph, from what the model declares about its inputs and from initializers among
-/// them. Nodes before it are not looked at.
+/// them. Nodes before it are not visited.
 ///
 /// # Panics
 ///

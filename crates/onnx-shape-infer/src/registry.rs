@@ -88,8 +88,7 @@ const COUNT: usize = SchemaId::COUNT;
 /// The rules of all schemas, by schema.
 pub(crate) static TABLE: [Entry; COUNT] = fold(ops::GROUPS);
 
-/// Lays the rows out by schema. An unknown version, rows that are out of order, and an operator that stands twice do not
-/// compile.
+/// Indexes the rows by schema. An unknown version, rows that are out of order, and a repeated operator do not compile.
 #[cfg_attr(
     not(test),
     expect(clippy::arithmetic_side_effects, reason = "the compiler evaluates it, and refuses overflow")

@@ -1,4 +1,4 @@
-//! The result of a run: a table beside the model.
+//! The result of a run: a table separate from the model.
 
 use std::collections::HashSet;
 
@@ -141,8 +141,8 @@ impl Inference {
         Self { findings, ..self }
     }
 
-    /// Infers again what edits of the model can have changed: the nodes that were edited, and those after them whose inputs
-    /// turn out to be different. The result is that of [`infer`] on the edited model, but for the numbers of new symbols
+    /// Infers again what edits of the model can have changed: the edited nodes, and every later node whose inputs
+    /// change as a result. The result is that of [`infer`] on the edited model, except for the numbers of new symbols
     /// and the order of facts.
     ///
     /// `changes` are those since the revision at which this result was inferred, with the same options:
@@ -169,9 +169,9 @@ impl Inference {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The cost is proportional to the edits and to the nodes that they turn out to concern, besides the contradictions
-    /// that are known; the first update also makes an index of the facts. The whole model is inferred anew if the changes
-    /// are not on record, and after edits of functions, of versions, and of the symbols in the inputs of the model.
+    /// The cost is proportional to the edits, the nodes that they affect, and the number of known contradictions; the
+    /// first update also builds an index of the facts. The whole model is inferred again if the changes are not
+    /// recorded, and after edits of functions, of versions, and of the symbols in the inputs of the model.
     ///
     /// The values in function bodies are an exception: nothing is known about them after an update that concerns a call, or
     /// that finds a contradiction, as their results are what all calls have in common. [`infer`] finds them again.

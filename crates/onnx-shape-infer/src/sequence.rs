@@ -18,7 +18,7 @@ pub(crate) enum Members {
     Listed(Vec<Known>),
     /// The parts of a tensor, in order.
     Parts(Parts),
-    /// So many elements, of which nothing but the type of the sequence is known.
+    /// A number of elements of which only the type of the sequence is known.
     Counted(Dim),
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Parts {
     pub(crate) part: Option<i64>,
 }
 
-/// Longer lists are not kept: each insertion makes a list of its own.
+/// Longer lists are not kept, because each insertion creates a new list.
 const MAX_LISTED: usize = 32;
 
 impl Members {
@@ -51,8 +51,8 @@ impl Members {
     }
 }
 
-/// A place in a sequence of so many elements, of which there is one more to insert at than to read; nothing when it is
-/// outside.
+/// An index in a sequence of `count` elements; an insertion has one more possible index than a read. `None` if it is
+/// out of range.
 pub(crate) fn place(index: i64, places: usize, count: usize) -> Option<usize> {
     let counted = if index < 0 { index.checked_add(i64::try_from(count).ok()?)? } else { index };
     usize::try_from(counted).ok().filter(|&at| at < places)

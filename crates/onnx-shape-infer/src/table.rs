@@ -10,7 +10,7 @@ use crate::content::Content;
 use crate::sequence::Members;
 use crate::ty::{Dims, Ty};
 
-/// Where the dimensions of a value stand in the pool of all dimensions.
+/// The range of the dimensions of a value in the pool of all dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     start: u32,
@@ -170,8 +170,8 @@ impl Table {
         self.slots.insert(value, slot);
     }
 
-    /// Says that a value is a dense tensor with the shape of another one, which is one, too. Says no where it is not, or has
-    /// no known rank.
+    /// Sets the type of a value to a dense tensor with the shape of another dense tensor. Returns `false` if the other
+    /// value is not one, or has no known rank.
     pub(crate) fn set_like(&mut self, value: ValueId, elem: ElemType, like: ValueId) -> bool {
         let Some(&Slot::Tensor(_, span)) = self.slots.get(like) else { return false };
         if span.rank == Span::NO_RANK {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onnx_types::{Dim, ElemType, Shape, Type, TypeKind};
 use smallvec::SmallVec;
 
-/// The dimensions of a shape, outermost first. Up to six stand in place, so that usual shapes need no allocation.
+/// The dimensions of a shape, outermost first. Up to six are stored inline, so that common shapes need no allocation.
 pub type Dims = SmallVec<[Dim; 6]>;
 
 /// The size at a place of a shape; unknown where the shape has no such place.
@@ -58,7 +58,7 @@ impl Ty {
         }
     }
 
-    /// The same as a type of the model's vocabulary; nothing when nothing is known.
+    /// Converts to a type of the model's vocabulary; `None` if the type is unknown.
     #[must_use]
     pub fn to_type(&self) -> Option<Type> {
         match self {

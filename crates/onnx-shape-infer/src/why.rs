@@ -52,8 +52,8 @@ impl Steps {
 }
 
 impl Inference {
-    /// What is not known about a value, in the order of its axes. Nothing for values that are no tensors, apart from their
-    /// type as a whole.
+    /// The unknown parts of a value, in the order of its axes. For values that are not tensors, only the type as a
+    /// whole can be unknown.
     #[must_use]
     pub fn gaps(&self, value: ValueId) -> Vec<Gap> {
         match self.ty(value) {

@@ -84,7 +84,7 @@ fn loops(depth: usize, innermost: &str) -> String {
         let (name, from) = (if level == 0 { "z".to_owned() } else { format!("w{level}") }, level);
         let carried = if level == 0 { "x".to_owned() } else { format!("v{from}") };
         let inside = level + 1;
-        // The input of the loop stands behind its body.
+        // The input of the loop comes after its body.
         let _ =
             write!(text, "{name} = Loop <body = b{inside} (i{inside}, c{inside}, v{inside}) => (c{inside}, ");
         let result = if inside == depth { "r".to_owned() } else { format!("w{inside}") };

@@ -8,7 +8,7 @@ use onnx_types::{ElemType, Symbol, Type};
 use crate::draft::Draft;
 use crate::elements;
 
-/// In so many percent of all cases, an attribute that can be left out is given.
+/// Probability, in percent, that an optional attribute is given.
 const OPTIONAL: usize = 35;
 
 impl Draft<'_, '_> {
@@ -130,7 +130,7 @@ impl Draft<'_, '_> {
         order
     }
 
-    /// Sets a float attribute list of so many numbers.
+    /// Sets an attribute to a list of `count` floats.
     pub(crate) fn set_floats(&mut self, name: Symbol, count: usize) {
         let numbers = (0..count).map(|index| (index % 3) as f32 + 0.5).collect::<Vec<f32>>();
         self.set(name, numbers);

@@ -4,8 +4,8 @@ use arbitrary::Unstructured;
 
 /// Makes choices from bytes: the same bytes make the same choices.
 ///
-/// When the bytes are used up, every choice is the first one, so that whatever is made comes to an end; [`chance`]
-/// (Self::chance) says no then.
+/// When the bytes are used up, every choice is the first one, so that generation terminates; [`chance`](Self::chance)
+/// then returns `false`.
 pub(crate) struct Choices<'b>(Unstructured<'b>);
 
 impl<'b> Choices<'b> {

@@ -18,7 +18,7 @@ use crate::smith::{Kind, Smith};
 /// The most elements of a constant.
 const MOST_ELEMENTS: i64 = 256;
 
-/// In so many percent of all cases, an operand or attribute that can be left out is given.
+/// Probability, in percent, that an optional operand or attribute is given.
 const OPTIONAL: usize = 50;
 
 /// A recipe for an operator outside the standard sets.
@@ -93,8 +93,8 @@ pub(crate) fn usable<'b>(smith: &Smith<'b>) -> Vec<&'b DeclaredSchema> {
 
 /// A node of a declared operator before it is made, as a recipe sees it.
 ///
-/// Methods that choose an operand choose the next one. They return nothing where there is none that fits, and a recipe
-/// passes that on: no node is made then.
+/// Methods that choose an operand choose the next one. They return `None` if none fits; a recipe propagates the `None`,
+/// and no node is created.
 pub struct Proposal<'s, 'b> {
     smith: &'s mut Smith<'b>,
     schema: &'b DeclaredSchema,
@@ -152,7 +152,7 @@ impl<'s, 'b> Proposal<'s, 'b> {
         self.operands.len()
     }
 
-    /// True in about so many percent of all cases.
+    /// Returns `true` with a probability of about `percent` percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.smith.choices.chance(percent)
     }

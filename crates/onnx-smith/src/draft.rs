@@ -12,7 +12,7 @@ use crate::{elements, ops};
 /// The most elements of a constant.
 const MOST_ELEMENTS: i64 = 256;
 
-/// What stands at an input of a node.
+/// The operand of an input of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Operand {
     /// Nothing.
@@ -27,8 +27,8 @@ pub(crate) enum Operand {
 
 /// A node before it is made.
 ///
-/// Methods that choose an operand choose the next one. They return nothing where there is none that fits, and a recipe
-/// passes that on: no node is made then.
+/// Methods that choose an operand choose the next one. They return `None` if none fits; a recipe propagates the `None`,
+/// and no node is created.
 pub(crate) struct Draft<'s, 'b> {
     pub(crate) smith: &'s mut Smith<'b>,
     pub(crate) schema: &'static Schema,
@@ -40,7 +40,7 @@ pub(crate) struct Draft<'s, 'b> {
     /// Attributes that are left out.
     left_out: Vec<Symbol>,
     outputs: Option<usize>,
-    /// Graphs that were made for attributes, or were to be.
+    /// Graphs that were created for attributes, including unfinished ones.
     graphs: Vec<GraphId>,
 }
 
@@ -139,7 +139,7 @@ impl<'s, 'b> Draft<'s, 'b> {
         self.operands.len()
     }
 
-    /// Whether there is another input that could be given, and it is to be.
+    /// Returns `true` if another input is possible and is chosen with a probability of `percent` percent.
     pub(crate) fn wants(&mut self, percent: usize) -> bool {
         self.formal().is_some() && self.smith.choices.chance(percent)
     }
@@ -289,7 +289,7 @@ impl<'s, 'b> Draft<'s, 'b> {
         elements::tensor(elem, sizes, &numbers)
     }
 
-    /// An operand that is no tensor.
+    /// An operand that is not a tensor.
     fn other(&mut self, form: TypeForm) -> Option<Vec<Dim>> {
         let there: Vec<(ValueId, Type)> = self
             .smith
@@ -419,7 +419,7 @@ impl<'s, 'b> Draft<'s, 'b> {
         self.left_out.extend_from_slice(names);
     }
 
-    /// Whether an attribute is to be filled in.
+    /// Returns `true` if an attribute must still be filled in.
     pub(crate) fn is_open(&self, name: Symbol) -> bool {
         !self.left_out.contains(&name) && !self.has(name)
     }

@@ -85,7 +85,7 @@ pub(crate) fn typed(tensor: &Tensor) -> Option<Tensor> {
         Storage::Double => Payload::Doubles(Bytes::clone(raw)),
         Storage::Int64 => Payload::Int64s(Varints::from_u64s(wide(8))),
         Storage::Uint64 => Payload::Uint64s(Varints::from_u64s(wide(size))),
-        // 6-bit codes have a packing of their own there.
+        // 6-bit codes are packed differently there.
         Storage::Int32 if elem.bits() == Some(6) => return None,
         Storage::Int32 => {
             let signed = |bits: u64| match elem {

@@ -100,7 +100,7 @@ impl Smith<'_> {
         ty
     }
 
-    /// Removes the operator sets that no node uses, but for that of ONNX and, sometimes, another.
+    /// Removes the operator sets that no node uses, except that of ONNX and, sometimes, another.
     fn keep_used_imports(&mut self) {
         let used = used_domains(&self.model);
         let keep_all = self.choices.chance(10);

@@ -39,7 +39,7 @@
 //!
 //! # Shrinking
 //!
-//! [`shrink`] takes things away from a model while something holds of it: what is left shows why.
+//! [`shrink`] removes parts of a model while a predicate holds; the remaining model shows the cause.
 //!
 //! # What it is not for
 //!
@@ -77,13 +77,13 @@ pub use stats::Stats;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SmithOptions<'a> {
-    /// How many nodes the main graph is to have, besides those of constants. 8 by default. Fewer are made when the bytes
-    /// are used up, or when too many proposals were refused.
+    /// Number of nodes of the main graph, not counting those of constants. 8 by default. The model has fewer if the
+    /// bytes are used up or too many proposals are refused.
     pub nodes: usize,
     /// The version of the ONNX operators; by default the bytes choose one.
     pub opset: Option<i64>,
-    /// An operator of one version that is to be in the model: it is tried first, and several times. By default there is
-    /// none, and the bytes choose.
+    /// An operator of one version that the model should contain: it is tried first, and several times. `None` by
+    /// default: the bytes choose.
     pub schema: Option<SchemaId>,
     /// Whether inputs may have dimension variables. True by default.
     pub symbolic: bool,
@@ -111,7 +111,7 @@ impl Default for SmithOptions<'_> {
 }
 
 impl<'a> SmithOptions<'a> {
-    /// The same for so many nodes.
+    /// Sets the number of nodes.
     #[must_use]
     pub const fn with_nodes(mut self, nodes: usize) -> Self {
         self.nodes = nodes;

@@ -1,13 +1,13 @@
-//! Making a model small while something holds of it.
+//! Reduction of a model while a predicate holds.
 
 use onnx_ir::{GraphId, Model, NodeId, ValueId};
 use onnx_shape_infer::{InferOptions, MergePolicy, infer};
 
-/// Makes a model as small as it can be while `still_fails` says yes of it.
+/// Reduces a model as far as possible while `still_fails` returns `true`.
 ///
-/// Outputs, nodes, functions, inputs, attributes, declared types, documentation and metadata are taken away, many at a time
-/// at first. What a node made that others use becomes an input of the graph. The result need not be valid, and is the model
-/// itself where nothing can be taken away. `still_fails` is asked about at most some thousand models.
+/// Removes outputs, nodes, functions, inputs, attributes, declared types, documentation and metadata, many at a time at
+/// first. An output of a removed node that others use becomes an input of the graph. The result need not be valid, and
+/// is the model itself if nothing can be removed. `still_fails` is called for at most a few thousand models.
 #[must_use]
 pub fn shrink(model: &Model, mut still_fails: impl FnMut(&Model) -> bool) -> Model {
     let mut best = model.clone();
@@ -29,16 +29,16 @@ pub fn shrink(model: &Model, mut still_fails: impl FnMut(&Model) -> bool) -> Mod
     best
 }
 
-/// Things that a step looked at.
+/// The result of a step.
 #[derive(Default)]
 struct Taken {
-    /// How many there are.
+    /// Number of items that the step can remove.
     all: usize,
-    /// How many of them went away.
+    /// Number of items that it removed.
     gone: usize,
 }
 
-/// Takes `count` things away, beginning with number `from`; what cannot go stays.
+/// Removes `count` items, beginning with number `from`; items that cannot be removed are kept.
 type Step = fn(&mut Model, from: usize, count: usize) -> Taken;
 
 const STEPS: &[Step] = &[outputs, nodes, functions, inputs, initializers, attributes, operands, texts];
@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[outputs, nodes, functions, inputs, initializers, attrib
 /// What serves other steps while it is there.
 const LAST_STEPS: &[Step] = &[types];
 
-/// Takes as much away as one step can: half of the things at once, then less and less.
+/// Removes as much as one step can: half of the items at once, then fewer and fewer.
 fn shorten(
     best: &mut Model,
     step: Step,
@@ -97,7 +97,7 @@ fn outputs(model: &mut Model, from: usize, count: usize) -> Taken {
     taken
 }
 
-/// All nodes, the later ones first: what nobody uses goes first.
+/// All nodes, the later ones first, so that unused nodes are removed first.
 fn all_nodes(model: &Model) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = model.all_graphs().flat_map(|graph| model.nodes(graph)).collect();
     nodes.reverse();

@@ -20,7 +20,7 @@ const VARIABLES: [&str; 4] = ["N", "M", "batch", "seq_len"];
 /// How deep bodies may be nested in each other.
 const MOST_DEPTH: usize = 3;
 
-/// How many values of each scope are looked at when an operand is chosen.
+/// Maximum number of values of each scope that are considered when an operand is chosen.
 const MOST_VISIBLE: usize = 256;
 
 /// What a scope is.
@@ -153,7 +153,8 @@ impl<'b> Smith<'b> {
         self.model.info().ir_version
     }
 
-    /// Adds nodes to the innermost graph until it has so many more, the bytes are used up, or too many were refused.
+    /// Adds nodes to the innermost graph until `nodes` have been added, the bytes are used up, or too many were
+    /// refused.
     pub(crate) fn fill(&mut self, nodes: usize) {
         let (mut made, mut tries) = (0, 0);
         while made < nodes && tries < nodes.saturating_mul(6).saturating_add(8) && !self.choices.is_done() {
@@ -162,7 +163,7 @@ impl<'b> Smith<'b> {
         }
     }
 
-    /// Tries to add one node; says whether it was.
+    /// Tries to add one node. Returns `true` if it was added.
     fn node(&mut self) -> bool {
         if !self.signatures.is_empty() && self.choices.chance(12) {
             return self.call().is_some();
@@ -319,7 +320,7 @@ impl<'b> Smith<'b> {
         }
     }
 
-    /// Makes an input of the main graph, perhaps with a default.
+    /// Creates an input of the main graph, optionally with a default.
     fn input(&mut self, ty: Type, default: Option<Tensor>) -> ValueId {
         let graph = self.model.main_graph();
         let name = self.name("x");
@@ -365,7 +366,7 @@ impl<'b> Smith<'b> {
         self.model.node(node).output(0)
     }
 
-    /// A value of a type that a node of the innermost graph makes, and that is no output of the graph yet.
+    /// A value of a type that a node of the innermost graph produces, and that is not yet an output of the graph.
     pub(crate) fn produce(&mut self, ty: &Type) -> Option<ValueId> {
         let fitting: Vec<Entry> = self
             .visible()
@@ -475,7 +476,7 @@ impl<'b> Smith<'b> {
         !found.has_errors()
     }
 
-    /// What a file can say of a type: sizes that inference has made up are unknown to others.
+    /// The part of a type that a file can declare: the fresh symbols of inference are unknown to other readers.
     pub(crate) fn declarable(&self, ty: &Ty) -> Option<Type> {
         let known = |dim: Dim| {
             let symbols = match dim {

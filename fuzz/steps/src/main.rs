@@ -16,7 +16,7 @@ static mut PASSED: u64 = 0;
 /// Called by instrumented code; not instrumented itself, as its name says to the compiler.
 #[unsafe(no_mangle)]
 extern "C" fn __sanitizer_cov_trace_pc() {
-    // SAFETY: the thread that runs a case is the only one that runs, but for one that waits for it.
+    // SAFETY: only the thread that runs a case is running; the other thread waits for it.
     unsafe { PASSED = PASSED.wrapping_add(1) }
 }
 

@@ -103,7 +103,7 @@ def variables(case):
 
 
 def bindings(case):
-    """The sizes to try: the base, all 0, all 1, all larger, and each alone 0, 1 and larger."""
+    """The sizes to try: the base, all 0, all 1, all larger, and each individually 0, 1 and larger."""
     names = variables(case)
     base = {name: case["sizes"].get(name, 2 + at % 4) for at, name in enumerate(names)}
     tried = [base, {n: 1 for n in names}, {n: 0 for n in names}, {n: s + 1 for n, s in base.items()}]
@@ -240,7 +240,7 @@ def answers(case, start):
 
 
 def recorded(case):
-    """All answers; after a process that ended early, another one goes on behind the sizes with which it did."""
+    """All answers; if a process ends early, another one continues after the sizes at which it ended."""
     result, start = {"how": "schema", "runs": [], "problem": ""}, 0
     while True:
         lines, last = apart(case, start), None

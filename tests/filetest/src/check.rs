@@ -1,5 +1,5 @@
-//! `#! check`: what the checker says of a model. `data` lets it look at the elements of tensors, `refuse-custom` at
-//! operators that nobody knows.
+//! `#! check`: the diagnostics of the checker for a model. `data` also checks the elements of tensors, and
+//! `refuse-custom` reports unknown operators.
 
 use onnx_check::{CheckOptions, CustomOperators, check};
 use onnx_text::{ParseOptions, parse_model};

@@ -15,9 +15,9 @@ pub struct Example {
     pub schema: SchemaId,
     /// What the inputs are: `x: float[N]`.
     pub inputs: Vec<String>,
-    /// The node as it stands in the file, with its comments.
+    /// The text of the node in the file, with its comments.
     pub text: String,
-    /// Whether the elements of an output are told.
+    /// Whether the elements of an output are given.
     pub has_content: bool,
 }
 

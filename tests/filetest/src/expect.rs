@@ -1,9 +1,9 @@
 //! Expectations: comments that say what is found where.
 //!
-//! `# error: ONNX2303` at the end of a line expects that finding on that line; `"text"` behind it must be part of the
-//! message, and `at 7` before the text is the column. Where a comment cannot stand on the line, `# error@+1:` in the line
-//! before expects it one line further down. `# error@file:` expects a finding without a line. Other severities are
-//! `# warning:` and `# note:`. A line may hold several expectations.
+//! `# error: ONNX2303` at the end of a line expects that diagnostic on that line; `"text"` after it must be part of the
+//! message, and `at 7` before the text is the column. If the line cannot contain a comment, `# error@+1:` in the line
+//! before expects it one line further down. `# error@file:` expects a diagnostic without a line. Other severities are
+//! `# warning:` and `# note:`. A line may contain several expectations.
 
 use std::fmt;
 
@@ -120,13 +120,15 @@ pub fn expectations(text: &str) -> Result<Vec<Expectation>, String> {
             let end = first_mark(rest).map_or(rest.len(), |(at, ..)| at);
             let expectation = rest.get(..end).unwrap_or_default();
             let parsed = parse(expectation, number, severity);
-            found.push(parsed.ok_or_else(|| format!("line {number}: `{}` is no expectation", line.trim()))?);
+            found.push(
+                parsed.ok_or_else(|| format!("line {number}: `{}` is not an expectation", line.trim()))?,
+            );
         }
     }
     Ok(found)
 }
 
-/// What stands behind `# error`.
+/// Parses the text after `# error`.
 fn parse(text: &str, written: u32, severity: Severity) -> Option<Expectation> {
     let (place, rest) = text.split_once(':')?;
     let line = match place.strip_prefix('@') {
@@ -195,7 +197,7 @@ pub fn rewrite(text: &str, found: &[Finding]) -> Result<String, String> {
     sorted.sort_by_key(|finding| finding.position);
     for finding in sorted {
         let line = finding.line();
-        // The end of the text may be on a line of its own, which holds no comment.
+        // The end of the text may be on a separate line, which holds no comment.
         let own = line.unwrap_or(1).min(last);
         let written = old.iter().find(|old| old.line == line).map_or(own, |old| old.written);
         let place = match line {

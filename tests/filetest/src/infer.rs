@@ -1,9 +1,9 @@
-//! `#! infer`: what inference says of a model.
+//! `#! infer`: the types that inference computes for a model, and the contradictions that it reports.
 //!
-//! A comment `# is: float[N, 4]` at the end of a node's line says what its outputs are, in order and separated by `; `:
-//! the type, and ` = {N, 4}` behind it where the elements are followed. Sizes that nothing is known about are `?1`, `?2`
-//! and so on, the same one for the same size. `# is:` with nothing behind it is filled in by `BLESS=1`; look at what was
-//! filled in. Contradictions are expected by `# error: ONNX3007 "text"` as everywhere.
+//! A comment `# is: float[N, 4]` at the end of a node's line specifies its outputs, in order and separated by `; `: the
+//! type, and ` = {N, 4}` after it if the elements are propagated. Unknown sizes are `?1`, `?2` and so on, the same one
+//! for equal sizes. An empty `# is:` is filled in by `BLESS=1`; review the result. Contradictions are expected by `#
+//! error: ONNX3007 "text"` as everywhere.
 //!
 //! Words: `opset=13..18` (or `13..`, up to the newest) runs the test at each of these versions of the default domain, and
 //! `ml=1..5` of `ai.onnx.ml`; `no-values` follows no elements; `check-types` compares types with the schemas;
@@ -83,7 +83,7 @@ impl Words {
 }
 
 fn range_of(domain: Symbol, range: &str) -> Result<Vec<(Symbol, Option<i64>)>, String> {
-    let wrong = || format!("`{range}` is no range of versions such as `13..18`");
+    let wrong = || format!("`{range}` is not a range of versions such as `13..18`");
     let (low, high) = range.split_once("..").ok_or_else(wrong)?;
     let low: i64 = low.parse().map_err(|_| wrong())?;
     let newest = latest_opset(domain).unwrap_or(1);
@@ -160,7 +160,7 @@ impl Inferred {
         (body, writer)
     }
 
-    /// Whether the elements of an output of the node are told.
+    /// Returns `true` if the elements of an output of the node are given.
     pub(super) fn has_content(&self, node: NodeId) -> bool {
         self.model.node(node).outputs().iter().flatten().any(|&value| self.inference.content(value).is_some())
     }
@@ -252,7 +252,7 @@ impl Writer<'_> {
     }
 }
 
-/// Replaces a name where it stands as a word of its own: `unk__1` is also the beginning of `unk__12`.
+/// Replaces a name where it is a whole word: `unk__1` is also the beginning of `unk__12`.
 fn replace_word(text: &str, name: &str, with: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut out = String::new();

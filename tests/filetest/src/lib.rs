@@ -34,7 +34,7 @@ use expect::{Finding, Strictness};
 pub struct Outcome {
     /// The findings, in any order.
     pub findings: Vec<Finding>,
-    /// The text as it should be, where the test is about that. Directives are no part of it.
+    /// The expected text, if the test is about that, without directives.
     pub body: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use crate::expect::{Finding, Strictness, compare, expectations};
 /// An ONNX text on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageExample<'a> {
-    /// The heading that it stands under.
+    /// The heading that precedes it.
     pub heading: &'a str,
     /// The text.
     pub text: String,

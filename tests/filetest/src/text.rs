@@ -1,7 +1,7 @@
-//! `#! text`: what the parser says of a text.
+//! `#! text`: the errors of the parser for a text.
 //!
 //! Errors are expected with line and column. A text without errors must come back when it is printed, in both ways.
-//! `as=graph`, `as=function` and `as=node` are for texts that are no whole models.
+//! `as=graph`, `as=function` and `as=node` are for texts that are not whole models.
 
 use onnx_codec::{EncodeError, EncodeOptions, Segments, encode, encode_function, encode_graph, encode_node};
 use onnx_ir::{FunctionId, Model, NodeId};

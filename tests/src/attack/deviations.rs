@@ -245,7 +245,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         name: "Tile or Expand of nothing",
-        reason: "Operands that do not fit are accepted where there are no elements.",
+        reason: "Operands that do not fit are accepted if they have no elements.",
         explains: |_| false,
         accepts: |node| matches!(node.op(), "Tile" | "Expand") && node.is_empty(0),
     },

@@ -387,7 +387,7 @@ fn compare(
             violation(&look, fact, run, verdict);
         }
         let spoilt = compare_run(&look, run, &values, verdict, open, incomplete);
-        // What inference reports is the same for all runs, but for what its symbols stand for.
+        // The report of inference is the same for all runs, except for the sizes of its symbols.
         if index == 0 && look.inference.findings().has_errors() {
             contradiction(&look, run, &spoilt, verdict);
         }

@@ -39,7 +39,7 @@ pub enum Seen {
         elem: String,
         /// The sizes.
         dims: Vec<i64>,
-        /// The elements of a small tensor of numbers; `null` stands for what is no finite number.
+        /// The elements of a small tensor of numbers; `null` stands for infinities and NaN.
         elements: Option<Vec<Json>>,
     },
     /// A sequence.

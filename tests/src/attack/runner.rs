@@ -23,9 +23,9 @@ use crate::conformance::reference::{Answer, Reference};
 
 /// Sets of data for each binding.
 const DATA: usize = 3;
-/// So many candidates are run to make one model small.
+/// Maximum number of candidates that are run to reduce one model.
 const MOST: usize = 300;
-/// So many mismatches that guards excuse are reported for each operator.
+/// Maximum number of mismatches excused by guards that are reported for each operator.
 const EXAMPLES: usize = 5;
 /// The most elements of an input.
 const LARGEST: i64 = 100_000;
@@ -37,15 +37,15 @@ pub struct Options {
     pub count: u64,
     /// The first seed.
     pub seed: u64,
-    /// So many failures of each class are reduced to small models.
+    /// Number of failures of each class that are reduced to small models.
     pub shrunk: usize,
     /// Where reports are written.
     pub folder: PathBuf,
     /// Where the models without failures are recorded with what was observed, one line of JSON for each.
     pub record: Option<PathBuf>,
-    /// So many seconds after the start, no further model is begun; no limit if 0.
+    /// Time limit in seconds, after which no further model is started; no limit if 0.
     pub seconds: u64,
-    /// Every so many models a line is printed; never if 0.
+    /// Number of models after which a progress line is printed; never if 0.
     pub progress: u64,
 }
 
@@ -102,7 +102,7 @@ impl Runner {
     ///
     /// # Errors
     ///
-    /// When the runtime is not at hand, the generator has a defect or a file cannot be written.
+    /// Returns an error if the runtime is not available, the generator has a defect, or a file cannot be written.
     pub fn run(&self, say: &mut dyn FnMut(&str)) -> Result<Summary, String> {
         if let Some(reason) = self.reference.absent() {
             return Err(reason.to_owned());

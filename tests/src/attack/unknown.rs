@@ -31,7 +31,7 @@ pub(super) fn varying_ranks(
             let size = TRIED.get(round).copied().unwrap_or_else(|| rng.of(&TRIED));
             bound.push((model.intern(name), size));
         }
-        // A dimension such as `2*N` is a name of its own in a model whose names are no expressions.
+        // A dimension such as `2*N` is a separate name in a model whose names are not parsed as expressions.
         for (name, _) in sizes.iter().filter(|(name, _)| !is_variable(name)) {
             let (exprs, names) = model.exprs_mut();
             let dim = exprs.parse(names, name);

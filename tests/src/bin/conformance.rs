@@ -47,7 +47,7 @@ struct Arguments {
     reference: Option<PathBuf>,
 }
 
-/// How a suite went on a collection.
+/// The result of a suite on a collection.
 struct Done {
     collection: &'static str,
     report: Report,

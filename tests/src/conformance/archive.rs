@@ -14,7 +14,7 @@ const WINDOW: u64 = 128 << 20;
 pub struct Entry<'a> {
     /// The path.
     pub name: &'a str,
-    /// The content, to be read or left alone.
+    /// The content, which the caller may read or skip.
     pub content: &'a mut dyn Read,
 }
 

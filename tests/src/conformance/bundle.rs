@@ -1,8 +1,8 @@
 //! Chooses the small set of models that is committed: `cargo xtask conformance --bundle --corpus PATH --models PATH`.
 //!
-//! Every file is described by its features: which fields it has, in which form, which element types stand in which data
-//! field, who wrote it, and what is odd about it. Files are taken, the one with most new features for its size first,
-//! until every feature that some file has is covered. `tests/models/manifest.json` says which file is there for what.
+//! Every file is described by its features: which fields it has, in which form, which element types are in which data
+//! field, which tool wrote it, and its irregularities. Files are selected, the one with most new features for its size
+//! first, until every feature of any file is covered. `tests/models/manifest.json` lists the purpose of each file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ use super::wire::{Malformed, Records, Value};
 /// The largest file that is taken, in bytes.
 const LARGEST: usize = 64 << 10;
 
-/// What a file costs besides its size, in bytes: a few larger files are better than many small ones.
+/// Cost of a file in addition to its size, in bytes: a few larger files are better than many small ones.
 const OVERHEAD: usize = 2000;
 
 /// A file that may be taken.

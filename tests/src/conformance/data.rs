@@ -23,13 +23,13 @@ pub struct Data {
     pub runs: Option<PathBuf>,
     /// Whether inference takes initializers that are inputs, too, as constants.
     pub trust_defaults: bool,
-    /// How many models are generated, where not as many as usual.
+    /// Number of generated models, if not the default.
     pub count: Option<usize>,
-    /// The only operator that suites about operators look at.
+    /// The only operator that suites about operators check.
     pub op: Option<String>,
 }
 
-/// One model to look at.
+/// One model to check.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// What reports call it.

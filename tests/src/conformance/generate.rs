@@ -13,7 +13,7 @@ pub enum Style {
     Canonical,
     /// With every oddity that protobuf allows.
     Odd,
-    /// With bytes that are no protobuf, too.
+    /// Including bytes that are not protobuf.
     Broken,
 }
 
@@ -220,8 +220,8 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     onnx_smith::noise(seed, len.saturating_mul(8)).into_iter().step_by(8).collect()
 }
 
-/// One message with every field of every message type in it, a repeated one twice; messages inside one of their own
-/// type are left empty.
+/// One message with every field of every message type in it, a repeated one twice; messages nested in a message of the
+/// same type are left empty.
 #[must_use]
 pub fn complete(schema: &Schema, message: MessageId) -> Vec<u8> {
     let mut open = Vec::new();

@@ -47,7 +47,7 @@ pub struct Blob {
 ///
 /// # Errors
 ///
-/// When there is no manifest or it cannot be understood.
+/// Returns an error if the manifest is missing or cannot be parsed.
 pub fn read(corpus: &Path) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let mut found = false;
@@ -74,7 +74,7 @@ pub type Blobs = BTreeMap<String, Bytes>;
 ///
 /// # Errors
 ///
-/// When there is no manifest, it cannot be understood, or a blob cannot be read.
+/// Returns an error if the manifest is missing or cannot be parsed, or a blob cannot be read.
 pub fn read_with_blobs(
     corpus: &Path,
     wanted: impl Fn(&Record) -> bool,

@@ -17,7 +17,7 @@ pub enum Answer {
     Refused(String),
 }
 
-/// The reference, which may not be at hand.
+/// The reference, which may not be available.
 pub struct Reference {
     script: &'static str,
     absent: OnceLock<Option<String>>,

@@ -22,7 +22,7 @@ pub struct Failure {
     pub offset: Option<usize>,
     /// The fields that lead to that byte.
     pub path: Option<String>,
-    /// The bytes that were looked at, when they are not those of the case.
+    /// The bytes that were checked, if they are not those of the case.
     pub input: Option<Bytes>,
 }
 
@@ -89,7 +89,7 @@ impl Report {
         self.suite
     }
 
-    /// How many cases were looked at.
+    /// Number of cases that were checked.
     #[must_use]
     pub const fn cases(&self) -> usize {
         self.cases
@@ -179,8 +179,8 @@ impl Report {
         self.time
     }
 
-    /// How many failures have no written reason. Recorded cases may differ from the reference for a good one, which stands
-    /// in `tests/conformance/deviations`.
+    /// How many failures have no written reason. Recorded cases may differ from the reference for a valid reason, which
+    /// is listed in `tests/conformance/deviations`.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Report {
     }
 
     /// Compares the failures that no deviation explains with those that are committed; with `bless`, commits those of now.
-    /// A bundled case is one of the corpus as well, so its reason stands once, in `tests/conformance/deviations`.
+    /// A bundled case is also part of the corpus, so its reason is listed only once, in `tests/conformance/deviations`.
     ///
     /// # Errors
     ///

@@ -13,13 +13,13 @@ pub enum Rewrite {
     UnknownFirst,
     /// Every singular field that is absent is there with its default.
     Defaults,
-    /// Lists that were packed are not, and the other way round.
+    /// Packed lists are unpacked, and vice versa.
     FlipPacked,
-    /// The fields of every message stand in descending order.
+    /// The fields of every message are in descending order.
     Descending,
     /// Every tag, length and number takes more bytes than it needs.
     Padded,
-    /// Every singular message stands there in two pieces.
+    /// Every singular message is split into two occurrences.
     Split,
 }
 

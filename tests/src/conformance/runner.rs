@@ -26,14 +26,14 @@ pub trait Suite: Sync {
         true
     }
 
-    /// Looks at one case.
+    /// Checks one case.
     fn check(&self, case: &Case) -> Outcome;
 
     /// The line that sums up a run.
     fn summary(&self, report: &Report) -> String;
 }
 
-/// What a suite says of one case.
+/// The result of a suite for one case.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// What the case counts as; each adds one to a total of the report.
@@ -47,7 +47,7 @@ pub struct Outcome {
 /// How to run a suite.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many threads look at cases.
+    /// Number of threads that check cases.
     pub jobs: usize,
     /// Only the cases whose identifier contains this.
     pub only: Option<String>,

@@ -1,4 +1,4 @@
-//! What the descriptors say of messages, in the form the tests walk by.
+//! The message descriptors, in the form that the tests traverse.
 
 use onnx_proto::FILE_DESCRIPTOR_SET;
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};

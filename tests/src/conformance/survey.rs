@@ -19,7 +19,7 @@ pub struct Survey {
     pub prost_refuses: BTreeSet<&'static str>,
     /// The slugs of the findings that reading may report.
     pub findings: BTreeSet<&'static str>,
-    /// Whether a singular message stands there in several pieces. Only their sum says which findings there are.
+    /// Whether a singular message has several occurrences. Only the merged message determines the diagnostics.
     pub split: bool,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         levels: u32,
     ) -> Result<(), Malformed> {
         if seen.numbers.contains(&field.number) && !field.repeated {
-            self.depart(record.raw, "a singular field stands there twice");
+            self.depart(record.raw, "a singular field occurs twice");
             if matches!(field.ty, FieldType::Message(_)) {
                 self.survey.split = true;
             }

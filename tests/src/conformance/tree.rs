@@ -1,9 +1,9 @@
 //! A message as a tree in which order, packing, splitting and padding have no trace left.
 //!
-//! Two files hold the same fields exactly if their trees are equal: of a singular field the last value counts, pieces of
-//! a message are merged, members of a `oneof` exclude each other, numbers of an enum that it does not know and known
-//! fields in a form that their type cannot have are unknown fields, and unknown fields are kept as they stand.
-//! All that is what protobuf itself says of parsing.
+//! Two files hold the same fields exactly if their trees are equal: of a singular field the last value counts,
+//! occurrences of a message are merged, members of a `oneof` exclude each other, undefined numbers of an enum and known
+//! fields with a wrong wire type are unknown fields, and unknown fields are kept unchanged. These are the parsing rules
+//! of protobuf.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub const LEVELS: u32 = 100;
 pub struct Tree<'a> {
     /// The known fields that are present.
     pub fields: BTreeMap<u32, Node<'a>>,
-    /// The unknown fields by number, each as its records stand in the file.
+    /// The unknown fields by number, each with its records as encoded in the file.
     pub unknown: BTreeMap<u32, Vec<Cow<'a, [u8]>>>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Takes a known field; says whether its form fits.
+    /// Adds a known field. Returns `true` if its wire type matches.
     fn field(
         &mut self,
         schema: &Schema,

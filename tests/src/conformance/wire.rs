@@ -2,7 +2,7 @@
 //!
 //! It is written for clearness: every record says how it was written, not only what it says.
 
-/// One field of a message as it stands in the bytes.
+/// One encoded field of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// The field number.

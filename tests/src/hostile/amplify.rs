@@ -1,4 +1,4 @@
-//! Files of tiny records that become much larger things in memory: what each byte may cost is bounded.
+//! Files of tiny records that become much larger in memory: the memory for each byte is bounded.
 
 use super::Case;
 use super::write::{inside, message, model_of};

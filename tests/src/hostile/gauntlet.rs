@@ -35,7 +35,7 @@ const FINDINGS: usize = 4 << 20;
 /// What inference may take whatever the size of the file: tables of names, facts and expressions.
 const INFERENCE: usize = 8 << 20;
 
-/// How many steps are free for every file: the names of ONNX alone take some.
+/// Number of steps that every file may take in addition: interning the ONNX names already takes some.
 const FREE_STEPS: u64 = 1_000_000;
 
 /// How many bytes of memory reading a form of protobuf takes for each byte of the text: the encoded model, in a buffer
@@ -57,7 +57,7 @@ const PRINTED: usize = if cfg!(debug_assertions) { 200_000 } else { 4 << 20 };
 /// How long to wait before a file is said to hang. No bound on speed: everything here takes moments.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often the program has passed a place where it could have gone another way; 0 where nobody counts.
+/// Returns the number of branches that the program has executed; 0 if they are not counted.
 pub type Steps = fn() -> u64;
 
 /// What everything that was done with a file took, and what it may take.
@@ -71,13 +71,13 @@ pub struct Measured {
     pub peak: usize,
     /// How many bytes that stage may hold.
     pub peak_bound: usize,
-    /// The steps of all stages together; 0 where nobody counts.
+    /// The steps of all stages together; 0 if they are not counted.
     pub steps: u64,
     /// How many steps all stages together may take.
     pub step_bound: u64,
 }
 
-/// Puts all files through everything and fails with whatever went wrong with any of them.
+/// Runs every stage on all files, and fails with all failures of any of them.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Models with parts that are missing, odd or huge, and names that mean several things.
+//! Models with parts that are missing, odd or huge, and ambiguous names.
 
 use bytes::Bytes;
 
@@ -206,7 +206,7 @@ pub fn everywhere(name: &str) -> Bytes {
     )
 }
 
-/// A million things that are wrong: four of each node, in four bytes.
+/// A million defects: four for each node, in four bytes.
 fn findings() -> Case {
     let bytes = model_of(|graph| {
         let node = message(|node| node.message(5, |_| ()));

@@ -1,8 +1,8 @@
 //! Operands and attributes that once brought other tools down, each under the number of its report: sizes that overflow,
 //! divisors that are 0, ranks that are too large or too small, and inputs that are not there.
 //!
-//! Every edge value in every attribute and operand of every operator is tried by `edges_in_every_attribute_and_operand_are_survived`
-//! of onnx-shape-infer; here stand the cases that have a name, with what is found in each.
+//! `edges_in_every_attribute_and_operand_are_survived` of onnx-shape-infer tries every boundary value in every
+//! attribute and operand of every operator; this module contains the named cases, with the diagnostics of each.
 
 use super::Case;
 

@@ -55,7 +55,7 @@ fn wide() -> Vec<Case> {
         of_axes("rep1024_2000", "Abs", 2000),
         // Every second shape is new, so nothing can be shared: 1024 axes for the 31 bytes of a node.
         of_axes("rep1024_transposed", "Transpose", 300).growth(2000).steps(3000),
-        // Each axis is lost at an input of its own.
+        // Each axis is lost at a separate input.
         Case::read(
             "1024 origins",
             model_of(|g| {

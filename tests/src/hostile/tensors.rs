@@ -1,4 +1,4 @@
-//! Tensors whose parts contradict each other, in every place where a tensor can stand.
+//! Tensors whose parts contradict each other, at every site of a tensor.
 
 use bytes::Bytes;
 use onnx_proto::wire::Writer;
@@ -10,7 +10,7 @@ const FLOAT: i32 = 1;
 const INT64: i32 = 7;
 const STRING: i32 = 8;
 
-/// The marker with which one runtime passes addresses of its own memory.
+/// The marker with which one runtime passes addresses in its memory.
 pub const ADDRESS_MARKER: &str = "*/_ORT_MEM_ADDR_/*";
 
 /// All cases.
@@ -233,7 +233,7 @@ fn marked_attributes(writer: &mut Writer, number: u32) {
     }
 }
 
-/// A graph in which a tensor stands wherever one can, and in its nested graphs again.
+/// A graph with a tensor at every possible site, also in its nested graphs.
 fn marked_graph(graph: &mut Writer, levels: usize) {
     graph.message(1, |node| {
         node.string(4, "Op");
@@ -257,7 +257,7 @@ fn marked_nested(writer: &mut Writer, number: u32, levels: usize) {
     }
 }
 
-/// External data with the marker of a memory address in every place where a tensor can stand.
+/// External data with the marker of a memory address at every site of a tensor.
 #[must_use]
 pub fn external_everywhere() -> Bytes {
     message(|model| {

@@ -1,4 +1,4 @@
-//! Texts that mean harm to a parser, or to what comes after it.
+//! Texts that attack a parser, or the stages after it.
 
 use std::fmt::Write as _;
 
@@ -156,7 +156,7 @@ fn expressions() -> Vec<Case> {
     };
     cases.push(Case::text("expression-steps", products("z = Mul (w, w)"), &["inference-limit-reached"]));
     let many: String = (0..1000).map(|index| format!("z{index} = Mul (w, w)\n")).collect();
-    // Once no steps are left, each of the 18 bytes of a node still costs a look at 14 of its 256 elements.
+    // Once no steps are left, a node of 18 bytes still visits its 256 elements, 14 for each byte.
     let many = Case::text("expression-steps-of-1000-nodes", products(&many), &["inference-limit-reached"]);
     cases.push(many.steps(2000));
     cases

@@ -1,6 +1,6 @@
-//! Files that take time with the square of their size where a reader looks something up by going through a list.
+//! Files that take quadratic time if a reader looks something up by a linear search.
 //!
-//! A linear reader is done in moments; one that is not, takes minutes for what stands here.
+//! A linear reader takes a fraction of a second for these cases, and a quadratic one minutes.
 
 use onnx_proto::wire::Writer;
 
@@ -8,7 +8,7 @@ use super::Case;
 use super::write::{attribute, info, inside, message, model_of, model_with, node, node_with, opset};
 use crate::conformance::wire::put_tag;
 
-/// How many of the thing in question there are; fewer where code is not optimized, to be done in seconds.
+/// Number of repeated elements; fewer in unoptimized builds, to finish in seconds.
 const COUNT: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
 
 /// All cases.
@@ -25,7 +25,7 @@ fn repeat(mut write: impl FnMut(usize)) {
     (0..COUNT).for_each(&mut write);
 }
 
-/// Many things of one name.
+/// Many entities with the same name.
 #[expect(clippy::too_many_lines, reason = "a list of cases: long, but nothing to follow")]
 fn names() -> Vec<Case> {
     let twice = "value-defined-twice";
@@ -107,7 +107,7 @@ fn names() -> Vec<Case> {
     ]
 }
 
-/// Many references to one thing, or to many things in a list.
+/// Many references to one entity, or to many entities in a list.
 #[expect(clippy::too_many_lines, reason = "a list of cases: long, but nothing to follow")]
 fn references() -> Vec<Case> {
     let bindings = |key: &dyn Fn(usize) -> String| {
@@ -251,7 +251,7 @@ fn scopes() -> Vec<Case> {
     ]
 }
 
-/// One message in many pieces, and many fields that nobody knows.
+/// One message with many occurrences, and many unknown fields.
 fn pieces() -> Vec<Case> {
     let unknown = |path: &[u32]| {
         let mut fields = Vec::new();

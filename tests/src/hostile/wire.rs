@@ -1,4 +1,4 @@
-//! Bytes that are no protobuf, or protobuf that no sane writer writes.
+//! Bytes that are not protobuf, or protobuf that no sane writer writes.
 
 use super::Case;
 use super::write::{attribute, header, info, inside, message, model_of, model_with, node, node_with, opset};
@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Records that are no field of anything, in every kind of message.
+/// Records that are not valid fields, in every kind of message.
 fn broken() -> Vec<Case> {
     let records: [(&str, &[u8], &str); 9] = [
         ("wire-type-6", b"\x0e", ": a field has wire type 6, which does not exist"),
@@ -46,7 +46,7 @@ fn broken() -> Vec<Case> {
     for (name, record, error) in records {
         for (path, place) in PLACES {
             let bytes = inside(path, record);
-            // What is missing is missed at the end, what is wrong where it stands.
+            // Missing bytes are reported at the end, wrong bytes at their offset.
             let at = match name {
                 "group-open" => bytes.len(),
                 "group-other-end" => bytes.len() - 2,
@@ -108,7 +108,7 @@ fn varints() -> Vec<Case> {
     cases
 }
 
-/// Packed and unpacked lists, each the other way round from usual, mixed, and cut.
+/// Packed and unpacked lists, each in the encoding that is not the default, mixed, and truncated.
 fn packed() -> Vec<Case> {
     let tensor = |name: &str, fields: &[u8]| Case::read(name, inside(&[7, 1, 5, 5], fields));
     let ints = |name: &str, fields: &[u8]| Case::read(name, inside(&[7, 1, 5], fields));
@@ -151,7 +151,7 @@ fn packed() -> Vec<Case> {
     ]
 }
 
-/// Singular fields that stand there several times: the last scalar counts, messages are merged.
+/// Singular fields that occur several times: the last scalar counts, messages are merged.
 #[expect(clippy::too_many_lines, reason = "a list of cases: long, but nothing to follow")]
 fn twice() -> Vec<Case> {
     let pieces: Vec<u8> = [

@@ -7,8 +7,8 @@ use super::write::{FLOAT, Graph, Size, Ty};
 /// Dimensions of everything that flows through the chains.
 const SHAPE: &[Size] = &[Size::Var("batch"), Size::Known(16)];
 
-/// A chain of so many nodes, `Relu` and `Add` by turns. Each `Add` takes a step back and uses what the node before the
-/// last made, too, so that values have one or two uses.
+/// A chain of `nodes` nodes, alternating `Relu` and `Add`. Each `Add` also uses the output of the node before the last,
+/// so that values have one or two uses.
 #[must_use]
 pub fn chain(nodes: usize) -> Bytes {
     let mut graph = Graph::with_capacity(nodes);
@@ -29,7 +29,7 @@ pub fn chain(nodes: usize) -> Bytes {
     graph.model(&[("", 17)], |_| ()).into_bytes()
 }
 
-/// A model whose first node's output, the value `hub`, is used by so many nodes, each of which adds it to the sum so
+/// A model whose first node's output, the value `hub`, is used by `uses` nodes, each of which adds it to the sum so
 /// far.
 #[must_use]
 pub fn fan_out(uses: usize) -> Bytes {

@@ -1,7 +1,7 @@
 //! Models of any size, made from a few numbers: the same numbers give the same bytes, always.
 //!
 //! The bytes are written with [`onnx_proto::wire::Writer`] directly, so that what is measured or tested with them has no
-//! part in making them. Fields stand in the order of their numbers and in their shortest form, as canonical writers have
+//! part in making them. Fields are in the order of their numbers and in their shortest form, as canonical writers emit
 //! them. All models are valid for the reference; names look like those of real exporters.
 //!
 //! | Model | What there is much of |

@@ -10,8 +10,8 @@ const SHAPE: &[Size] = &[Size::Var("batch"), Size::Known(16)];
 /// The domain of the functions.
 const DOMAIN: &str = "local.functions";
 
-/// A chain of `If` nodes with so many nested graphs in total, rounded up to an even number: each branch is one node that
-/// captures what the `If` before made.
+/// A chain of `If` nodes with `graphs` nested graphs in total, rounded up to an even number: each branch is one node
+/// that captures the output of the previous `If`.
 #[must_use]
 pub fn subgraphs(graphs: usize) -> Bytes {
     let count = graphs.div_ceil(2);
@@ -41,7 +41,7 @@ pub fn subgraphs(graphs: usize) -> Bytes {
     main.model(&[("", 17)], |_| ()).into_bytes()
 }
 
-/// A model with so many functions of three nodes each, which a chain of nodes calls one after the other.
+/// A model with `count` functions of three nodes each, which a chain of nodes calls in sequence.
 #[must_use]
 pub fn functions(count: usize) -> Bytes {
     let mut main = Graph::with_capacity(count);

@@ -27,13 +27,13 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// A transformer of so many layers with tiny weights and without `value_info`.
+    /// A transformer of `layers` layers with tiny weights and without `value_info`.
     #[must_use]
     pub const fn with_layers(layers: usize) -> Self {
         Self { layers, heads: 2, head_size: 4, value_info: false }
     }
 
-    /// The smallest transformer with at least so many nodes, with tiny weights and without `value_info`.
+    /// The smallest transformer with at least `nodes` nodes, with tiny weights and without `value_info`.
     #[must_use]
     pub const fn with_nodes(nodes: usize) -> Self {
         Self::with_layers(nodes.div_ceil(NODES_PER_LAYER))

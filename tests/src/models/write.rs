@@ -40,7 +40,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// A graph with room for about so many nodes.
+    /// A graph with a capacity for about `nodes` nodes.
     pub(super) fn with_capacity(nodes: usize) -> Self {
         Self { nodes: Writer::with_capacity(nodes * 128), ..Self::default() }
     }
@@ -76,7 +76,7 @@ impl Graph {
         self.initializers.message(5, |writer| tensor(writer, name, elem, dims, data));
     }
 
-    /// An initializer whose elements stand in another file.
+    /// An initializer with external data.
     pub(super) fn external(&mut self, name: &str, elem: i32, dims: &[i64], place: &External<'_>) {
         self.initializers.message(5, |writer| {
             tensor_head(writer, name, elem, dims);
@@ -129,7 +129,7 @@ impl Graph {
     }
 }
 
-/// Where the elements of a tensor stand.
+/// The location of the elements of a tensor.
 pub(super) struct External<'a> {
     pub(super) location: &'a str,
     pub(super) offset: u64,

@@ -1,4 +1,4 @@
-//! Where the rules of an operator stand, and what the file says of itself.
+//! The files that contain the inference rules of an operator, and their module documentation.
 
 use std::collections::BTreeMap;
 use std::fs;

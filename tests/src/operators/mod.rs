@@ -61,7 +61,7 @@ pub fn without_filetest() -> Result<Vec<&'static str>, String> {
     Ok(newest.filter(|schema| !is_shown(schema)).map(Schema::name).collect())
 }
 
-/// The schemas of nodes in file tests whose elements are told although [`follows_values`] denies it.
+/// The schemas of nodes in file tests whose elements are given although [`follows_values`] returns `false`.
 ///
 /// # Errors
 ///

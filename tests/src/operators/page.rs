@@ -66,7 +66,7 @@ fn formals(text: &mut String, title: &str, formals: &[DeclaredFormal]) -> std::f
     Ok(())
 }
 
-/// The types of a set; many are told by what they are made of: `tensor of float, double; seq(tensor) of the same`.
+/// The types of a set; many types are grouped by their structure: `tensor of float, double; seq(tensor) of the same`.
 fn types(set: TypeSet) -> String {
     const FEW: usize = 8;
     if set.len() <= FEW {

@@ -55,13 +55,13 @@ impl Source {
         })
     }
 
-    /// The schemas of nodes whose elements are told.
+    /// The schemas of nodes whose elements are given.
     pub(super) fn told(&self) -> impl Iterator<Item = SchemaId> {
         self.examples.iter().filter(|example| example.has_content).map(|example| example.schema)
     }
 
-    /// How well the file shows an operator with the home `group/file`: first of all its newest schema, in a file of the
-    /// operator's own rather than in a whole model, which has its name if possible, and often.
+    /// How well the file shows an operator with the home `group/file`: first of all its newest schema, in a file for
+    /// the operator rather than in a whole model, which has its name if possible, and often.
     fn merit(&self, newest: &Schema, home: &str) -> (bool, bool, bool, usize) {
         let shown: Vec<&Example> = self.of(newest).collect();
         let is_newest = shown.iter().any(|example| example.schema == newest.id());
@@ -73,15 +73,15 @@ impl Source {
     }
 }
 
-/// The most nodes that an excerpt has beside those that are at fault.
+/// Maximum number of nodes of an excerpt, not counting those at fault.
 const MOST: usize = 5;
 /// The most nodes at fault of an excerpt.
 const MOST_FAULTS: usize = 2;
 /// The most lines of an excerpt.
 const MOST_LINES: usize = 24;
 
-/// The file that shows an operator best, with an excerpt: the first nodes, one whose elements are told, and some that are
-/// at fault.
+/// The file that shows an operator best, with an excerpt: the first nodes, one whose elements are given, and some that
+/// are at fault.
 pub(super) fn best<'a>(
     sources: &'a [Source],
     newest: &Schema,

@@ -18,9 +18,9 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let usual = CheckOptions::default();
     let found = onnx_check::check(&model, &usual);
     let again = onnx_check::check(&model, &usual);
-    equal(&findings(&found)?, &findings(&again)?, "checking twice finds different things")?;
+    equal(&findings(&found)?, &findings(&again)?, "checking twice reports different diagnostics")?;
     let more = CheckOptions::default().with_data(true).with_recommendations(true);
-    at_most(&found, &onnx_check::check(&model, &more), "looking at data finds less")?;
+    at_most(&found, &onnx_check::check(&model, &more), "checking data reports fewer diagnostics")?;
     let fewer = CheckOptions::default().with_profile(Profile::Reference);
     at_most(&onnx_check::check(&model, &fewer), &found, "the reference's rules find more")?;
     let strict = CheckOptions::default().with_custom_operators(CustomOperators::Refuse);

@@ -31,7 +31,7 @@ pub fn decode(bytes: &[u8]) -> Result<(), String> {
             }
         }
     }
-    // The other messages that are read as files of their own.
+    // The other messages that are read as separate files.
     let _ = decode_operator_set(bytes.clone(), &DecodeOptions::default());
     let _ = onnx_codec::decode_graph(bytes.clone(), &DecodeOptions::default());
     let _ = onnx_codec::decode_node(bytes.clone(), &DecodeOptions::default());

@@ -296,7 +296,8 @@ impl Script {
         Some(())
     }
 
-    /// The model goes through everything else, unless values are used where nobody can see them, as in no file.
+    /// Runs all other stages on the model, unless values are used where they are not visible, which cannot occur in a
+    /// file.
     fn finish(mut self) -> Result<(), String> {
         if self.model.verify().is_err() {
             return Ok(());

@@ -83,7 +83,7 @@ pub fn external_data(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// `model/` with a file, and beside it what must not be read.
+/// `model/` with a file, and next to it a file that must not be read.
 fn world() -> std::io::Result<TempDir> {
     let world = tempfile::tempdir()?;
     for folder in ["model/sub", "model2"] {

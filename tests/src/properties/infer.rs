@@ -19,7 +19,7 @@ pub fn infer(bytes: &[u8]) -> Result<(), String> {
     equal(
         &findings(inference.findings())?,
         &findings(again.findings())?,
-        "inferring twice finds different things",
+        "inferring twice gives different results",
     )?;
     let values = values(&model);
     for &value in &values {
@@ -36,7 +36,7 @@ pub fn infer(bytes: &[u8]) -> Result<(), String> {
         findings(infer_function(&second, function, &[], &[], &InferOptions::default()).findings())?;
     }
     for policy in [MergePolicy::Keep, MergePolicy::Override] {
-        // A contradiction is no failure here.
+        // A contradiction is not a failure here.
         let _ = inference.apply(&mut model, policy);
         sound(&model, "after applying", true)?;
     }

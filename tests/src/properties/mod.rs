@@ -85,7 +85,7 @@ pub fn find(name: &str) -> Option<&'static Property> {
 ///
 /// # Panics
 ///
-/// When there is no property of this name, or it does not hold.
+/// Panics if the property does not exist, or does not hold.
 #[expect(clippy::panic, reason = "a fuzzer learns of a finding by a panic")]
 pub fn fuzz(name: &str, bytes: &[u8]) {
     let Some(property) = find(name) else { panic!("there is no property `{name}`") };
@@ -128,7 +128,7 @@ fn findings(sink: &Sink) -> Result<Vec<String>, String> {
     Ok(sink.diagnostics().iter().map(text).collect())
 }
 
-/// Fails with a reason unless two things are equal.
+/// Fails with a reason unless two values are equal.
 fn equal<T: PartialEq>(ours: &T, theirs: &T, what: &str) -> Result<(), String> {
     if ours == theirs { Ok(()) } else { Err(what.to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! What fuzzers once found: files in `tests/regressions/<property>/`, which each property must stand from then on.
+//! Earlier failing inputs of fuzzers: files in `tests/regressions/<property>/`, for which each property must hold.
 
 use std::path::{Path, PathBuf};
 

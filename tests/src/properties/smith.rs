@@ -123,7 +123,7 @@ fn refines(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the dimension variables in a type numbers; says whether there are any.
+/// Replaces the dimension variables in a type by numbers. Returns `true` if there are any.
 fn give_sizes(ty: &mut Type) -> bool {
     match &mut ty.kind {
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
@@ -145,7 +145,7 @@ fn made(model: &Model) -> Vec<ValueId> {
     nodes.flat_map(|node| model.node(node).outputs().iter().flatten().copied()).collect()
 }
 
-/// Whether two runs say the same about a value; sizes that they know nothing about have names of their own.
+/// Returns `true` if two runs agree on a value; unknown sizes have different names in each.
 fn agree(left: &Inference, right: &Inference, value: ValueId) -> bool {
     match (left.shape(value), right.shape(value)) {
         (Some(ours), Some(theirs)) => {

@@ -1,5 +1,5 @@
-//! Hostile files, each through everything: decoding, verifying, writing, checking, walking, cloning and dropping, on a
-//! thread with half a megabyte of stack and with bounded memory. What is expected of each stands beside it in
+//! Runs every stage on hostile files: decoding, verifying, writing, checking, traversing, cloning and dropping, on a
+//! thread with half a megabyte of stack and with bounded memory. The expectations are next to the cases in
 //! [`onnx_tests::hostile`]; the files of external data, T1 to T19, are with the tests of the codec.
 //!
 //! Names that collide in a hash table cannot be tried from outside: the tables are seeded at random for every process, so

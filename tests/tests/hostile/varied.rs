@@ -49,7 +49,7 @@ fn cut(whole: &Bytes, step: usize) {
     assert!(refused.unwrap() > whole.len() / step / 2);
 }
 
-/// Every string field that is no UTF-8 comes back byte for byte.
+/// Every string field that is not UTF-8 comes back byte for byte.
 #[test]
 fn no_string_needs_to_be_text() {
     let suite = RoundTrip::new().unwrap();

@@ -63,7 +63,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
 pub(super) enum Bar {
     AtMost(f64),
     AtLeast(f64),
-    /// It is told for comparison only.
+    /// No target; reported for comparison only.
     None,
 }
 

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: the criterion benches, or with `--peers` a run side by side with other tools.
 //!
-//! Absolute times say more about the machine than about the code. So everything is measured by turns with what it is
-//! compared with, in one run, and only the ratio of the medians has a bar to meet. Where both sides only compute, times
-//! are those of the processor, which other work on the machine hardly changes.
+//! Absolute times say more about the machine than about the code. Each operation is therefore measured interleaved with
+//! its peer, in one run, and only the ratio of the medians has a target. If both sides only compute, processor times
+//! are used, on which other load has little effect.
 
 mod bars;
 mod page;

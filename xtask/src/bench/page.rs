@@ -55,7 +55,12 @@ fn render(bars: &[Value], versions: &Value) -> String {
     let missed = bars.iter().filter(|row| row["verdict"] == "MISS").count();
     let judged = bars.iter().filter(|row| row["verdict"] != "").count();
     // Writing to a `String` cannot fail.
-    let _ = writeln!(page, "\nMachine: {}. {} of {judged} bars are met.", machine(), judged - missed);
+    let _ = writeln!(
+        page,
+        "\nMachine: {}. {} of {judged} results meet their targets.",
+        machine(),
+        judged - missed
+    );
     let _ = write!(page, "Versions:");
     for (name, version) in versions.as_object().into_iter().flatten() {
         let _ = write!(page, " {name} {}", text(version));
@@ -100,7 +105,7 @@ mod tests {
         };
         let bars = [row("load", "PASS"), row("load", ""), row("text", "MISS")];
         let page = render(&bars, &json!({ "onnx": "1.23.2" }));
-        assert!(page.contains("1 of 2 bars are met"), "{page}");
+        assert!(page.contains("1 of 2 results meet their targets"), "{page}");
         assert!(page.contains("Versions: onnx 1.23.2."), "{page}");
         assert_eq!(page.matches("\n## ").count(), 2, "{page}");
         assert!(page.contains("| a\\|b | 1 ms / 2 ms | 0.50 | ≤ 1 | MISS |"), "{page}");

@@ -40,7 +40,7 @@ def timed(name, run, clock=time.thread_time_ns):
 
 
 def model(path, rounds, ir_rounds):
-    """What the protobuf library and the graph library do with a whole model, by turns."""
+    """Operations of the protobuf library and the graph library on a whole model, interleaved."""
     with open(path, "rb") as file:
         data = file.read()
     # The first round pays for memory that the process does not have yet.
@@ -61,7 +61,7 @@ def model(path, rounds, ir_rounds):
 
 
 def text(path, rounds, text_path):
-    """Prints a model as text, and parses a text of it that both sides take, by turns.
+    """Prints a model as text, and parses a text of it that both sides accept, interleaved.
 
     Not every model can be read back from what the library prints, so the text comes from a file.
     """
@@ -77,7 +77,7 @@ def text(path, rounds, text_path):
 
 
 def check(path, rounds):
-    """Checks a model by its path, and as a message in memory, by turns."""
+    """Checks a model by its path, and as a message in memory, interleaved."""
     message = onnx.load(path, load_external_data=False)
     for index in range(rounds + 1):
         if index == 1:

@@ -123,7 +123,7 @@ def dummy_attribute(name, kind):
 
 
 def is_accepted(schema, inputs, outputs, extra=None):
-    """Whether the checker takes a node of this operator with so many inputs and outputs."""
+    """Returns whether the checker accepts a node of this operator with these numbers of inputs and outputs."""
     node = helper.make_node(
         schema.name, [f"i{n}" for n in range(inputs)], [f"o{n}" for n in range(outputs)], domain=schema.domain
     )

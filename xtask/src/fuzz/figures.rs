@@ -29,7 +29,7 @@ struct Target {
 }
 
 impl Figures {
-    /// Reads what earlier runs came to; nothing when there were none.
+    /// Reads the totals of earlier runs; empty if there were none.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let targets = match fs::read(path) {
             Ok(bytes) => {

@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: every property of `onnx_tests::properties`, tried by libFuzzer for as long as one likes.
 //!
-//! The targets are a workspace of their own, `fuzz/`, built by the nightly toolchain into `target/fuzz`. What is learned
-//! stays there: the corpus, which the next run goes on from, findings as files, and the sum of all runs in `figures.json`.
+//! The targets are a separate workspace, `fuzz/`, built by the nightly toolchain into `target/fuzz`. The results are
+//! stored there: the corpus, from which the next run continues, failing inputs as files, and the totals of all runs in
+//! `figures.json`.
 
 mod figures;
 mod log;
@@ -36,7 +37,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// Bounds for each input: longer, slower or hungrier ones are findings.
 const BOUNDS: [&str; 4] = ["-max_len=8192", "-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
-/// After so many findings of a target its turn is over: somebody has to look at them.
+/// After this number of failing inputs, a target is stopped until they are fixed.
 const FINDINGS: u64 = 20;
 
 struct Options {
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> TaskResult {
     }
     let folder = home.join("artifacts");
     Err(format!(
-        "{findings} findings, in {}; once mended, copy each to tests/regressions/<target>/<what-was-wrong>",
+        "{findings} findings, in {}; once fixed, copy each to tests/regressions/<target>/<what-was-wrong>",
         folder.display()
     ))
 }
@@ -94,7 +95,7 @@ fn options(args: &[String]) -> Result<Options, String> {
             "--minutes" => {
                 let text = value()?;
                 let minutes = text.parse::<f64>().ok().filter(|minutes| (0.01..=10_000.0).contains(minutes));
-                options.minutes = minutes.ok_or_else(|| format!("`{text}` is no number of minutes"))?;
+                options.minutes = minutes.ok_or_else(|| format!("`{text}` is not a number of minutes"))?;
             }
             "--target" => options.target = Some(value()?),
             "--sanitizer" => options.sanitizer = Some(value()?),
@@ -127,7 +128,7 @@ fn build(home: &Path, sanitizer: Option<&str>) -> TaskResult {
     }
     println!("building the targets with the nightly toolchain, which takes some minutes");
     let status = Command::new("cargo")
-        // Not locked: what the workspace gains, the lock file beside the targets takes over.
+        // Not locked: the lock file of the targets follows that of the main workspace.
         .args(["+nightly", "build", "--release", "--bins", "--target", PLATFORM, "--target-dir"])
         .arg(home)
         .current_dir(workspace::root().join("fuzz"))

@@ -38,7 +38,7 @@ impl<'a> Code<'a> {
         Self { tokens: kept, test_modules }
     }
 
-    /// The lines where these words stand one after the other.
+    /// The lines in which these words occur consecutively.
     pub(super) fn find<'b>(&'b self, words: &'b [&str]) -> impl Iterator<Item = usize> + 'b {
         self.tokens
             .windows(words.len())

@@ -1,6 +1,6 @@
 //! The checks of dependencies that `deny.toml` states: licences, banned crates, sources.
 //!
-//! `cargo deny` checks the same file and more; this check stands in where it is not installed, so that a forbidden
+//! `cargo deny` checks the same file and more; this check replaces it if it is not installed, so that a forbidden
 //! licence cannot slip through a machine that lacks the tool.
 
 use super::Violation;

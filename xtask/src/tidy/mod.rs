@@ -82,7 +82,7 @@ fn read(path: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    /// Needs no network: only what is in the repository is looked at.
+    /// Needs no network: it reads only files of the repository.
     #[test]
     fn the_workspace_is_tidy() {
         let violations = super::workspace_checks().unwrap();

@@ -94,7 +94,7 @@ pub(crate) fn read_tree() -> Result<Files, String> {
                     open.push(path);
                 }
             } else if kind.is_file() && name != ".git" && is_text(&path) {
-                // A file that vanishes or is not text is no source either.
+                // A file that vanishes or is not text is not a source either.
                 if let Ok(text) = std::fs::read_to_string(&path) {
                     let relative = path.strip_prefix(&root).unwrap_or(&path);
                     files.0.insert(relative.to_string_lossy().replace('\\', "/"), text);
@@ -184,7 +184,7 @@ fn shape(path: &str, text: &str, code: &Code<'_>, violations: &mut Vec<Violation
         }
     }
     let documented = text.lines().take(3).any(|line| line.starts_with("//!"));
-    // A folder of that name, not a file: what is about generated things is written by hand.
+    // A folder of that name, not a file: modules about generated code are written by hand.
     let (&file, folders) = segments.split_last().unwrap_or((&"", &[]));
     if folders.contains(&"generated") && file != "mod" {
         if !text.lines().take(5).any(|line| line.contains("enerated by `cargo xtask ")) {

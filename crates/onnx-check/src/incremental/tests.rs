@@ -413,7 +413,9 @@ fn an_edit_of_a_large_model_visits_few_units() {
 fn messages(incremental: &mut IncrementalCheck, model: &Model, changes: &Changes) -> Vec<String> {
     let found = incremental.update(model, changes).into_diagnostics();
     assert_eq!(found, check(model, &CheckOptions::default()).into_diagnostics());
-    found.into_iter().map(|found| found.message.replace(" no C90 identifier", " wrong")).collect()
+    let shortened =
+        |text: &str| text.replace("not a C90 identifier", "wrong").replace("not C90 identifiers", "wrong");
+    found.into_iter().map(|found| shortened(&found.message)).collect()
 }
 
 #[test]
@@ -432,7 +434,7 @@ fn names_that_are_not_identifiers_are_counted_after_each_edit() {
     let mut model = m.model;
     let graph = model.main_graph();
     let mut incremental = IncrementalCheck::new(CheckOptions::default());
-    let some = |count| vec![format!("{count} names are wrongs, among them `a/1`")];
+    let some = |count| vec![format!("{count} names are wrong, for example `a/1`")];
     assert_eq!(messages(&mut incremental, &model, &Changes::Everything), some(3));
     let mut after = |model: &mut Model, edit: &mut dyn FnMut(&mut Model)| {
         let before = model.revision();

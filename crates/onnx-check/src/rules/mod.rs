@@ -1,6 +1,6 @@
 //! The rules: for each one a file with its record and its function, and a page that explains it.
 //!
-//! A unit is what a rule looks at. Each has a module with the list of its rules, in alphabetical order.
+//! A unit is what a rule checks. Each has a module with the list of its rules, in alphabetical order.
 
 pub(crate) mod attribute;
 pub(crate) mod call;

@@ -27,7 +27,7 @@ use crate::options::{CheckOptions, Part};
 use crate::rules::{function, graph, model as model_rules, ty};
 use crate::seen::Seen;
 
-/// The first IR version in which models have functions; in older ones the reference does not look at them.
+/// The first IR version in which models have functions; in older ones the reference does not check them.
 pub(crate) const FIRST_IR_WITH_FUNCTIONS: i64 = 8;
 
 /// Finds everything that is wrong with a model or a part of one, as far as the rules go.
@@ -83,8 +83,8 @@ pub(crate) fn used_too_early(model: &Model) -> Vec<Feature> {
     run.features.too_early().into_iter().map(|(feature, _)| feature).collect()
 }
 
-/// Finds everything that is wrong with the functions of a model, without the model around them. The reference never looks
-/// at functions alone. The findings are added to those in `sink`.
+/// Reports every defect of the functions of a model, without the model around them. The reference never checks
+/// standalone functions. Diagnostics are added to those in `sink`.
 pub(crate) fn functions(model: &Model, options: &CheckOptions, sink: Sink) -> Sink {
     let mut run = Run::new(model, Part::Model, options);
     run.cx.sink = sink;
@@ -271,7 +271,7 @@ impl<'a> Run<'a, '_> {
         let imports = Imports::new(&record.opset_imports, number);
         self.cx.function = Some(id);
         self.graph(record.body(), &imports);
-        // The reference does not look at the defaults of attributes.
+        // The reference does not check the defaults of attributes.
         let was_unchecked = std::mem::replace(&mut self.cx.is_unchecked, true);
         for default in &record.defaults {
             if is_visited {

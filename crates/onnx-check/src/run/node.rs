@@ -32,7 +32,7 @@ impl<'a> Run<'a, '_> {
             }
         }
         let signature = cx.signature();
-        // Of such a node the reference does not look at the attributes, nor at the graphs in them.
+        // The reference does not check the attributes of such a node, nor the graphs in them.
         self.cx.is_unchecked |= matches!(callee, Callee::Experimental);
         self.attributes(id, record, signature);
         self.metadata(MetadataList::Symbols(record.metadata()), Holder::Node(id));

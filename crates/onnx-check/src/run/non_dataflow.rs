@@ -90,7 +90,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// A list of metadata, which most things do not have.
+    /// A list of metadata, which most entities do not have.
     #[inline]
     pub(super) fn metadata(&mut self, entries: MetadataList<'a>, holder: Holder) {
         if entries.len() == 0 {

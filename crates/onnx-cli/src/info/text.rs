@@ -38,7 +38,7 @@ impl Page {
         writeln!(self.out, "\n{}  {}", paint(HEADING, text), paint(DIM, aside))
     }
 
-    /// A property of the model; prints nothing if `value` is empty.
+    /// A property of the model, which is omitted if `value` is empty.
     fn property(&mut self, key: &str, value: &str) -> fmt::Result {
         if value.is_empty() {
             return Ok(());

@@ -79,7 +79,8 @@ pub fn pack() -> Pack {
     Pack::new().extended(|rules: &mut Rules| rules.onnxruntime = true)
 }
 
-/// The operators of ONNX, and the rules of the operators that onnxruntime adds: [`pack`] alone in a registry.
+/// The operators of ONNX, and the inference rules of the operators that onnxruntime adds: a registry that contains only
+/// [`pack`].
 #[must_use]
 pub fn registry() -> Registry {
     // A pack that declares nothing contradicts nothing.

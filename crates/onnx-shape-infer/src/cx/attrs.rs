@@ -171,8 +171,8 @@ impl<'m> Cx<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Cx::int`], and [`Stop::Unknown`] when the node has none, or has that of a call: such a graph stands in
-    /// another scope, and what attribute references mean there is not known here.
+    /// See [`Cx::int`]. Also returns [`Stop::Unknown`] if the node has no such graph, or takes it from a call: such a
+    /// graph is in another scope, whose attribute references cannot be resolved here.
     pub fn graph_attr(&mut self, name: Symbol) -> Outcome<GraphId> {
         if matches!(self.node.attribute(name).map(Attribute::value), Some(AttrValue::Ref(_))) {
             return Err(Stop::Unknown);

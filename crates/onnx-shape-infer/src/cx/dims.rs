@@ -29,7 +29,7 @@ impl Cx<'_, '_> {
     ///
     /// # Errors
     ///
-    /// With a finding when one is outside, or stands twice.
+    /// Reports a diagnostic if an axis is out of range or occurs twice.
     pub fn axes(&mut self, axes: &[i64], rank: usize) -> Outcome<smallvec::SmallVec<[bool; 8]>> {
         let mut named = smallvec::SmallVec::from_elem(false, rank);
         for &axis in axes {
@@ -124,8 +124,8 @@ impl Cx<'_, '_> {
         Ok(chosen)
     }
 
-    /// The same for sizes that only the running node compares: where they can never be the same, it is no finding, and the
-    /// first is taken.
+    /// Like [`Cx::same`], for sizes that only the running node compares: sizes that can never be equal are not
+    /// reported, and the first is returned.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Cx<'_, '_> {
     ///
     /// # Errors
     ///
-    /// With a finding when it is too large for a size, whatever the sizes are that are no numbers.
+    /// Reports a diagnostic if the sum is too large for a size for all values of the symbolic dimensions.
     pub fn sum_of_sizes(&mut self, parts: &[Dim]) -> Outcome<Dim> {
         let known: i128 = parts.iter().filter_map(|part| part.known()).map(i128::from).sum();
         let is_open = |part: &Dim| part.known().is_none() && !self.is_size(*part);

@@ -18,8 +18,8 @@ impl<'m> Cx<'_, 'm> {
         self.node.input_count()
     }
 
-    /// The value of an input. Nothing when it is absent: not written, empty, or a formal input of a function that the call
-    /// leaves out.
+    /// The value of an input; `None` if it is absent: not written, empty, or a formal input of a function that the call
+    /// omits.
     #[must_use]
     pub fn input(&self, index: usize) -> Option<ValueId> {
         self.node.input(index).filter(|&value| !self.state.is_absent(value))
@@ -133,8 +133,8 @@ impl<'m> Cx<'_, 'm> {
         self.state.content(value)
     }
 
-    /// The elements of an integer input of rank 0 or 1 as dimensions: [`Dim::Unknown`] where an element is not known.
-    /// Nothing when not even their number is known.
+    /// The elements of an integer input of rank 0 or 1 as dimensions, with [`Dim::Unknown`] for unknown elements;
+    /// `None` if even their number is unknown.
     #[must_use]
     pub fn elements(&mut self, index: usize) -> Option<Dims> {
         if let Some(content) = self.content(index) {

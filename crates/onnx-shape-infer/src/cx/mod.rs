@@ -1,8 +1,8 @@
 //! What a rule sees: one node, what is known about its inputs, and the outputs to fill.
 //!
 //! A rule asks with `?` and leaves when what it needs is not known: [`Cx::shape`] gives the dimensions of an input or
-//! ends the rule with [`Stop::Unknown`], and what was set before stays. A contradiction is reported by [`Cx::fail`]. The
-//! two are never confused: not knowing is no fault of the model.
+//! ends the rule with [`Stop::Unknown`], and what was set before stays. A contradiction is reported by [`Cx::fail`].
+//! The two are never confused: unknown information is not a defect of the model.
 
 mod attrs;
 mod dims;

@@ -21,7 +21,7 @@ enum Binding {
     #[default]
     Free,
     Tensor(ElemType),
-    /// The type of this value, which is no dense tensor.
+    /// The type of this value, which is not a dense tensor.
     Other(ValueId),
 }
 
@@ -128,7 +128,7 @@ fn count(cx: &mut Cx<'_, '_>, schema: Signature) -> Outcome {
     if is_refused {
         return Err(cx.fail(&MISSING, format_args!("{schema} does not take {inputs} inputs")));
     }
-    // Written, but left out by the call of the function that this is in. The reference looks at the first input alone.
+    // Written, but omitted by the call of the enclosing function. The reference checks only the first input.
     let is_left_out = cx.node.input(0).is_some() && !cx.has_input(0);
     if is_left_out && schema.input_for(0).is_some_and(|formal| formal.option == FormalOption::Single) {
         return Err(cx.fail(&MISSING, format_args!("{schema} needs the input that the call leaves out")));

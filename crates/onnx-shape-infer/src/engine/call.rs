@@ -208,7 +208,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Forgets what was found about the values in functions: it holds for one call alone.
+    /// Clears the facts about values in functions: they hold for one call only.
     pub(super) fn forget_functions(&mut self) {
         for &function in self.state.model.functions() {
             self.state.forget_graph(self.state.model.function(function).body());

@@ -1,9 +1,9 @@
 //! What the model itself says about types: inputs, initializers, and declarations for values in between.
 //!
-//! Types of the main graph's inputs are taken as they stand. A declaration for a value in between serves where inference
-//! knows nothing, and what depends on it is recorded as assumed. The names of sizes count less there: exporters give one
-//! name to different sizes, so a name that the inputs use, too, is not trusted. In nested graphs and functions no name of
-//! a size is trusted, as each visit may have another size.
+//! Declared types of the main graph's inputs are used unchanged. A declared type of an intermediate value is used if
+//! inference derives nothing, and results that depend on it are recorded as assumed. Names of sizes in such types are
+//! less reliable: exporters give one name to different sizes, so a name that the inputs also use is not trusted. In
+//! nested graphs and functions no name of a size is trusted, as each visit may have another size.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Takes the types of a graph's initializers, and for inputs that nobody bound what is declared.
+    /// Sets the types of a graph's initializers, and the declared types of unbound inputs.
     pub(super) fn declare_initializers(&mut self, graph: GraphId) {
         let model = self.state.model;
         for value in model.initializers(graph) {
@@ -102,7 +102,7 @@ impl<'m> Engine<'m> {
     pub(super) fn merge_declared(&mut self, node: NodeId, value: ValueId, out: &mut Out) {
         let model = self.state.model;
         let Some(ty) = model.value(value).ty() else { return };
-        // What a function says about its values may hold for some calls only; the reference does not look at it.
+        // Declared types in a function may hold for some calls only; the reference does not use them.
         if self.state.call != 0 {
             return;
         }
@@ -258,7 +258,7 @@ impl State<'_> {
         })
     }
 
-    /// A declared type of a nested graph or a function: the numbers alone.
+    /// A declared type of a nested graph or a function, reduced to its numbers.
     pub(crate) fn declared_inside(&mut self, ty: &Type) -> Ty {
         self.read_dims(ty, |_, dim| match dim {
             Dim::Known(size) if size >= 0 => dim,
@@ -283,9 +283,9 @@ impl State<'_> {
         }
     }
 
-    /// The dimension that the text of a dimension variable means. A plain name stays; `2*N` becomes an expression if `N` is
-    /// the size of an input. Otherwise it is a name as well: some writers name sizes after paths (`block/conv-1`), and to
-    /// take these for arithmetic would relate sizes that have nothing to do with each other.
+    /// The dimension that the text of a dimension variable denotes. A simple name is kept; `2*N` becomes an expression
+    /// if `N` is the size of an input. Otherwise it is a name as well: some writers name sizes after paths
+    /// (`block/conv-1`), and parsing these as arithmetic would relate independent sizes.
     fn read_symbol(&mut self, name: Symbol) -> Dim {
         let text = self.model.names().resolve(name);
         if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -297,7 +297,7 @@ impl State<'_> {
         if let Some(&dim) = self.read.get(&name) {
             return dim;
         }
-        // A number written as text is no promise that other readers understand.
+        // Other readers do not interpret a number that is written as text.
         let dim = match self.exprs.try_parse_known(self.model.names(), text) {
             Ok(dim @ (Dim::Var(_) | Dim::Expr(_)))
                 if self.exprs.symbols(dim).iter().all(|symbol| self.variables.contains(symbol)) =>

@@ -45,8 +45,8 @@ pub(super) struct Scope<'m> {
 }
 
 enum Order {
-    /// Along the links of the graph, of which so many have been followed. Nodes in a circle can be visited in no order that
-    /// has all inputs; the order of the file serves then, and is not watched any more.
+    /// Along the links of the graph, of which `done` have been followed. Nodes that form a cycle cannot be visited in
+    /// an order that has all inputs; the order of the file is used then, and is no longer checked.
     Linked { next: Option<NodeId>, done: usize, is_watched: bool },
     /// In the order that data flow asks for.
     Listed(std::vec::IntoIter<NodeId>),
@@ -82,8 +82,9 @@ impl<'m> Frame<'m> {
 
     /// Goes on to the next node; `table` holds what was found in this visit of the graph.
     ///
-    /// Nearly all graphs are sorted, so this is not asked beforehand, which would be a walk over all nodes and inputs. The
-    /// first node that stands before one that it needs shows that the graph is not; up to there, the order is the same.
+    /// Nearly all graphs are sorted, so this is not checked in advance, which would visit all nodes and inputs. The
+    /// first node that precedes one of its producers shows that the graph is not sorted; up to that node, both orders
+    /// agree.
     pub(super) fn next(&mut self, model: &Model, table: &Table) -> Option<NodeId> {
         if let Order::Linked { next: Some(node), done, is_watched: is_watched @ true } = &mut self.order
             && !is_ready(model, table, *node)
@@ -108,7 +109,7 @@ impl<'m> Frame<'m> {
         self.current
     }
 
-    /// Stands at a node out of turn.
+    /// Makes `node` the current node, out of order.
     pub(super) const fn stand_at(&mut self, node: NodeId) {
         self.current = Some(node);
     }
@@ -119,7 +120,7 @@ impl<'m> Frame<'m> {
     }
 }
 
-/// Whether all nodes whose outputs a node needs stand before it. A value that something is known about was visited.
+/// Returns `true` if all producers of the inputs of a node precede it. A value with a known type was visited.
 fn is_ready(model: &Model, table: &Table, node: NodeId) -> bool {
     let record = model.node(node);
     if record.inputs().flatten().all(|value| table.contains(value)) && record.nested_graphs().next().is_none()

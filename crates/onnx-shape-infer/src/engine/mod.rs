@@ -129,7 +129,7 @@ impl<'m> Engine<'m> {
         self.end_functions();
     }
 
-    /// Infers one node alone.
+    /// Infers a single node.
     pub(crate) fn run_node(&mut self, node: NodeId) {
         let model = self.state.model;
         let record = model.node(node);
@@ -193,7 +193,7 @@ impl<'m> Engine<'m> {
         self.frames.truncate(depth);
     }
 
-    /// Closes the innermost graph and lets the rule that entered it go on.
+    /// Closes the innermost graph and resumes the inference rule that entered it.
     fn leave(&mut self) {
         if let Some(frame) = self.frames.pop() {
             self.state.end_visit(frame.graph);
@@ -218,7 +218,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// The node whose rule is to go on, for places.
+    /// The node whose inference rule will resume, for loci.
     fn caller(&self) -> Option<NodeId> {
         self.frames.last().and_then(Frame::current)
     }

@@ -32,13 +32,13 @@ enum Target<'m> {
 }
 
 impl<'m> Engine<'m> {
-    /// Visits the node that the innermost frame stands at.
+    /// Visits the current node of the innermost frame.
     pub(super) fn visit(&mut self, node: NodeId) {
         self.state.bodies.begin(self.state.model, node);
         self.step(node, None);
     }
 
-    /// Goes on with a node whose rule had entered a graph.
+    /// Resumes a node whose inference rule entered a graph.
     pub(super) fn resume(&mut self, node: NodeId) {
         let control = self.frames.last_mut().and_then(|frame| frame.control.take());
         self.step(node, control);
@@ -174,7 +174,7 @@ impl<'m> Engine<'m> {
         Some(Target::Custom(served, schema))
     }
 
-    /// An operator that onnxruntime adds. The runtime accepts nodes of its own domains without an import.
+    /// An operator that onnxruntime adds. The runtime accepts nodes of its domains without an import.
     fn runtime_target(&self, node: &Node, opset: Option<i64>) -> Option<Target<'m>> {
         if !self.has_onnxruntime {
             return None;
@@ -184,7 +184,7 @@ impl<'m> Engine<'m> {
         onnxruntime::lookup(domain, op, version).map(Target::Runtime)
     }
 
-    /// Opens a graph for the current node. Says no when too many are open.
+    /// Opens a graph for the current node. Returns `false` if too many graphs are open.
     fn enter(&mut self, graph: onnx_ir::GraphId, runs: Runs, control: Box<Control>) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let scope = match &control.call {
@@ -312,7 +312,7 @@ fn run_checked(
         run_target(cx, target, control, memo, active)
     };
     match step {
-        // A rule that ends early, for want of sizes or elements, may have said of which type an output is.
+        // An inference rule that ends early because sizes or elements are unknown may have set the type of an output.
         Ok(Next::Done) | Err(Stop::Unknown) if cx.state.options.check_types => {
             super::bind::check_outputs(cx).map(|()| Next::Done)
         }
@@ -441,7 +441,7 @@ fn count(dims: &[Dim]) -> Option<usize> {
     dims.iter().try_fold(1_usize, |count, dim| count.checked_mul(usize::try_from(dim.known()?).ok()?))
 }
 
-/// Whether a value of this type has so many elements.
+/// Returns `true` if a value of this type has `len` elements.
 fn holds(ty: &Ty, len: usize) -> bool {
     ty.dims().and_then(count) == Some(len)
 }

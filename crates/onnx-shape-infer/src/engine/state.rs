@@ -1,4 +1,4 @@
-//! What a run knows, apart from where it stands.
+//! The state of a run, except its current graph and node.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -54,7 +54,7 @@ impl Site {
     }
 }
 
-/// More contradictions than this are counted as one: nobody reads them, and each costs memory.
+/// Contradictions beyond this number are counted as one. Each costs memory, and users do not read that many.
 const MAX_FAILURES: usize = 10_000;
 
 /// The expressions of a model in the table of the results.
@@ -71,8 +71,8 @@ pub(crate) struct Fresh {
     /// The place of each symbol, by the number of the symbol.
     origins: Vec<(ValueId, u32)>,
     visits: SecondaryMap<GraphId, u32>,
-    /// What stands outside of a graph for the symbols made inside of it: by the value outside, the visit of that value's
-    /// graph, and the symbol inside.
+    /// The symbols that replace symbols of a nested graph outside of it: by the outer value, the visit of that value's
+    /// graph, and the inner symbol.
     exported: HashMap<(ValueId, u32, Symbol), Symbol, RandomState>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct State<'m> {
     pub(crate) callers: SecondaryMap<NodeId, ()>,
     /// What texts of declared sizes mean.
     pub(super) read: HashMap<Symbol, Dim, RandomState>,
-    /// The texts that stand alone as sizes of the main graph's inputs: others are made of these.
+    /// The names that are by themselves sizes of the main graph's inputs; other sizes are expressions of these.
     pub(crate) variables: HashSet<Symbol, RandomState>,
     /// The graphs that are not known to be executed in every run.
     pub(crate) conditional: SecondaryMap<GraphId, ()>,
@@ -147,7 +147,7 @@ impl<'m> State<'m> {
         self.exprs.allow_steps(Some(limit.min(self.step_credit)));
     }
 
-    /// Ends the count, and says whether more was needed.
+    /// Ends the count. Returns `true` if the limit was exceeded.
     pub(super) fn end_steps(&mut self) -> bool {
         let allowed = self.options.execution.limits.expression_steps.min(self.step_credit);
         let left = self.exprs.steps_left().unwrap_or(allowed);
@@ -379,7 +379,7 @@ impl<'m> State<'m> {
         *places.entry((value, axis, visit)).or_insert_with(|| number(origins, (value, axis)))
     }
 
-    /// Notes that a visit of a graph has ended: the next one gets symbols of its own.
+    /// Records the end of a visit of a graph: the next visit creates new symbols.
     pub(crate) fn end_visit(&mut self, graph: GraphId) {
         if let Some(entry) = self.fresh.visits.entry(graph) {
             let visits = entry.or_insert(0);

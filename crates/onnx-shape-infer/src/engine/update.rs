@@ -29,7 +29,7 @@ fn concerns(change: Change, aspects: &[Aspects]) -> bool {
     }
 }
 
-/// The nodes of the main graph that are to be visited, the first in order first.
+/// The nodes of the main graph that must be visited, in their order.
 #[derive(Default)]
 struct Queue {
     heap: BinaryHeap<Reverse<(u64, NodeId)>>,
@@ -42,9 +42,9 @@ struct Queue {
 }
 
 impl Engine<'_> {
-    /// Visits the nodes that changed, and those after them whose inputs turn out to be different. Returns `false` if that
-    /// cannot be done in part, because the change is in a function, or in what the declarations of all values are read with.
-    /// A node that stands before its producers is visited twice.
+    /// Revisits the changed nodes and every later node whose inputs change as a result. Returns `false` if an
+    /// incremental update is not possible because the change is in a function, or in the symbols with which all
+    /// declared types are interpreted. A node that precedes its producers is visited twice.
     pub(crate) fn update(&mut self, edits: &Edits) -> bool {
         if self.state.earlier.as_ref().is_some_and(|(facts, _)| facts.is_incomplete()) {
             return false;
@@ -108,8 +108,8 @@ impl Engine<'_> {
         true
     }
 
-    /// Looks at the inputs and declarations of the main graph as a whole. The symbols of the inputs decide how the
-    /// declarations of all values are read, so other symbols make everything new.
+    /// Compares the inputs and declared types of the main graph as a whole. The symbols of the inputs determine how the
+    /// declared types of all values are interpreted, so changed symbols require a full run.
     fn queue_interface(&mut self, queue: &mut Queue, edits: &Edits, main: GraphId) -> bool {
         let model = self.state.model;
         let of_main = edits.graphs().find(|&(graph, _)| graph == main);

@@ -1,4 +1,4 @@
-//! Replacing the conclusions of some nodes, at a cost that depends on these conclusions alone.
+//! Replaces the conclusions of some nodes, at a cost that depends only on these conclusions.
 
 use std::collections::HashMap;
 

@@ -88,8 +88,9 @@ pub(crate) fn join(cx: &mut Cx<'_, '_>, elem: ElemType, op: Op, a: Elem, b: Elem
     fit(cx, elem, joined)
 }
 
-/// What two numbers of a float type give in it: as IEEE 754 rounds it in the wide types, in narrow ones only where nothing
-/// is rounded. Nothing for what is no finite number, and for numbers so small that not all machines keep them.
+/// The result of an operation on two numbers of a float type: rounded as in IEEE 754 for the wide types, and only if it is
+/// exact for the narrow ones. `None` for infinities and NaN, and for numbers below the normal range of `float`, which some
+/// machines flush to zero.
 fn rounded(elem: ElemType, op: Op, a: f64, b: f64) -> Option<f64> {
     let value = match elem {
         ElemType::Float => {
@@ -194,7 +195,7 @@ pub(crate) fn fit(cx: &mut Cx<'_, '_>, elem: ElemType, value: Elem) -> Elem {
     }
 }
 
-/// The numbers whose absolute value is no larger.
+/// The numbers whose absolute value is at most `limit`.
 const fn up_to(limit: i64) -> RangeInclusive<i64> {
     limit.saturating_neg()..=limit
 }
@@ -286,7 +287,8 @@ fn truncated(cx: &mut Cx<'_, '_>, a: Dim, b: Dim) -> Dim {
     cx.dims().sub(above, below)
 }
 
-/// Whether an expression may stand twice in another one, so that a chain of such steps does not grow without end.
+/// Whether an expression may occur twice in another one. The bound keeps a chain of such steps from growing without
+/// limit.
 fn is_short(cx: &mut Cx<'_, '_>, dim: Dim) -> bool {
     const MOST: usize = 256;
     cx.state.exprs.text(dim, cx.names(), Dialect::Python).is_some_and(|text| text.len() <= MOST)

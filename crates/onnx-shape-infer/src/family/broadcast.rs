@@ -24,7 +24,7 @@ pub(crate) fn all(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// Goes on only if the second of two inputs is laid along the first in the same way by old and new rules: it has one
+/// Continues only if old and new rules broadcast the second of two inputs to the first in the same way: it has one
 /// element, or the same shape.
 pub(crate) fn aligned(cx: &Cx<'_, '_>) -> Outcome {
     let (first, second) = (cx.shape(0)?, cx.shape(1)?);
@@ -32,8 +32,8 @@ pub(crate) fn aligned(cx: &Cx<'_, '_>) -> Outcome {
     if is_single || first == second { Ok(()) } else { Err(Stop::Unknown) }
 }
 
-/// The elements of the inputs that stand together in each element of the first output, whose shape is known. Nothing when
-/// nothing is known about the elements of an input that is needed.
+/// The elements of the inputs that each element of the first output, whose shape is known, is computed from. `None` if
+/// the elements of a required input are unknown.
 pub(crate) fn zip(
     cx: &mut Cx<'_, '_>,
     inputs: &[usize],

@@ -15,10 +15,10 @@ pub(crate) fn pairs(cx: &mut Cx<'_, '_>, of: impl Fn(&mut Cx<'_, '_>, Elem, Elem
     })
 }
 
-/// Larger operands of a comparison than this are not written into an expression, where they would stand more than once.
+/// Larger operands of a comparison than this are not written into an expression, where they would occur more than once.
 const MAX_OPERAND: u32 = 24;
 
-/// Whether an expression may stand in a truth value.
+/// Whether an expression is small enough for a truth value.
 pub(crate) fn is_small(cx: &Cx<'_, '_>, dim: Dim) -> bool {
     !dim.is_unknown() && cx.state.exprs.is_smaller_than(dim, MAX_OPERAND)
 }
@@ -125,7 +125,7 @@ pub(crate) fn at_most(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Option<bool> {
 
 /// Whether the first is less than the second.
 pub(crate) fn less(cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Option<bool> {
-    // With what is no number, neither this nor the opposite holds.
+    // With NaN, neither this nor its negation holds.
     if is_float(a) || is_float(b) {
         return Some(a.to_f64()? < b.to_f64()?);
     }

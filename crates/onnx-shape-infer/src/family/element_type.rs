@@ -5,8 +5,8 @@ use onnx_types::{ElemType, Symbol};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::BAD_ATTRIBUTE;
 
-/// The element type that an integer attribute (or its default) names; nothing when it is absent, [`ElemType::Undefined`]
-/// when it is 0.
+/// The element type that an integer attribute (or its default) names; `None` if it is absent, [`ElemType::Undefined`]
+/// if it is 0.
 pub(crate) fn attribute(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<Option<ElemType>> {
     let Some(code) = cx.int(name)? else { return Ok(None) };
     match i32::try_from(code).ok().and_then(ElemType::from_code) {
@@ -25,5 +25,5 @@ pub(crate) fn defined(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<Option<ElemT
 
 fn refused(cx: &mut Cx<'_, '_>, name: Symbol, code: i64) -> Stop {
     let name = cx.names().resolve(name).to_owned();
-    cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is {code}, which is no element type"))
+    cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is {code}, which is not an element type"))
 }

@@ -15,12 +15,12 @@ pub(crate) type Sizes = SmallVec<[usize; 6]>;
 ///
 /// # Errors
 ///
-/// [`Stop::Unknown`] when one is no number, or negative.
+/// Returns [`Stop::Unknown`] if a dimension is not a number, or is negative.
 pub(crate) fn sizes(dims: &[onnx_types::Dim]) -> Outcome<Sizes> {
     dims.iter().map(|dim| usize::try_from(dim.known()?).ok()).collect::<Option<_>>().ok_or(Stop::Unknown)
 }
 
-/// Where the element with these coordinates stands in row-major order; nothing when it is outside.
+/// The index of the element with these coordinates in row-major order; `None` if it is out of range.
 pub(crate) fn offset(sizes: &[usize], at: &[usize]) -> Option<usize> {
     if at.len() != sizes.len() {
         return None;
@@ -30,7 +30,7 @@ pub(crate) fn offset(sizes: &[usize], at: &[usize]) -> Option<usize> {
     })
 }
 
-/// Steps to the next coordinates in row-major order. Says no behind the last ones.
+/// Advances to the next coordinates in row-major order. Returns `false` after the last ones.
 fn step(sizes: &[usize], at: &mut [usize]) -> bool {
     for (at, &size) in at.iter_mut().zip(sizes).rev() {
         *at = at.saturating_add(1);
@@ -42,7 +42,7 @@ fn step(sizes: &[usize], at: &mut [usize]) -> bool {
     false
 }
 
-/// An index that may count from the end, as a position on an axis; nothing when it is outside.
+/// An index that may count from the end, as a position on an axis; `None` if it is out of range.
 pub(crate) fn position(index: i64, size: usize) -> Option<usize> {
     let counted = if index < 0 { index.checked_add(i64::try_from(size).ok()?)? } else { index };
     usize::try_from(counted).ok().filter(|&at| at < size)

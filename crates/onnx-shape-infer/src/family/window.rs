@@ -1,11 +1,11 @@
 //! Windows that slide along the spatial axes of a tensor: convolution, pooling, and the transposes of both.
 //!
-//! With padding `p` before and `q` behind, a stride `s`, and an extent `e = d*(k-1) + 1` of a kernel of `k` elements that
-//! stand `d` apart, an axis of size `H` has room for `(H + p + q - e)//s + 1` windows. Where the division is of a negative
-//! number, no window fits. A convolution has no run then; onnxruntime pools nevertheless, and divides towards zero, as the
-//! reference does. So a number is claimed only where both roundings give it, and a symbolic result of a pool with a stride
-//! rests on a guard that a window fits. Padding that is computed (`SAME_UPPER`, `SAME_LOWER`) gives `ceil(H / s)`, which is 0
-//! for 0; that is what the specification says of dilated windows, too, for which onnxruntime pads a pool less.
+//! With padding `p` before and `q` behind, a stride `s`, and an extent `e = d*(k-1) + 1` of a kernel of `k` elements at
+//! distances of `d`, an axis of size `H` has room for `(H + p + q - e)//s + 1` windows. If the dividend is negative, no
+//! window fits. A convolution then has no valid run; onnxruntime pools nevertheless, and divides towards zero, as the
+//! reference does. A number is therefore inferred only if both roundings agree, and a symbolic result of a pool with a
+//! stride depends on a guard that a window fits. Computed padding (`SAME_UPPER`, `SAME_LOWER`) gives `ceil(H / s)`,
+//! which is 0 for 0. The specification defines the same for dilated windows, for which onnxruntime pads a pool less.
 //!
 //! What is not guessed: padding that is both given and computed, where the two give different sizes, as runtimes disagree
 //! on which counts; and the last window of a pool that rounds up, as long as the version leaves it open (see [`Rounding`]).
@@ -204,8 +204,8 @@ impl Windows {
         Ok(dims)
     }
 
-    /// The sizes of the result of a transposed convolution along the spatial axes `sizes`, with so many elements added
-    /// behind each.
+    /// The sizes of the result of a transposed convolution along the spatial axes `sizes`, with `added` elements
+    /// appended to each.
     ///
     /// With computed padding the result is the input times the stride, unless even without padding it is less. The
     /// reference adds the elements behind to that, onnxruntime takes them off the padding, so it is not known where both

@@ -1,5 +1,5 @@
-//! The operators: for each one home, a file with its rows and functions; operators that are plain members of a family are
-//! rows in the family's file.
+//! The operators: each has one file with its rows and functions; operators that only instantiate a family are rows in
+//! the family's file.
 
 mod control;
 mod generator;

@@ -52,7 +52,7 @@ impl Numbers {
     }
 }
 
-/// What stands at an input of a node.
+/// The operand of an input of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Given {
     /// Nothing.
@@ -67,7 +67,7 @@ pub(crate) enum Given {
 #[derive(Clone, Debug)]
 pub(crate) enum Held {
     Value(AttrValue),
-    /// Graphs of as many inputs and outputs, from a seed of their own.
+    /// Graphs, each given by its numbers of inputs and outputs and its seed.
     Graphs(Vec<(usize, usize, u64)>, bool),
 }
 

@@ -162,7 +162,8 @@ fn compare(plan: &Plan, less: &Plan) -> Result<(), String> {
     match (message(&more), message(&fewer)) {
         // What must fail says nothing about its outputs.
         (Some(_), _) => return Ok(()),
-        // The reference takes a constant that is no vector as a shape, and refuses a computed one; so does the rule.
+        // The reference accepts a constant that is not a vector as a shape, and refuses a computed one; so does the
+        // inference rule.
         (None, Some(found)) if found == "the shape must be a vector" => return Ok(()),
         (None, Some(_)) if is_excused => return Ok(()),
         (None, Some(found)) => return tell("a contradiction that is gone:", found),

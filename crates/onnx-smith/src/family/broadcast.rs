@@ -10,7 +10,7 @@ pub(crate) fn binary(draft: &mut Draft<'_, '_>) -> Option<()> {
         let is_float = draft.ty(0).is_some_and(|ty| ty.elem().is_float());
         draft.set(attr::FMOD, i64::from(is_float));
     }
-    // Until version 6, an attribute says whether the second broadcasts to the first.
+    // Until version 6, an attribute specifies whether the second input broadcasts to the first.
     if draft.schema.attribute(attr::BROADCAST).is_some() {
         draft.leave(&[attr::BROADCAST, attr::AXIS]);
         if draft.smith.choices.chance(60) {

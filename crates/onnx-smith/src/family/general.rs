@@ -1,4 +1,4 @@
-//! The recipe of operators that have none of their own.
+//! The recipe of operators without a specific one.
 
 use crate::draft::Draft;
 

@@ -24,7 +24,7 @@ impl Image {
     }
 }
 
-/// An image as the next operand, with `least` to `most` axes besides batch and channels.
+/// An image as the next operand, with `least` to `most` axes in addition to batch and channels.
 pub(crate) fn image(draft: &mut Draft<'_, '_>, least: usize, most: usize) -> Option<Image> {
     let dims = draft.operand(
         |dims| {

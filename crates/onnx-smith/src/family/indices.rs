@@ -44,7 +44,7 @@ pub(crate) fn places(draft: &mut Draft<'_, '_>) -> Option<()> {
 }
 
 impl Draft<'_, '_> {
-    /// Leaves the reduction out where the elements are no numbers.
+    /// Omits the reduction if the elements are not numbers.
     pub(crate) fn reduce_only_numbers(&mut self) {
         let elem = self.ty(0).map_or(ElemType::Undefined, |ty| ty.elem());
         if !matches!(elem, ElemType::Float | ElemType::Double | ElemType::Int32 | ElemType::Int64) {

@@ -7,7 +7,7 @@ use crate::draft::Draft;
 
 pub(crate) const WORDS: [&str; 3] = ["a", "cat", "dog"];
 
-/// Samples with so many features: `[N, features]`.
+/// Samples with a random number of features: `[N, features]`.
 pub(crate) fn samples(draft: &mut Draft<'_, '_>) -> Option<i64> {
     let dims = draft.operand(
         |dims| dims.len() == 2 && dims.get(1).is_some_and(|dim| dim.known().is_some_and(|size| size > 0)),

@@ -24,7 +24,7 @@ use onnx_types::Symbol;
 use crate::draft::Draft;
 use crate::family::general;
 
-/// Chooses operands, and the attributes that depend on them. Nothing where that cannot be done here.
+/// Chooses operands, and the attributes that depend on them. Returns `None` if that is not possible here.
 pub(crate) type Recipe = fn(&mut Draft<'_, '_>) -> Option<()>;
 
 /// The recipe for some operators.

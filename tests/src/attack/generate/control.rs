@@ -262,7 +262,7 @@ impl World {
         self.read(&sequence, 3)
     }
 
-    /// What is read from a sequence of so many elements.
+    /// Reads from a sequence of `length` elements.
     fn read(&mut self, sequence: &str, length: i64) -> Option<()> {
         for _ in 0..=self.rng.below(2) {
             match self.rng.below(4) {

@@ -365,7 +365,7 @@ impl World {
             attributes.push_str(", activations = [\"Tanh\", \"Tanh\"]");
         }
         let outputs = self.ops(op, &[&x.name, &w, &r], &attributes, if op == "LSTM" { 3 } else { 2 });
-        // The way back to three dimensions, as exporters write it.
+        // The conversion back to three dimensions, as exporters write it.
         let turned = self.op("Transpose", &[&outputs[0]], "perm = [0, 2, 1, 3]");
         let target = self.ints(&[0, 0, -1]);
         self.op("Reshape", &[&turned, &target], "");

@@ -18,7 +18,7 @@ pub mod world;
 use random::Random;
 use world::{BINDINGS, Input, World};
 
-/// A generated model with the sizes and inputs that it is to be run with.
+/// A generated model with the sizes and inputs to run it with.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The seed.
@@ -55,7 +55,7 @@ pub fn generate(seed: u64) -> Result<Case, String> {
     Ok(Case { seed, text: world.text(), sizes: world.sizes, inputs: world.inputs })
 }
 
-/// Adds one block if it fits; says whether it did.
+/// Adds one block if it fits. Returns `true` if it did.
 fn block(world: &mut World) -> Result<bool, String> {
     let before = world.clone();
     let known = world.values.len();
@@ -162,7 +162,8 @@ fn dim(world: &mut World, axis: usize) -> String {
     }
 }
 
-/// Gives sizes to expressions of variables that no input has alone: such an expression is a variable of its own.
+/// Assigns sizes to expressions of variables that are not by themselves sizes of an input: such an expression is a
+/// separate variable.
 fn derived(world: &mut World) {
     let dims: Vec<String> = world.inputs.iter().flat_map(|input| input.dims.clone()).collect();
     for text in dims.iter().filter(|text| text.contains(['*', '+'])) {

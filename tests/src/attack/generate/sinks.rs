@@ -3,7 +3,7 @@
 use super::operators::list;
 use super::world::{Value, World};
 
-/// So many elements a value may have.
+/// Maximum number of elements of a value.
 const LARGEST: i64 = 4000;
 
 fn is_tensor(value: &Value) -> bool {

@@ -35,7 +35,7 @@ impl At {
 pub struct Value {
     /// Its name.
     pub name: String,
-    /// The element type; empty where it is no tensor or not known.
+    /// The element type; empty if the value is not a tensor or its type is unknown.
     pub elem: &'static str,
     /// Whether it is a sequence.
     pub is_sequence: bool,
@@ -207,7 +207,7 @@ impl World {
         self.constant("float", &format!("{{{element:?}}}"))
     }
 
-    /// A tensor of floats that are all the same.
+    /// A tensor of equal floats.
     pub fn weight(&mut self, dims: &[i64]) -> String {
         let list = dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let ty = if dims.is_empty() { "float".to_owned() } else { format!("float[{list}]") };

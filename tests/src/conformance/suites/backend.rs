@@ -118,7 +118,7 @@ fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
             return if set > 0 {
                 Ok(())
             } else {
-                Err(Problem::Failed("empty", "there are no data".to_owned()))
+                Err(Problem::Failed("empty", "there is no data".to_owned()))
             };
         }
         let mut inputs = Vec::new();

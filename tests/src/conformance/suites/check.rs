@@ -1,10 +1,11 @@
 //! Verdicts: the checker refuses what the reference refuses, and accepts what it accepts.
 //!
 //! * Where the reference found an error, there is an error here, by whatever rule.
-//! * Where it found none, no error comes from a rule that the reference enforces; what other rules find is no matter.
+//! * Where it found none, no error comes from a rule that the reference enforces; diagnostics of other rules are
+//!   ignored.
 //! * Where the reference was asked to infer as well (`full_check`), what inference finds counts with the rest.
 //!
-//! With the program `onnx` at hand (`--program`), it is asked the same, and must say the same as the library.
+//! If the program `onnx` is given (`--program`), it checks the same cases, and must agree with the library.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ use crate::conformance::runner::{Outcome, Suite};
 /// The option of the reference that adds inference.
 const FULL: &str = "full_check";
 
-/// What the reference said of a case, and what it was asked.
+/// The recorded verdict of the reference on a case, and its options.
 #[derive(Clone, Default)]
 struct Recorded {
     /// What was called, such as `check_node`; for models of a collection, `model`.
@@ -39,7 +40,7 @@ struct Recorded {
     options: Value,
     /// The class and the text of the error; `None` where all was well.
     error: Option<(String, String)>,
-    /// Files beside the model.
+    /// The external data files of the model.
     files: Vec<(String, Bytes)>,
     /// Whether files of external data are looked for.
     looks_for_files: bool,
@@ -55,7 +56,7 @@ pub struct CheckSuite {
 /// What was found of a case.
 #[derive(Default, PartialEq, Eq)]
 struct Verdict {
-    /// The bytes are no message at all.
+    /// The bytes are not a message at all.
     is_unreadable: bool,
     /// The rules of errors that the reference has, too.
     enforced: Vec<String>,
@@ -217,7 +218,7 @@ impl Recorded {
             Some(_) if verdict.has_errors() => {
                 outcome.counts.push("refused by both".to_owned());
                 if !verdict.is_unreadable && verdict.enforced.is_empty() {
-                    outcome.counts.push("refused by rules of ours alone".to_owned());
+                    outcome.counts.push("refused only by additional rules".to_owned());
                     outcome.remarks.push(format!(
                         "refused by both, here by rules marked as beyond the reference ({})",
                         verdict.beyond.join("+")
@@ -280,7 +281,7 @@ impl CheckSuite {
         })
     }
 
-    /// The models that every clone has; `verdicts.json` beside them says what the reference made of them.
+    /// The models that every clone has; `verdicts.json` in their directory contains the verdicts of the reference.
     fn bundled(&self, feed: &mut Feed<'_>) -> Result<(), String> {
         let path = bundled().join("verdicts.json");
         let fail = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
@@ -328,7 +329,7 @@ fn recorded(record: &Record, blobs: &Blobs) -> Option<(Bytes, Recorded)> {
     Some((message?, recorded))
 }
 
-/// A folder that holds the files beside a model, and goes away when it is dropped.
+/// A folder with the external data files of a model, which is removed when the value is dropped.
 fn folder(files: &[(String, Bytes)]) -> Result<tempfile::TempDir, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     for (path, bytes) in files {
@@ -395,7 +396,7 @@ impl Suite for CheckSuite {
         let counts = [
             "accepted by both",
             "refused by both",
-            "refused by rules of ours alone",
+            "refused only by additional rules",
             "asked with inference",
             "asked of the program",
         ];

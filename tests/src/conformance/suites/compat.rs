@@ -1,11 +1,11 @@
 //! The part of the suite `text` that asks the reference itself: it must read what is printed for it.
 //!
 //! * The reference accepts the text of a model, and takes it for the message that the parser here takes it for.
-//! * Where nothing was left out or stored otherwise, that is the message that was printed, but for fields that hold their
-//!   default.
-//! * The same holds for the main graph, every function, and every node of the main graph, each alone.
+//! * If nothing was omitted or stored differently, that is the message that was printed, except for fields that hold
+//!   their default.
+//! * The same holds for the main graph, every function, and every node of the main graph, each as a standalone part.
 //!
-//! Without the reference at hand, the part is left out with a remark.
+//! If the reference is not available, this part is skipped with a note.
 
 use onnx_codec::Decoded;
 use onnx_text::{
@@ -27,7 +27,7 @@ pub(super) struct Case<'a> {
     pub(super) decoded: &'a Decoded,
     pub(super) bytes: &'a [u8],
     pub(super) printed: &'a Printed,
-    /// Whether to look at graph, functions and nodes alone, too.
+    /// Whether to check graph, functions and nodes as standalone parts as well.
     pub(super) parts: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn check(
         outcome.counts.push("compat too large".to_owned());
         return Ok(());
     }
-    // What reading complained about, or text cannot say, may be no message for others.
+    // A model with decoding diagnostics, or that text cannot represent, may not be a valid message for other readers.
     let is_read = case.decoded.findings.diagnostics().is_empty();
     let is_lossless = case.printed.left_out.diagnostics().is_empty();
     let original = match suite.message(Kind::Model, case.bytes) {
@@ -66,7 +66,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Asks about one text; says whether it is known to stand for the message that was printed.
+    /// Lets the reference parse one text. Returns `true` if it is known to represent the message that was printed.
     fn check(
         &self,
         kind: Kind,

@@ -42,7 +42,7 @@ impl Suite for ExecutionSuite {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&case.id);
         let mut outcome = Outcome::default();
         let Ok(decoded) = decode(case.bytes.clone(), &DecodeOptions::default()) else {
-            outcome.failures.push(Failure::new("unreadable", "it is no model"));
+            outcome.failures.push(Failure::new("unreadable", "it is not a model"));
             return outcome;
         };
         let model = decoded.model;

@@ -1,9 +1,9 @@
 //! Models of exporters: what was inferred holds for every run that was observed, and says at least as much as the
 //! recorded engines.
 //!
-//! Every model is inferred from a copy without declared types of values in between. What was inferred about the outputs of
-//! the main graph's nodes that are no outputs of the graph is then computed for the sizes of each recorded run, and
-//! compared with the shapes that were observed:
+//! Every model is inferred from a copy without declared types of intermediate values. The inferred shapes of the
+//! intermediate values of the main graph are then computed for the sizes of each recorded run, and compared with the
+//! shapes that were observed:
 //!
 //! * *resolved*: every size can be computed, and is what was observed in all runs;
 //! * *wrong*: the element type, the rank or a size is not what was observed. There must be none;
@@ -13,8 +13,8 @@
 //! What is neither symbolic nor data is lost. `tests/conformance/symbolic.json` lists how many values each model loses at which
 //! operator, with a reason for each operator: a value more is a failure.
 //!
-//! Beside our counts stand those that are recorded for the file itself, the reference, and onnxruntime's symbolic
-//! inference. What stays unresolved is counted by the operator that lost it; `--op NAME` lists the values.
+//! Our counts are reported next to those that are recorded for the file itself, the reference, and onnxruntime's
+//! symbolic inference. What stays unresolved is counted by the operator that lost it; `--op NAME` lists the values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ impl Suite for ModelsSuite {
         let others = others.filter(|_| truth.is_some()).unwrap_or_default();
         let mut outcome = Outcome::default();
         let Ok(decoded) = decode(case.bytes.clone(), &DecodeOptions::default()) else {
-            outcome.failures.push(Failure::new("unreadable", "it is no model"));
+            outcome.failures.push(Failure::new("unreadable", "it is not a model"));
             return outcome;
         };
         let mut model = decoded.model;
@@ -237,7 +237,7 @@ impl Score {
 }
 
 impl ModelsSuite {
-    /// Reads what is recorded beside the models.
+    /// Reads the results that are recorded in the directory of the models.
     fn recorded(&self, models: &Path) -> Result<(), String> {
         archive::visit(models, &mut |mut entry| {
             if entry.name == "manifest.json" {
@@ -262,7 +262,7 @@ impl ModelsSuite {
     }
 }
 
-/// Removes the types of all values that nodes make, but for those of the main graph's outputs.
+/// Removes the types of all values that nodes define, except those of the main graph's outputs.
 fn forget_types(model: &mut Model) {
     let main = model.main_graph();
     let values: Vec<ValueId> = model
@@ -292,7 +292,7 @@ enum Link {
     Lost(String),
 }
 
-/// What is known about a model that was looked at.
+/// The scores of a model.
 struct Scored<'a> {
     look: Look<'a>,
     op: Option<&'a String>,

@@ -2,8 +2,8 @@
 //!
 //! For every case:
 //!
-//! * it is read exactly if the independent reader of the tests can read it, and if prost can, but for what the
-//!   [survey](crate::conformance::survey) says prost refuses;
+//! * it is read exactly if the independent reader of the tests can read it, and if prost can, except for the constructs
+//!   that prost refuses according to the [survey](crate::conformance::survey);
 //! * the model that was read is sound (`Model::verify`), and findings are reported only where the file is odd;
 //! * a canonical file is written byte for byte, any other field for field;
 //! * writing it again, with its nodes edited or not, and reading and writing what was written, gives the same bytes;
@@ -41,7 +41,7 @@ pub struct RoundTrip {
 /// How a file came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Nobody can read it.
+    /// No reader can read it.
     Refused,
     /// A canonical file came back byte for byte.
     Identical,
@@ -73,7 +73,7 @@ impl RoundTrip {
         self.model
     }
 
-    /// Looks at one file, in the form in which it is.
+    /// Checks one file, in its own format.
     ///
     /// # Errors
     ///

@@ -2,10 +2,10 @@
 //! what is observed when they run.
 //!
 //! Each case is a seed of `onnx-smith`. Of every fourth model the seed chooses all operators; the others have a node of one
-//! schema, in turn. Our checker and inference must have nothing against a model, and it must come back from bytes and from
-//! text. Where the reference is at hand (`ONNX_PYTHON`), its checker must accept the model as well, strict inference
-//! included, and its evaluator, or onnxruntime, runs it for some sizes of its dimension variables. `--count N` says how many
-//! models there are. A model that fails is listed as text, shrunk to what fails.
+//! schema, in turn. Our checker and inference must accept a model without diagnostics, and it must round-trip through
+//! bytes and text. If the reference is available (`ONNX_PYTHON`), its checker must accept the model as well, strict
+//! inference included, and its evaluator, or onnxruntime, runs it for some sizes of its dimension variables. `--count
+//! N` sets the number of models. A failing model is listed as text, shrunk to the failing part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 use crate::properties::smith::fault;
 
-/// How many models there are where nobody says.
+/// Default number of models.
 const COUNT: usize = 300;
 
 /// Sizes that dimension variables have, each for all of them: the first variable has the first, and so on around.
@@ -91,7 +91,7 @@ enum Quirk {
     Batch,
 }
 
-/// So many failures of each kind are shrunk; it takes some seconds each.
+/// Maximum number of failures of each kind that are shrunk; each takes some seconds.
 const SHRUNK: usize = 1;
 
 /// The suite.
@@ -212,7 +212,7 @@ fn options(seed: u64) -> SmithOptions<'static> {
 }
 
 impl SmithSuite {
-    /// Whether another failure of a kind is to be shrunk.
+    /// Returns `true` if another failure of a kind should be shrunk.
     fn is_shrunk(&self, kind: &str) -> bool {
         let mut shrunk = self.shrunk.lock().unwrap_or_else(PoisonError::into_inner);
         let count = shrunk.entry(kind.to_owned()).or_default();

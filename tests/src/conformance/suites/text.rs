@@ -3,13 +3,13 @@
 //! For every message that can be read:
 //!
 //! * the full text of its model parses, and the parsed model is written as the same bytes;
-//! * so does the text of its main graph, of each of its nodes, and of each function, alone;
+//! * so does the standalone text of its main graph, of each of its nodes, and of each function;
 //! * the text that is printed for people parses, unless tensors are elided, and so does the reference's subset.
 //!
-//! With the reference at hand, it reads what is printed for it: see `compat`.
+//! If the reference is available, it reads what is printed for it: see `compat`.
 //!
-//! For every recorded call of the reference's parser the verdict is the same, and the message, too, but for fields that
-//! hold their default.
+//! For every recorded call of the reference's parser the verdict is the same, and so is the message, except for fields
+//! that hold their default.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -85,8 +85,8 @@ impl TextSuite {
         })
     }
 
-    /// Prints and parses the model in a file, in every way unless it is large; gives it with its text for the reference,
-    /// or nothing where the file is no model that can be written.
+    /// Prints and parses the model in a file, in every format unless it is large. Returns it with its text for the
+    /// reference, or `None` if the file is not a model that can be written.
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl TextSuite {
     }
 }
 
-/// Prints and parses the main graph, every node of it, and every function, alone.
+/// Prints and parses the main graph, every node of it, and every function, as standalone parts.
 fn parts(model: &Model) -> Result<(), Failure> {
     let options = PrintOptions::full();
     let failure = |error: PrintError| Failure::new("not-printed", error.to_string());

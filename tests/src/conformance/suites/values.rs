@@ -36,7 +36,7 @@ fn tensor(bytes: &[u8]) -> Result<Tensor, String> {
     let model = decoded.model;
     let first = model.initializers(model.main_graph()).next();
     let constant = first.and_then(|value| model.value(value).initializer());
-    constant.and_then(|constant| constant.dense().cloned()).ok_or_else(|| "it is no tensor".to_owned())
+    constant.and_then(|constant| constant.dense().cloned()).ok_or_else(|| "it is not a tensor".to_owned())
 }
 
 fn message(tensor_proto: &TensorProto) -> Result<Value, String> {

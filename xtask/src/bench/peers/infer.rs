@@ -32,7 +32,7 @@ const BAR: Bar = Bar::AtMost(0.1);
 /// The same for the symbolic inference of onnxruntime.
 const SYMBOLIC: Bar = Bar::AtMost(0.01);
 
-/// Samples of both sides by turns for one model.
+/// Interleaved samples of both sides for one model.
 fn by_turns(run: &Run, path: &str, turns: u32, symbolic: u32) -> Result<(Samples, Samples), String> {
     let (mut ours, mut theirs) = (Samples::default(), Samples::default());
     for turn in 0..turns {
@@ -91,7 +91,7 @@ fn real(run: &mut Run) -> TaskResult {
     Ok(())
 }
 
-/// The indices of at most so many of `count` things, at equal distances from the first to the last.
+/// The indices of at most `most` of `count` items, at equal distances from the first to the last.
 fn evenly_spaced(count: usize, most: usize) -> Vec<usize> {
     let (last, steps) = (count.saturating_sub(1), most.saturating_sub(1).max(1));
     if count <= most { (0..count).collect() } else { (0..most).map(|step| step * last / steps).collect() }

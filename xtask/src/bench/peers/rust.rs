@@ -1,4 +1,4 @@
-//! Reading models with other Rust libraries, which are built in a workspace of their own.
+//! Reading models with other Rust libraries, which are built in a separate workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,8 @@ const PACKAGE: &str = "benches/rust-peers";
 /// How long a library may take for one process, all rounds together, before its row says that it took longer.
 const SECONDS: &str = "20";
 
-/// One way of reading a model: the program, which is called as its crate, the way, what it does, and our sample beside it.
+/// One way of reading a model: the program (named after its crate), the mode, the description, and our sample for
+/// comparison.
 type Way = (&'static str, &'static str, &'static str, &'static str);
 
 const WAYS: &[Way] = &[

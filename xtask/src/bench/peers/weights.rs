@@ -1,4 +1,4 @@
-//! Models that are nearly all weights, within the file and beside it.
+//! Models that consist mainly of weights, in the file or as external data.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(super) fn weights(run: &mut Run) -> TaskResult {
 
 /// What takes neither much time nor much memory, each time in a new process.
 fn held(run: &mut Run, path: &str, bytes: u64, place: &str) -> TaskResult {
-    // The first look at the file brings it into the page cache, and counts for nobody.
+    // The first read of the file loads it into the page cache, and is not measured.
     output(Command::new("cp").args([path, "/dev/null"]))?;
     let size = format!("{} MiB {place}", bytes >> 20);
     for (operation, is_compared) in OPERATIONS {
@@ -77,7 +77,7 @@ fn held(run: &mut Run, path: &str, bytes: u64, place: &str) -> TaskResult {
     Ok(())
 }
 
-/// Reading and writing the whole model, beside copying the file.
+/// Reading and writing the whole model, compared with copying the file.
 fn copies(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
     let (mut ours, mut theirs) = (Samples::default(), Samples::default());
     for (policy, bar) in [("fsync", Bar::AtLeast(0.7)), ("plain", Bar::AtLeast(0.7))] {
@@ -99,7 +99,7 @@ fn copies(run: &mut Run, path: &str, bytes: u64) -> TaskResult {
     Ok(())
 }
 
-/// Copies a file through our graph and with `cp`, each as a process of its own.
+/// Copies a file through our graph and with `cp`, each in a separate process.
 fn copy(run: &Run, path: &str, policy: &str, ours: &mut Samples, theirs: &mut Samples) -> TaskResult {
     let key = format!("copy {policy}");
     let target = format!("{path}.ours");

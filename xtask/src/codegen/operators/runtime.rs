@@ -1,7 +1,7 @@
 //! The tables of the operators that onnxruntime adds to those of ONNX.
 //!
-//! They are tables of their own: nothing of them is in the name table that every interner starts with, nor among the dense
-//! keys of the standard schemas.
+//! They are separate tables: their names are not in the name table that every interner starts with, and they do not
+//! have the dense keys of the standard schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -235,13 +235,14 @@ pub(super) fn default_source(kind: &str, value: &Value) -> Result<String, String
         Ok(format!("&[{}]", items?.join(", ")))
     };
     match kind {
-        "INT" => {
-            value.as_i64().map(|int| int.to_string()).ok_or_else(|| "an INT default is no integer".to_owned())
-        }
+        "INT" => value
+            .as_i64()
+            .map(|int| int.to_string())
+            .ok_or_else(|| "an INT default is not an integer".to_owned()),
         "STRING" => value
             .as_str()
             .map(|text| format!("{text:?}"))
-            .ok_or_else(|| "a STRING default is no text".to_owned()),
+            .ok_or_else(|| "a STRING default is not text".to_owned()),
         "FLOAT" => float_source(value),
         "INTS" => list("INT"),
         "FLOATS" => list("FLOAT"),

@@ -33,7 +33,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         Some(AttrValue::String(direction)) => match direction.as_ref() {
             b"bidirectional" => 2,
             b"forward" | b"reverse" => 1,
-            // Another rule says that this is no direction.
+            // Another rule reports an invalid direction.
             _ => return,
         },
         Some(_) => return,

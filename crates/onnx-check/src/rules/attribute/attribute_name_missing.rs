@@ -14,7 +14,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         let (node, name) = (cx.node, cx.attribute.name());
         cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, places.attribute(node, name), "the attribute has no name")
-                .help("set `name`; attributes are told apart by nothing else")
+                .help("set `name`; it is the only identification of an attribute")
         });
     }
 }

@@ -16,12 +16,12 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_explain(include_str!("attribute_string_padded.md"));
 
 pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
-    // What is no text may begin and end as it likes.
+    // A string that is not text may begin and end with any bytes.
     let wrong = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_padded);
     report_string(cx, &RULE, wrong, |place, name| {
         let message =
             format!("attribute {name} holds a string with a byte order mark before it or a NUL behind it");
-        Diagnostic::new(&RULE, place, message).help("write the characters of the string alone")
+        Diagnostic::new(&RULE, place, message).help("write only the characters of the string")
     });
 }
 

@@ -1,4 +1,4 @@
-//! The rule `attribute-value-left-out`: an attribute says of which kind it is, but has no value.
+//! The rule `attribute-value-left-out`: an attribute states its kind, but has no value.
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 use onnx_ir::{AttrKind, AttrValue};
@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2408,
     "attribute-value-left-out",
     Severity::Warning,
-    "An attribute says of which kind it is, but has no value.",
+    "An attribute states its kind, but has no value.",
 )
 .with_spec("IR: Attributes")
 .with_explain(include_str!("attribute_value_left_out.md"));

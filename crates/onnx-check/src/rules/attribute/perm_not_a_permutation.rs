@@ -39,7 +39,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     });
 }
 
-/// Whether each number from 0 on stands once in the list.
+/// Returns `true` if the list contains each number from 0 to its length minus 1 once.
 fn is_permutation(perm: &[i64]) -> bool {
     let mut seen = smallvec::SmallVec::<[bool; 16]>::from_elem(false, perm.len());
     perm.iter().all(|&axis| {

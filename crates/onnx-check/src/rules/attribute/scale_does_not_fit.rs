@@ -70,13 +70,13 @@ fn problem(input: &[Option<i64>], scale: &[Option<i64>], axis: i64, block: i64) 
     })
 }
 
-/// How many blocks hold so many elements; the last one may be smaller.
+/// The number of blocks that hold `size` elements; the last one may be smaller.
 fn blocks(size: i64, block: i64) -> Option<i64> {
     let whole = size.checked_div(block)?;
     if size.checked_rem(block)? == 0 { Some(whole) } else { whole.checked_add(1) }
 }
 
-/// An integer attribute; `None` when nobody can know it here.
+/// An integer attribute; `None` if its value is not known here.
 fn number(node: &Node, name: Symbol, default: i64) -> Option<i64> {
     match node.attributes().iter().find(|given| given.name() == name).map(onnx_ir::Attribute::value) {
         None => Some(default),

@@ -36,7 +36,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
                 format!("it has one in {versions}: import such a version, or say it the current way")
             }
             (None, Some(near)) => format!("did you mean {}?", Quoted(near)),
-            (None, None) => "remove it; tools keep notes of their own in metadata".to_owned(),
+            (None, None) => "remove it; tools store their own data in metadata".to_owned(),
         };
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help(help)
@@ -44,7 +44,7 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
     });
 }
 
-/// Names with two underscores are left to tools, for notes of their own. That there is no name is another defect.
+/// Names with two underscores are reserved for the data of tools. A missing name is another defect.
 fn is_note(name: &str) -> bool {
     name.is_empty() || name.starts_with("__")
 }
@@ -60,7 +60,7 @@ fn check_declared<'a>(cx: &mut AttributeCx<'_, 'a>, schema: &'a DeclaredSchema) 
         let known = schema.attributes.iter().map(|formal| formal.name.as_str());
         let help = match onnx_schema::nearest(text, known) {
             Some(near) => format!("did you mean {}?", Quoted(near)),
-            None => "remove it; tools keep notes of their own in metadata".to_owned(),
+            None => "remove it; tools store their own data in metadata".to_owned(),
         };
         Diagnostic::new(&RULE, places.attribute(node, name), message)
             .help(help)
@@ -109,6 +109,6 @@ mod tests {
             help("y = Squeeze (x)", "axes"),
             "it has one in versions 1 to 12: import such a version, or say it the current way"
         );
-        assert_eq!(help("y = Relu (x)", "colour"), "remove it; tools keep notes of their own in metadata");
+        assert_eq!(help("y = Relu (x)", "colour"), "remove it; tools store their own data in metadata");
     }
 }

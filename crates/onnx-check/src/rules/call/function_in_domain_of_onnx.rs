@@ -25,10 +25,10 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     }
     let (id, op) = (cx.id, cx.node.op());
     cx.report(&RULE, |places| {
-        let message = format!("{} is no operator of ONNX, but is called as one", Quoted(places.str(op)));
+        let message = format!("{} is not an ONNX operator, but is called as one", Quoted(places.str(op)));
         Diagnostic::new(&RULE, places.node(id), message)
             .label(places.function(function), "the model defines it here")
-            .help("give the function a domain of your own, import that, and set it in the node")
+            .help("move the function to your own domain, import that domain, and set it in the node")
     });
 }
 

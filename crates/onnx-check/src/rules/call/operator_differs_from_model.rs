@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, imports) = (cx.node.written_domain(), cx.node.op(), cx.imports);
-    // The reference looks at the nodes of the body itself only.
+    // The reference checks only the nodes of the body itself.
     if !cx.options.opset_compatibility || !is_function_body(cx.model, cx.node.graph()) {
         return;
     }

@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (node, function) = (cx.id, cx.model.function(id));
     for attribute in cx.node.attributes() {
         let name = attribute.name();
-        // Names with two underscores are left to tools, for notes of their own.
+        // Names with two underscores are reserved for the data of tools.
         if cx.functions().declares(id, name) || cx.model.str(name).starts_with("__") {
             continue;
         }

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());
-    // A function alone may call those of the model that it is meant for.
+    // A standalone function may call functions of the model that it is intended for.
     if cx.part != Part::Model {
         return;
     }

@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (domain, op, overload) = (cx.node.domain(), cx.node.op(), cx.node.overload());
     let is_function = matches!(cx.callee, Callee::Function(_) | Callee::Unnamed | Callee::NotImported);
-    // A function alone may call those of the model that it is meant for.
+    // A standalone function may call functions of the model that it is intended for.
     let is_part = cx.part != Part::Model;
     if overload.is_empty() || is_part || is_function || cx.model.function_called(cx.node).is_some() {
         return;

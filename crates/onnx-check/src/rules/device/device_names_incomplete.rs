@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule::new(
 
 pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
     let (named, count) = (cx.configuration.devices.len(), cx.configuration.num_devices);
-    // Names may be left out; that there are no devices is another rule.
+    // Names may be omitted; another rule reports that there are no devices.
     if named == 0 || count < 1 || usize::try_from(count) == Ok(named) {
         return;
     }

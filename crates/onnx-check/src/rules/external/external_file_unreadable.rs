@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &mut ExternalCx<'_, '_>) {
         );
         let place = first.place.locate(places).field("external_data");
         let found = Diagnostic::new(&RULE, place, error.to_string())
-            .help("put the file beside the model, where `location` says; it is part of the model")
+            .help("put the file where `location` states, relative to the directory of the model; it is part of the model")
             .beyond_reference(is_unchecked || is_in_process || !is_enforced);
         if others == 0 {
             found

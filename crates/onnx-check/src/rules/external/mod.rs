@@ -1,4 +1,4 @@
-//! Rules about a file of external data, with everything that stands in it.
+//! Rules about a file of external data and all tensors that are stored in it.
 
 mod external_data_unaligned;
 mod external_digest_wrong;

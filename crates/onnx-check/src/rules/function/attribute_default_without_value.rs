@@ -1,4 +1,4 @@
-//! The rule `attribute-default-without-value`: the default of an attribute of a function is no value.
+//! The rule `attribute-default-without-value`: the default of a function attribute has no value.
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2608,
     "attribute-default-without-value",
     Severity::Error,
-    "The default of an attribute of a function is no value.",
+    "The default of a function attribute has no value.",
 )
 .with_spec("IR: Functions")
 .with_explain(include_str!("attribute_default_without_value.md"));

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
                     .help(
                         "declare it once: in `attribute_proto` if it has a default, otherwise in `attribute`",
                     )
-                    // The reference does not look at attributes with defaults.
+                    // The reference does not check attributes with defaults.
                     .beyond_reference(!is_required)
             });
         }

@@ -33,7 +33,7 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         let own = name(id);
         let found = Diagnostic::new(&RULE, places.function(id), format!("function {own} calls itself"));
         let found = if way.is_empty() { found } else { found.note(format!("{own} calls {way}{own}")) };
-        // Of a function alone, the reference does not look at the calls.
+        // The reference does not check the calls of a standalone function.
         let found = found.beyond_reference(is_alone);
         found.help("use `Loop` or `Scan` to repeat, or end the chain with a function that calls no other")
     });

@@ -18,7 +18,7 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         let (id, is_old) = (cx.id, cx.cx.model.info().ir_version < FIRST_IR_WITH_FUNCTIONS);
         cx.report(&RULE, |places| {
             Diagnostic::new(&RULE, places.function(id), "the function has no domain")
-                .help("give it a domain of your own, and import that in the model")
+                .help("set its domain to your own, and import that in the model")
                 .beyond_reference(is_old)
         });
     }

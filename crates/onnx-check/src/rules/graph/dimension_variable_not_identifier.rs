@@ -1,4 +1,4 @@
-//! The rule `dimension-variable-not-identifier`: dimension variables are no identifiers of C90.
+//! The rule `dimension-variable-not-identifier`: dimension variables are not C90 identifiers.
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::Model;
@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2208,
     "dimension-variable-not-identifier",
     Severity::Note,
-    "Dimension variables are no identifiers of C90.",
+    "Dimension variables are not C90 identifiers.",
 )
 .with_spec("IR: Static tensor shapes")
 .with_explain(include_str!("dimension_variable_not_identifier.md"));
@@ -35,8 +35,8 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     cx.report(&RULE, |places| {
         let example = Quoted(places.str(example));
         let message = match count {
-            1 => format!("dimension variable {example} is no C90 identifier"),
-            _ => format!("{count} dimension variables are no C90 identifiers, among them {example}"),
+            1 => format!("dimension variable {example} is not a C90 identifier"),
+            _ => format!("{count} dimension variables are not C90 identifiers, for example {example}"),
         };
         Diagnostic::new(&RULE, Locus::model(), message)
             .help("use a name of letters, digits and underscores, or leave the dimension open")

@@ -16,7 +16,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         return;
     }
     cx.seen.begin();
-    // The body of a function has no name of its own.
+    // The body of a function does not have a name.
     let is_named = |graph: &GraphId| {
         let record = model.graph(*graph);
         !record.name().is_empty() && !matches!(record.owner(), Owner::Function(_))

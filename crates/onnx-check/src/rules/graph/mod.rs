@@ -94,7 +94,7 @@ impl Reads {
     }
 }
 
-/// Only the rule about names of values, for inputs that stand alone.
+/// Only the rule about names of values, for standalone inputs.
 pub(crate) fn check_names(cx: &mut GraphCx<'_, '_>) {
     value_name_missing::check(cx);
 }

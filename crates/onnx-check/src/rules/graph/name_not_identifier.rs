@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2207,
     "name-not-identifier",
     Severity::Note,
-    "Names of graphs, nodes or values are no identifiers of C90.",
+    "Names of graphs, nodes or values are not C90 identifiers.",
 )
 .with_spec("IR: Names Within a Graph")
 .with_explain(include_str!("name_not_identifier.md"));
@@ -48,8 +48,8 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         let WrongNames { count, example } = known.unwrap_or_else(|| wrong_names(model, &mut seen));
         let example = Quoted(example.map_or("", |name| places.str(name)));
         let message = match count {
-            1 => format!("name {example} is no C90 identifier"),
-            _ => format!("{count} names are no C90 identifiers, among them {example}"),
+            1 => format!("name {example} is not a C90 identifier"),
+            _ => format!("{count} names are not C90 identifiers, for example {example}"),
         };
         Diagnostic::new(&RULE, Locus::model(), message)
             .help("use letters, digits and underscores, and no digit at the beginning, if the names become source code")
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn each_name_counts_once() {
         let first = |names| words(|m| model(m, names)).into_iter().map(|(message, _)| message).next();
-        assert_eq!(first(["a/b", "a/b"]).as_deref(), Some("name `a/b` is no C90 identifier"));
-        let two = "2 names are no C90 identifiers, among them `a/b`";
+        assert_eq!(first(["a/b", "a/b"]).as_deref(), Some("name `a/b` is not a C90 identifier"));
+        let two = "2 names are not C90 identifiers, for example `a/b`";
         assert_eq!(first(["a/b", "1n"]).as_deref(), Some(two));
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     }
     let Some((node, earlier)) = first_pair else { return };
     let id = cx.id;
-    // One finding for a graph: whoever gave one name twice mostly gave many.
+    // One diagnostic per graph: a graph with one duplicate name usually has many.
     cx.report(&RULE, |places| {
         let message = format!("node name {} is given twice", Quoted(places.str(model.node(node).name())));
         let mut found = Diagnostic::new(&RULE, places.node(node), message);
@@ -45,7 +45,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     });
 }
 
-/// Gives nodes whose name an earlier one of their graph has names of their own. Nothing refers to nodes by name.
+/// Gives unique names to nodes whose name an earlier node of their graph has. Nothing refers to nodes by name.
 pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let mut done = Vec::new();
     let graphs: Vec<GraphId> = model.all_graphs().collect();
@@ -69,10 +69,8 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
         if let Some(&(_, first)) = twice.first() {
             let (first, count) = (Quoted(model.str(first)), twice.len());
             done.push(match count {
-                1 => format!("gave a node a name of its own that had that of an earlier one, {first}"),
-                _ => format!(
-                    "gave {count} nodes names of their own that had those of earlier ones, such as {first}"
-                ),
+                1 => format!("renamed a node that had the name of an earlier one, {first}"),
+                _ => format!("renamed {count} nodes that had the names of earlier ones, such as {first}"),
             });
         }
     }

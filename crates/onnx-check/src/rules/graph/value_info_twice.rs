@@ -46,7 +46,7 @@ fn has_one_name_twice(cx: &mut GraphCx<'_, '_>) -> bool {
     names.any(|name| !name.is_empty() && !cx.seen.is_new(name))
 }
 
-/// Drops entries that say of a value what another one said; entries that contradict each other stay.
+/// Drops entries that repeat another entry of the value; entries that contradict each other are kept.
 pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let mut met = HashSet::new();
     drop_entries(model, "says again what an earlier entry says", |_, _, entry| {
@@ -55,7 +55,7 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     })
 }
 
-/// Drops the entries of `value_info` that `is_needless` picks, and says of each graph how many there were.
+/// Drops the entries of `value_info` that `is_needless` selects, and reports their number for each graph.
 pub(crate) fn drop_entries(
     model: &mut Model,
     why: &str,

@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     // A name that is used and not defined is reported where it is used.
     let stale = || undefined().filter(|&value| !model.value(value).is_used());
     let Some(first) = stale().next() else { return };
-    // One finding for a graph: whoever removed nodes and forgot their values mostly forgot many.
+    // One diagnostic per graph: a tool that removed nodes without their `value_info` usually left many entries.
     cx.report(&RULE, |places| {
         let name = places.str(model.value(first).name());
         let message = if name.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
         is_stale
     });
     for value in stale {
-        // Something beside the flow of data may still speak of the value: then it stays.
+        // The value is kept if something outside the data flow still refers to it.
         let _ = model.erase_value(value);
     }
     done

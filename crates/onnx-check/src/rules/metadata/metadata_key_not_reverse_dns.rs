@@ -61,7 +61,7 @@ mod tests {
         let wrong = ["model_author", "a", "com.example.b", "c"];
         check_with(&options, |m| model(m, &wrong), &[("ONNX2022", r#"metadata "a""#)]);
         check_with(&options, |m| model(m, &["model_author", "com.example.b"]), &[]);
-        // Nobody asked for recommendations.
+        // Recommendations are disabled.
         check_model(|m| model(m, &wrong), &[]);
     }
 }

@@ -1,4 +1,4 @@
-//! Rules about what the model says of itself.
+//! Rules about the model's own properties.
 
 mod ir_version_missing;
 mod ir_version_unknown;

@@ -20,7 +20,7 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
     cx.report(&RULE, |places| {
         let message = match places.str(domain) {
             "" => "the model has no domain".to_owned(),
-            domain => format!("the domain {} of the model is no reverse DNS name", Quoted(domain)),
+            domain => format!("the domain {} of the model is not a reverse DNS name", Quoted(domain)),
         };
         Diagnostic::new(&RULE, Locus::model().field("domain"), message)
             .help("set `domain` to a name of your organization, such as `com.example`")

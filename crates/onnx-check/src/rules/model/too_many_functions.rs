@@ -23,7 +23,7 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
     if count <= LIMIT {
         return;
     }
-    // The reference does not look at the functions of older models.
+    // The reference does not check the functions of older models.
     let is_older = cx.model.info().ir_version < 8;
     cx.report(&RULE, |_| {
         let message = format!("the model has {count} functions, and readers accept {LIMIT}");

@@ -32,7 +32,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
 /// Up to this many attributes, comparing each with each is quickest.
 const FEW: usize = 16;
 
-/// The names that stand there before, for each time that they do; does not allocate where there are none.
+/// The repeated names, once for each repetition. Does not allocate if there are none.
 fn repeated_of_few(attributes: &[Attribute]) -> Vec<Symbol> {
     let mut repeated = Vec::new();
     for (index, attribute) in attributes.iter().enumerate() {
@@ -43,7 +43,7 @@ fn repeated_of_few(attributes: &[Attribute]) -> Vec<Symbol> {
     repeated
 }
 
-/// The same in linear time.
+/// Like [`repeated_of_few`], but in linear time.
 fn repeated_of_many(attributes: &[Attribute]) -> Vec<Symbol> {
     let mut seen = BTreeSet::new();
     attributes.iter().map(Attribute::name).filter(|&name| !seen.insert(name)).collect()

@@ -54,7 +54,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     });
 }
 
-/// Whether the model imports nothing at all, which is a defect of its own.
+/// Returns `true` if the model imports nothing at all, which another rule reports.
 fn is_said_by_model(cx: &NodeCx<'_, '_>) -> bool {
     cx.imports.versions.is_empty() && cx.imports.number == 0
 }

@@ -29,15 +29,15 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             };
             Diagnostic::new(&RULE, places.input(id, index), message)
                 .label(places.definition(value), "made here")
-                .help("sort the nodes so that each comes after those whose values it uses; where that fails, they form a cycle")
-                // Of a node alone, the reference does not look at the names.
+                .help("sort the nodes topologically; if that fails, the graph has a cycle")
+                // The reference does not check the names of a standalone node.
                 .beyond_reference(is_alone)
         });
     }
 }
 
-/// The node that stands in the same graph as `producer` and is `user` or holds it; `None` where their graphs are not one
-/// in the other, so that order says nothing.
+/// The node in the graph of `producer` that is `user` or contains it; `None` if neither graph contains the other, so
+/// that the nodes are not ordered.
 #[inline]
 fn ancestor_beside(model: &Model, user: NodeId, producer: NodeId) -> Option<NodeId> {
     let graph = model.node(producer).graph();
@@ -46,7 +46,7 @@ fn ancestor_beside(model: &Model, user: NodeId, producer: NodeId) -> Option<Node
 
 /// Sorts the nodes of every graph in which they are not, unless they form a cycle.
 ///
-/// Where a name is defined twice, order may decide which definition a node means, so such a graph is left alone.
+/// A graph that defines a name twice is not changed, because its order may decide which definition a node uses.
 pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     let graphs: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();
     let mut done = Vec::new();

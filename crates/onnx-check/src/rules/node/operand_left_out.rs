@@ -42,7 +42,7 @@ mod tests {
         let place = |op: &str| format!(r#"graph "g" / node #0 {op} / input 1"#);
         check_model(|m| model(m, "z = Max (x, , y)"), &[("ONNX2314", &place("Max"))]);
         check_model(|m| model(m, "z = Max (x, y)"), &[]);
-        // Inputs that may be left out are another thing.
+        // Optional inputs are not reported.
         check_model(|m| model(m, "z = Clip (x, , y)"), &[]);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     }
 }
 
-/// Says in words how many an operator allows, with the noun for one of the things counted.
+/// Describes the number of operands that an operator allows; `noun` is the singular of what is counted.
 pub(super) fn say(arity: Arity<'_>, noun: &str) -> String {
     let s = |count: usize| if count == 1 { "" } else { "s" };
     if !arity.only.is_empty() {

@@ -25,7 +25,7 @@ pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
             let [found, domain] = [found, domain].map(|name| Quoted(places.str(name)));
             let message = format!("the function is of domain {found}, and the set of {domain}");
             Diagnostic::new(&RULE, places.function(id), message)
-                .help("give it the domain of the set, or put it into a document of its own domain")
+                .help("give it the domain of the set, or move it to a document of its domain")
         });
     }
 }

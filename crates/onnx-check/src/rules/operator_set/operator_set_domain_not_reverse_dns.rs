@@ -1,4 +1,4 @@
-//! The rule `operator-set-domain-not-reverse-dns`: the domain of an operator set document is no name in reverse-DNS style.
+//! The rule `operator-set-domain-not-reverse-dns`: the domain of an operator set document is not a reverse-DNS name.
 
 use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 
@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2043,
     "operator-set-domain-not-reverse-dns",
     Severity::Note,
-    "The domain of an operator set document is no name in reverse-DNS style.",
+    "The domain of an operator set document is not a reverse-DNS name.",
 )
 .with_spec("IR: Operator Sets")
 .with_explain(include_str!("operator_set_domain_not_reverse_dns.md"));
@@ -21,7 +21,7 @@ pub(crate) fn check(cx: &mut OperatorSetCx<'_, '_>) {
         return;
     }
     cx.report(&RULE, |places| {
-        let message = format!("the domain {} is no reverse DNS name", Quoted(places.str(domain)));
+        let message = format!("the domain {} is not a reverse DNS name", Quoted(places.str(domain)));
         Diagnostic::new(&RULE, Locus::model().field("domain"), message)
             .help("begin it with a name of your organization, such as `com.example`")
     });

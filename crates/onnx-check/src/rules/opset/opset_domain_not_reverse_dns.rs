@@ -1,4 +1,4 @@
-//! The rule `opset-domain-not-reverse-dns`: a domain of operators is no name in reverse-DNS style.
+//! The rule `opset-domain-not-reverse-dns`: a domain of operators is not a reverse-DNS name.
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2013,
     "opset-domain-not-reverse-dns",
     Severity::Note,
-    "A domain of operators is no name in reverse-DNS style.",
+    "A domain of operators is not a reverse-DNS name.",
 )
 .with_spec("IR: Operator Set Identifiers")
 .with_explain(include_str!("opset_domain_not_reverse_dns.md"));
@@ -30,7 +30,7 @@ pub(crate) fn check(cx: &mut OpsetCx<'_, '_>) {
         }
         let place = cx.place(import);
         cx.report(&RULE, |places| {
-            let message = format!("the domain {} is no reverse DNS name", Quoted(places.str(domain)));
+            let message = format!("the domain {} is not a reverse DNS name", Quoted(places.str(domain)));
             Diagnostic::new(&RULE, place(places), message)
                 .help("begin it with a name of your organization, such as `com.example`")
                 .beyond_reference(true)

@@ -42,7 +42,7 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
 /// The rank of a tensor, if it is known and there are axes to choose from.
 fn rank(cx: &ShardingCx<'_, '_>, tensor: ValueRef) -> Option<i64> {
     let ValueRef::Value(value) = tensor else { return None };
-    // That it is no input or output is another rule.
+    // Another rule reports values that are not inputs or outputs.
     let value = cx.operands.contains(&value).then(|| cx.model.value(value))?;
     let constant = value.initializer().and_then(|constant| match constant.as_ref() {
         Constant::Dense(tensor) => Some(tensor.rank()),

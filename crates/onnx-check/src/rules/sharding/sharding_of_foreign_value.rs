@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
         cx.report(&RULE, |places| {
             let message = match places.referred(tensor) {
                 "" => "the sharding names no tensor".to_owned(),
-                name => format!("{} is no input or output of the node", Quoted(name)),
+                name => format!("{} is not an input or output of the node", Quoted(name)),
             };
             Diagnostic::new(&RULE, place(places), message)
                 .help("set `tensor_name` to the name of an input or output of the node")

@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule::new(
 pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     let (place, sparse) = (cx.place, cx.sparse);
     let Some(indices) = &sparse.indices else { return };
-    // That there is no type, or an unknown one, is said of the tensor itself.
+    // A missing or unknown type is reported for the tensor itself.
     if !matches!(indices.elem(), ElemType::Int64 | ElemType::Undefined) {
         cx.report(&RULE, |places| {
             let message = format!("the indices of a sparse tensor are int64, but are {}", indices.elem());

@@ -1,4 +1,4 @@
-//! The rule `sparse-values-not-a-vector`: the values of a sparse tensor are no vector.
+//! The rule `sparse-values-not-a-vector`: the values of a sparse tensor are not a vector.
 
 use crate::cx::SparseCx;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2551,
     "sparse-values-not-a-vector",
     Severity::Error,
-    "The values of a sparse tensor are no vector.",
+    "The values of a sparse tensor are not a vector.",
 )
 .with_spec("IR: Attributes")
 .with_reference(Reference::Enforced)
@@ -19,7 +19,7 @@ pub(crate) fn check(cx: &mut SparseCx<'_, '_>) {
     cx.report(&RULE, |places| {
         let message = format!("the values of a sparse tensor are a vector, but have rank {}", values.rank());
         Diagnostic::new(&RULE, place.locate(places).field("values"), message)
-            .help("give them one dimension, their number; `dims` beside them holds the shape")
+            .help("give them one dimension, their number; `dims` of the sparse tensor holds the shape")
     });
 }
 

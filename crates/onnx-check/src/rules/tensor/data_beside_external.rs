@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
 }
 
-/// Whether a record that was kept beside the tensor is a data field that is not empty.
+/// Returns `true` if an unknown field of the tensor is a data field that is not empty.
 fn holds_elements(record: &UnknownField) -> bool {
     // The number and the wire type of these fields take one byte; a length of zero takes one more.
     let is_empty = matches!(record.bytes.as_ref(), [tag, 0] if tag & 7 == 2);

@@ -1,5 +1,5 @@
-//! The rule `external-data-unclear`: the entries that say where the elements of a tensor stand are missing, repeated or
-//! no numbers.
+//! The rule `external-data-unclear`: the entries that locate the elements of a tensor are missing, repeated or not
+//! numbers.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::tensor::{ExternalFault, TensorFault};
@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2505,
     "external-data-unclear",
     Severity::Error,
-    "The entries that say where the elements of a tensor stand are missing, repeated or no numbers.",
+    "The entries that locate the elements of a tensor are missing, repeated or not numbers.",
 )
 .with_spec("IR: External Tensor Data")
 .with_reference(Reference::Partly)

@@ -1,4 +1,4 @@
-//! The rule `external-location-refused`: external data stand at a place that readers do not open.
+//! The rule `external-location-refused`: external data is at a location that readers do not open.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_types::tensor::Payload;
@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2511,
     "external-location-refused",
     Severity::Error,
-    "External data stand at a place that readers do not open.",
+    "External data is at a location that readers do not open.",
 )
 .with_spec("IR: External Tensor Data")
 .with_reference(Reference::Partly)
@@ -24,7 +24,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         cx.report(&RULE, |places| {
             let message = format!("the location {} {}", Quoted(&entry.value), refusal.why);
             Diagnostic::new(&RULE, place.locate(places).field("external_data"), message)
-                .help("write the path of a file beside or below the model, relative to it")
+                .help("write the path of a file in the directory of the model or below, relative to that directory")
                 .beyond_reference(refusal.is_accepted)
         });
     }
@@ -33,7 +33,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
 /// Why a location is refused.
 struct Refusal {
     why: &'static str,
-    /// Whether the reference opens it all the same.
+    /// Whether the reference opens it anyway.
     is_accepted: bool,
 }
 
@@ -63,7 +63,7 @@ fn refusal(location: &str) -> Option<Refusal> {
         return refuse("contains `..`, which readers refuse even inside a name");
     }
     if left.is_empty() || location.ends_with('/') || location.ends_with("/.") || location.ends_with("/..") {
-        return refuse("is no file");
+        return refuse("is not a file");
     }
     if location.contains('\0') {
         return refuse("contains a NUL character");

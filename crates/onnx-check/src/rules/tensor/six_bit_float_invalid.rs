@@ -18,13 +18,13 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_explain(include_str!("six_bit_float_invalid.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
-    // Every reader has to look at these, so they are looked at without being asked.
+    // Every reader has to check these elements, so they are checked even if `data` is not set.
     if !is_six_bits(cx.tensor.elem()) || cx.tensor.is_external() {
         return;
     }
     let place = cx.place;
     let cut = without_surplus(cx.tensor);
-    // A tensor that is faulty in another way has no content to look at.
+    // A tensor with another defect has no elements to check.
     for fault in cut.as_ref().unwrap_or(cx.tensor).content_faults(&NoData, MOST).unwrap_or_default() {
         cx.report(&RULE, |places| {
             let place = place.locate(places);
@@ -38,7 +38,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
 }
 
-/// The tensor without the bytes that are too many: readers do not mind these, and look at the others.
+/// The tensor without surplus bytes: readers ignore these, and check the others.
 fn without_surplus(tensor: &Tensor) -> Option<Tensor> {
     let Payload::Raw(bytes) = tensor.payload() else { return None };
     let expected = usize::try_from(tensor.byte_len()?).ok()?;
@@ -47,7 +47,7 @@ fn without_surplus(tensor: &Tensor) -> Option<Tensor> {
     Some(Tensor::from_parts(tensor.data_type(), dims, Payload::Raw(bytes)))
 }
 
-/// Whether this is one of the types whose values the reference looks at.
+/// Returns `true` if the type is one of those whose values the reference checks.
 pub(super) const fn is_six_bits(elem: ElemType) -> bool {
     matches!(elem, ElemType::Float6E2M3 | ElemType::Float6E3M2)
 }
@@ -71,7 +71,7 @@ mod tests {
         let place = r#"graph "g" / initializer "w""#;
         check(Payload::Raw(b"\x40".as_slice().into()), &[("ONNX2508", place)]);
         check(Payload::Raw(b"\x3f".as_slice().into()), &[]);
-        // Of what is too much, that alone is told; of the rest, the padding too.
+        // Of the surplus bytes, only their number is reported; of the others, also the padding.
         check(Payload::Raw(b"\x3f\xff".as_slice().into()), &[("ONNX2503", place)]);
         let both = &[("ONNX2508", place), ("ONNX2503", place)];
         check(Payload::Raw(b"\x40\x00".as_slice().into()), both);

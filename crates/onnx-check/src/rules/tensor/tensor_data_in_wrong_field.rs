@@ -1,4 +1,4 @@
-//! The rule `tensor-data-in-wrong-field`: the elements of a tensor stand in a field that cannot hold their type.
+//! The rule `tensor-data-in-wrong-field`: the elements of a tensor are in a field that cannot hold their type.
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::ElemType;
@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2504,
     "tensor-data-in-wrong-field",
     Severity::Error,
-    "The elements of a tensor stand in a field that cannot hold their type.",
+    "The elements of a tensor are in a field that cannot hold their type.",
 )
 .with_spec("IR: Tensor Definition")
 .with_reference(Reference::Enforced)

@@ -1,4 +1,4 @@
-//! The rule `tensor-element-invalid`: an element of a tensor is no value of the element type.
+//! The rule `tensor-element-invalid`: an element of a tensor is not a value of the element type.
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::tensor::{DataSource, NoData, TensorFault};
@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2507,
     "tensor-element-invalid",
     Severity::Warning,
-    "An element of a tensor is no value of the element type.",
+    "An element of a tensor is not a value of the element type.",
 )
 .with_spec("IR: Tensor Element Types")
 .with_explain(include_str!("tensor_element_invalid.md"));
@@ -25,7 +25,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let files = cx.options.external.as_ref();
     let source = files.map_or(&NoData as &dyn DataSource, ExternalFiles::source);
     let place = cx.place;
-    // What cannot be read is said of the file.
+    // Another rule reports unreadable files.
     for fault in cx.tensor.content_faults(source, MOST).unwrap_or_default() {
         cx.report(&RULE, |places| {
             let place = place.locate(places);
@@ -39,7 +39,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     }
 }
 
-/// How many bad elements of one tensor are told.
+/// Maximum number of invalid elements of one tensor that are reported.
 pub(super) const MOST: usize = 10;
 
 pub(super) fn index_of(fault: &TensorFault) -> Option<usize> {
@@ -68,7 +68,7 @@ mod tests {
         let place = r#"graph "g" / initializer "w" / element 1"#;
         check_with(&data, |m| model(m, &[0, 2, 1]), &[("ONNX2507", place)]);
         check_with(&data, |m| model(m, &[0, 1, 1]), &[]);
-        // Nobody asked to read the elements.
+        // The elements are not read by default.
         check_model(|m| model(m, &[0, 2, 1]), &[]);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
         cx.report(&RULE, |places| {
             let message = format!("string {index} has a byte order mark before it or a NUL behind it");
             Diagnostic::new(&RULE, place.locate(places).element(index), message)
-                .help("write the characters of the string alone")
+                .help("write only the characters of the string")
         });
     }
 }
@@ -49,7 +49,7 @@ mod tests {
         let wrong = ["a\0", "b", "\u{feff}c"];
         check_with(&data, |m| model(m, wrong), &[("ONNX2518", &place(0)), ("ONNX2518", &place(2))]);
         check_with(&data, |m| model(m, ["a", "", "c\0c"]), &[]);
-        // Nobody asked to read the elements.
+        // The elements are not read by default.
         check_model(|m| model(m, wrong), &[]);
     }
 }

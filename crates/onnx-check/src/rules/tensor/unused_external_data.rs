@@ -1,4 +1,4 @@
-//! The rule `unused-external-data`: a tensor names a file for its elements, but does not say that they stand there.
+//! The rule `unused-external-data`: a tensor names a file for its elements, but its `data_location` is not `EXTERNAL`.
 
 use crate::cx::TensorCx;
 use onnx_diag::{Diagnostic, Rule, Severity};
@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2510,
     "unused-external-data",
     Severity::Warning,
-    "A tensor names a file for its elements, but does not say that they stand there.",
+    "A tensor names a file for its elements, but its `data_location` is not `EXTERNAL`.",
 )
 .with_spec("IR: External Tensor Data")
 .with_explain(include_str!("unused_external_data.md"));

@@ -1,4 +1,4 @@
-//! The rule `binding-of-no-initializer`: a binding of training sets something that is no initializer.
+//! The rule `binding-of-no-initializer`: a training binding sets something that is not an initializer.
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2701,
     "binding-of-no-initializer",
     Severity::Error,
-    "A binding of training sets something that is no initializer.",
+    "A training binding sets something that is not an initializer.",
 )
 .with_spec("IR: Training Related Information")
 .with_explain(include_str!("binding_of_no_initializer.md"));
@@ -37,7 +37,7 @@ pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
                 continue;
             }
             cx.report(&RULE, |places| {
-                let message = format!("{} is bound, but is no initializer", Quoted(places.str(name)));
+                let message = format!("{} is bound, but is not an initializer", Quoted(places.str(name)));
                 Diagnostic::new(&RULE, binding(places, index, field, name), message)
                     .help("bind an initializer of the main graph or of the algorithm")
                     .beyond_reference(true)

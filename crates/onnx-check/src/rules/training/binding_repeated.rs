@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule =
 pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
     let mut initialized = BTreeSet::new();
     report(cx, cx.index, "initialization_binding", &cx.info.initialization_binding, &mut initialized);
-    // A variable may be updated once in all steps together, so they are looked at with the first one.
+    // A variable may be updated once in all steps together, so all steps are checked with the first one.
     if cx.index == 0 {
         let mut updated = BTreeSet::new();
         for (index, info) in cx.model.info().training.iter().enumerate() {

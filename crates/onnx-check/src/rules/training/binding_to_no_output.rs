@@ -1,4 +1,4 @@
-//! The rule `binding-to-no-output`: a binding of training takes its value from something that is no output.
+//! The rule `binding-to-no-output`: a training binding takes its value from something that is not an output.
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2702,
     "binding-to-no-output",
     Severity::Error,
-    "A binding of training takes its value from something that is no output.",
+    "A training binding takes its value from something that is not an output.",
 )
 .with_spec("IR: Training Related Information")
 .with_explain(include_str!("binding_to_no_output.md"));
@@ -34,7 +34,7 @@ pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
                 continue;
             }
             cx.report(&RULE, |places| {
-                let message = format!("{} is no output to take a value from", Quoted(places.str(name)));
+                let message = format!("{} is not an output to take a value from", Quoted(places.str(name)));
                 let help = match field {
                     "update_binding" => "name an output of the algorithm or of the main graph",
                     _ => "name an output of the initialization",

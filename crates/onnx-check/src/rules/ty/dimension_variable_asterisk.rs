@@ -22,7 +22,7 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
         let place = cx.place;
         cx.report(&RULE, |places| {
             let place = place.locate(places, level).dimension(axis);
-            Diagnostic::new(&RULE, place, "`*` is no dimension variable").help(
+            Diagnostic::new(&RULE, place, "`*` is not a dimension variable").help(
                 "leave the dimension open if its size is not known, or leave out the shape if the rank is not",
             )
         });

@@ -1,4 +1,4 @@
-//! The rule `undefined-type-part`: a declared type does not say of what it is.
+//! The rule `undefined-type-part`: a declared type does not state what it consists of.
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_types::{ElemType, Type, TypeKind};
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_explain(include_str!("undefined_type_part.md"));
 
 pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
-    // Of inputs and outputs of the main graph, `type-incomplete` looks at the outermost type.
+    // Of inputs and outputs of the main graph, `type-incomplete` checks the outermost type.
     let first = usize::from(cx.is_interface());
     let gap = cx.levels().enumerate().skip(first).find_map(|(level, ty)| Some((level, gap(ty)?)));
     let Some((level, message)) = gap else { return };

@@ -1,4 +1,4 @@
-//! The rule `initializer-not-input`: an initializer is no input of its graph, in an IR version that wants it to be one.
+//! The rule `initializer-not-input`: an initializer is not an input of its graph, in an IR version that requires it.
 
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::Constant;
@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2103,
     "initializer-not-input",
     Severity::Error,
-    "An initializer is no input of its graph, which IR versions up to 3 want.",
+    "An initializer is not an input of its graph, which IR versions up to 3 require.",
 )
 .with_spec("IR: Graphs")
 .with_reference(Reference::Enforced)
@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
     }
     let (id, name) = (cx.id, cx.value.name());
     cx.report(&RULE, |places| {
-        let message = format!("initializer {} is no input of its graph", Quoted(places.str(name)));
+        let message = format!("initializer {} is not an input of its graph", Quoted(places.str(name)));
         Diagnostic::new(&RULE, places.initializer(id), message)
             .help(format!("list it among the inputs, or raise the IR version from {version} to 4 or newer"))
     });

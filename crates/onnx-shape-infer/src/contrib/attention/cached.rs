@@ -1,8 +1,8 @@
 //! Attention of queries in groups over a cache of keys and values, contiguous or in pages.
 //!
 //! Queries `[batch, length, heads*head]` come with keys and values, or packed with them as
-//! `[batch, length, (heads + 2*kv_heads)*head]`. A contiguous cache `[batch, kv_heads, length, head]` has the larger of its own
-//! length and of `total_sequence_length`, which is a number at run time; a cache in pages keeps its shape.
+//! `[batch, length, (heads + 2*kv_heads)*head]`. A contiguous cache `[batch, kv_heads, length, head]` has the larger of
+//! its length and `total_sequence_length`, which is a number at run time; a cache in pages keeps its shape.
 
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::{Dim, ElemType};
@@ -21,7 +21,7 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
     infer(microsoft::SPARSE_PAGED_ATTENTION, &[since(1, sparse_paged)]),
 ];
 
-/// The width of the result of all heads, and the size of one: the queries are packed where there are no keys.
+/// The width of the result of all heads, and the size of one: without keys, the queries are packed.
 fn widths(cx: &mut Cx<'_, '_>, width: Dim) -> Outcome<(Dim, Dim)> {
     let (heads, shared) = (heads(cx, "num_heads")?, heads(cx, "kv_num_heads")?);
     if cx.has_input(1) {

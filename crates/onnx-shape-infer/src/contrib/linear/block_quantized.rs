@@ -44,7 +44,7 @@ fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// Without `transB` the weights are used the other way round, which is for training.
+/// Without `transB` the weights are transposed, which is for training.
 fn four_bits(cx: &mut Cx<'_, '_>) -> Outcome {
     let (mut inner, mut columns) = (size(cx, "K")?, size(cx, "N")?);
     if !flag(cx, "transB")? {

@@ -48,7 +48,7 @@ fn concat(cx: &mut Cx<'_, '_>) -> Outcome {
             if at == axis {
                 parts.push(other);
             } else {
-                *dim = cx.same(*dim, other, "the sizes of the tensors beside the axis")?;
+                *dim = cx.same(*dim, other, "the sizes of the other axes of the tensors")?;
             }
         }
     }

@@ -70,7 +70,7 @@ struct Value {
     text: String,
 }
 
-/// Rounds a number to so many bits behind the first one, ties to even.
+/// Rounds a number to `bits` bits after the first one, ties to even.
 fn round_bits(value: f64, bits: i32, least: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -104,7 +104,7 @@ fn store(ty: ElemType, value: f64) -> f64 {
     }
 }
 
-/// What an operation really gives; nothing where it is a fault, or too large to be told in doubles.
+/// The exact result of an operation; `None` if it is undefined, or too large for a double to represent.
 fn compute(ty: ElemType, op: Op, a: f64, b: f64) -> Option<f64> {
     let is_float = exact_up_to(ty).is_some();
     if !is_float && b == 0.0 && matches!(op, Op::Div | Op::Mod | Op::Rem) {

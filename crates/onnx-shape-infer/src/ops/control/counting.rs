@@ -1,8 +1,8 @@
 //! Carried integers to which each iteration of a `Loop` adds the same, and loops that such a counter ends.
 //!
 //! Exporters write `while i < n` and sums over an axis like this. A counter starts at known elements; its step is added in the
-//! body and is known outside of it. If the body goes on while the counter is below a limit that is known outside of it, the
-//! number of iterations is computed. The first iteration takes place whatever the limit is.
+//! body and is known outside of it. If the loop continues while the counter is below a limit that is known outside of
+//! it, the number of iterations is computed. The first iteration is executed regardless of the limit.
 //!
 //! Only `int64` is followed: smaller types can wrap around.
 
@@ -75,8 +75,8 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, body: GraphId, carried: &mut [Known], r
     }
 }
 
-/// The number of iterations of a loop that goes on while a counter is on one side of a limit, if the first iteration takes place
-/// and nothing else ends the loop.
+/// The number of iterations of a loop that continues while a counter is on one side of a limit, if the first iteration
+/// is executed and nothing else ends the loop.
 pub(super) fn iterations(cx: &mut Cx<'_, '_>, body: GraphId, carried: usize) -> Option<Dim> {
     let condition = cx.model().graph(body).outputs().first()?.value();
     let node = producer(cx, condition)?;

@@ -10,10 +10,10 @@
 //!
 //! Outputs that collect a value of each run have their number as first size: the trip count, if the condition never ends
 //! the loop earlier. The other sizes are those of the body's value. Without an iteration, the
-//! specification does not define them, and onnxruntime gives 0 for each size that its own inference leaves open. A guard
-//! (trip count at least 1) excludes that; where it is known that there is no iteration, the shape is unknown.
+//! specification does not define them, and onnxruntime gives 0 for each size that its inference leaves open. A guard
+//! (trip count at least 1) excludes that; if the loop provably has no iteration, the shape is unknown.
 //!
-//! An element type or kind that changes from run to run is a fault, as is a collected value that is no tensor.
+//! An element type or kind that changes between iterations is a fault, as is a collected value that is not a tensor.
 
 use onnx_ir::{Def, GraphId, ValueId};
 use onnx_schema::{attr, op};
@@ -33,7 +33,7 @@ use crate::ty::{Dims, Ty};
 
 pub(super) const RULES: OpRules = infer(op::LOOP, &[since_control(1, rule)]).with_elements();
 
-/// After so many visits, the shapes of all values that still change are dropped.
+/// After this number of visits, the shapes of all values that still change are dropped.
 const MAX_ROUNDS: u32 = 8;
 
 fn rule(cx: &mut Cx<'_, '_>, control: &mut Control) -> Outcome<Step> {
@@ -214,7 +214,8 @@ fn bind_all(cx: &mut Cx<'_, '_>, body: GraphId, carried: &[Known]) -> Outcome {
         // A run of the body takes place only while the condition is true.
         Ok(0) if condition.ty.dims().is_some() => condition.content = Some([Elem::bool(true)].into()),
         Ok(0) => {}
-        // One that is no scalar stays what it is where the body neither declares another shape nor gives another value.
+        // A condition that is not a scalar keeps its shape if the body neither declares another shape nor computes
+        // another value.
         Ok(_) if declared(1).is_none() && hands_on(cx, body) => {
             condition.ty = Ty::Tensor(ElemType::Bool, cx.shape(1).ok());
         }
@@ -270,7 +271,7 @@ fn finish(
                 cx.set_ty(index, Ty::Tensor(elem, dims));
             }
             Ty::Other(_) => {
-                return Err(cx.fail(&WRONG_KIND, format_args!("collected value {at} is no tensor")));
+                return Err(cx.fail(&WRONG_KIND, format_args!("collected value {at} is not a tensor")));
             }
         }
     }

@@ -1,8 +1,8 @@
 //! `Scan`: a graph that is run for each slice of its inputs, hands states on, and collects slices of its outputs.
 //!
-//! All states have the same shape in each run, as the specification demands, so one visit of the body is enough. A state
-//! is given back as it came in when there are no slices; so the outputs have the shapes of the initial states, and what
-//! the body says about them counts only if there is a slice for sure. The reference lets it count always.
+//! All states have the same shape in each run, as the specification demands, so one visit of the body is enough.
+//! Without slices, a state is returned unchanged; so the outputs have the shapes of the initial states, and the types
+//! that the body infers for them are used only if the input provably has a slice. The reference always uses them.
 //!
 //! All scanned axes have the same size, which is that of the collected axes. Until version 8 a batch axis comes before the
 //! scanned one, and sequences may be shorter than that; what is collected is padded.
@@ -26,7 +26,7 @@ pub(super) const RULES: OpRules = infer(
 
 /// How versions differ.
 struct Form {
-    /// The first input that is a state: the lengths of sequences stand before it.
+    /// The first input that is a state: the lengths of sequences precede it.
     first: usize,
     /// The number of batch axes.
     batch: usize,
@@ -184,7 +184,7 @@ fn shared(cx: &mut Cx<'_, '_>, parts: &Parts, dim: Dim, place: u32) -> Dim {
     }
 }
 
-/// The place of a size that is not one of the first output alone; no rank reaches it.
+/// The first axis number for sizes that do not belong to the first output only; larger than any rank.
 const SHARED: u32 = 0x1_0000;
 
 /// The output of a state: the initial one, or what the body gives if there is a slice.

@@ -74,7 +74,7 @@ fn bind(cx: &mut Cx<'_, '_>, body: GraphId, element: Option<usize>) -> Outcome {
                 one.unwrap_or_else(all)
             }
             Ty::Unknown => Known::default(),
-            _ if index == 0 => return Err(cx.fail(&WRONG_KIND, "input 0 is no sequence")),
+            _ if index == 0 => return Err(cx.fail(&WRONG_KIND, "input 0 is not a sequence")),
             _ => cx.known(index),
         };
         cx.bind(body, index, known, true)?;

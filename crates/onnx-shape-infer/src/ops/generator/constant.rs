@@ -74,7 +74,7 @@ fn string(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome {
 
 fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
     let Some(AttrValue::SparseTensor(tensor)) = cx.attr(attr::SPARSE_VALUE).map(Attribute::value) else {
-        return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `sparse_value` is no sparse tensor"));
+        return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `sparse_value` is not a sparse tensor"));
     };
     let elem = tensor.values.as_ref().map_or(ElemType::Undefined, onnx_types::tensor::Tensor::elem);
     let shape = Shape::new(tensor.dims.iter().map(|&size| Dim::Known(size)));

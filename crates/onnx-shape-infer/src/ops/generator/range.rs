@@ -1,9 +1,10 @@
 //! `Range`: numbers from a start to a limit in equal steps.
 //!
-//! There are `max(ceil((limit - start)/delta), 0)` of them. Integers may depend on symbols. Floats that are no integers are
-//! counted only where the formula gives the same in single and double precision, as runtimes differ in that. A step of 0 is
-//! no number of elements: the reference gives 0, and no run succeeds. Operands that are vectors are refused where all three
-//! are constant, as by the reference: some runtimes take a vector of one element.
+//! There are `max(ceil((limit - start)/delta), 0)` of them. Integers may depend on symbols. Floats that are not
+//! integers are counted only if the formula gives the same result in single and double precision, because runtimes
+//! differ in that. A step of 0 does not define a number of elements: the reference gives 0, and no run succeeds.
+//! Operands that are vectors are refused if all three are constant, as by the reference: some runtimes accept a vector
+//! of one element.
 
 use onnx_schema::op;
 use onnx_types::{Dim, ElemType};

@@ -25,7 +25,7 @@ fn window(cx: &mut Cx<'_, '_>) -> Outcome {
     if let Some(size) = cx.constant(0)
         && size.rank() != 0
     {
-        return Err(cx.fail(&WRONG_RANK, "the length is no scalar"));
+        return Err(cx.fail(&WRONG_RANK, "the length is not a scalar"));
     }
     let size = cx.scalar(0)?;
     let size = cx.max(size, Dim::Known(0));

@@ -1,8 +1,8 @@
 //! `Einsum`: sums of products along labelled axes.
 //!
-//! The equation has a term for each input and perhaps one for the output: letters, spaces and at most one ellipsis, which
-//! stands for the same number of axes in each input. Without a term for the output it has the axes of the ellipsis and then
-//! the letters that stand once, in the order of their codes.
+//! The equation has a term for each input and an optional one for the output: letters, spaces and at most one ellipsis,
+//! which stands for the same number of axes in each input. Without a term for the output, the output has the axes of
+//! the ellipsis and then the letters that occur once, in the order of their codes.
 //!
 //! Axes with the same letter have the same size. Runtimes let a size 1 of one input go with any size of another, so the size
 //! of a letter is what its sizes broadcast to; within one input they must be the same. The reference takes the first size
@@ -30,7 +30,7 @@ enum Part {
 struct Sizes {
     /// By letter; nothing for letters that no input has.
     letters: [Option<Dim>; 128],
-    /// What the ellipsis stands for; nothing where no input of known rank has one.
+    /// The dimensions that the ellipsis stands for; `None` if no input of known rank has one.
     ellipsis: Option<Dims>,
     /// Whether an input of unknown rank has an ellipsis.
     has_unknown_ellipsis: bool,

@@ -1,7 +1,7 @@
 //! `Gemm`: the product of two matrices, each turned or not, plus a third that broadcasts to it.
 //!
-//! The inner sizes must be the same; the reference compares them only from version 13 on. Nobody looks at the third input.
-//! A matrix of which nothing is known leaves the size of the other one known.
+//! The inner sizes must be the same; the reference compares them only from version 13 on. Neither checks the third
+//! input. If one matrix is unknown, the size that comes from the other one is still known.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

@@ -1,8 +1,8 @@
 //! Comparison and logic of two tensors that broadcast, and `Not`.
 //!
-//! Until version 6 the second input is laid along given axes of the first one, which alone decides the shape. Elements are
-//! followed: what holds for all sizes, what for none, and an
-//! expression of value 0 or 1 where that depends on sizes.
+//! Until version 6 the second input is broadcast along given axes of the first one, which determines the shape.
+//! Elements are propagated: constants if the comparison holds for all sizes or for none, and otherwise an expression
+//! with the value 0 or 1.
 
 use onnx_schema::op;
 

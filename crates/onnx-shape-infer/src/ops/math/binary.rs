@@ -1,7 +1,7 @@
 //! Operators whose inputs broadcast: the output has the shape that all inputs have together.
 //!
-//! Before version 7 of the arithmetic operators, the second input is laid along given axes of the first one, which alone
-//! decides the shape. The reference infers nothing for the first version of most of them.
+//! Before version 7 of the arithmetic operators, the second input is broadcast along given axes of the first one, which
+//! determines the shape. The reference infers nothing for the first version of most of them.
 
 use onnx_schema::{attr, op};
 

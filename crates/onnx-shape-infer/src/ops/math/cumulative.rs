@@ -1,7 +1,7 @@
 //! `CumProd`, `CumSum`: sums and products of the elements up to each one along an axis; the shape stays.
 //!
-//! As in the reference, an axis that is a constant outside the tensor is no fault here. Elements are followed in vectors;
-//! those of floats only while they are integers, as the order in which others are added would matter.
+//! As in the reference, a constant axis that is out of range is not a fault here. Elements are propagated in vectors;
+//! those of floats only while they are integers, because the result for others depends on the order of the additions.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

@@ -1,7 +1,7 @@
 //! `Hardmax`, `LogSoftmax`, `Softmax`: one size after another in a vector along an axis; the shape stays.
 //!
 //! From version 11 on the axis must be one of the tensor, which so cannot be a scalar. Before, it may also be the rank
-//! (nothing is flattened then), and the reference does not look at it.
+//! (nothing is flattened then), and the reference does not check it.
 
 use onnx_schema::{attr, op};
 

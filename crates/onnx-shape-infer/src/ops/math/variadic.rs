@@ -1,7 +1,7 @@
 //! `Max`, `Mean`, `Min`, `Sum`: any number of tensors, element by element.
 //!
-//! Until version 7 all have the same shape, from version 8 on they broadcast. As in the reference, the older versions take
-//! the shape of the first input without a look at the others. Elements are followed but for the mean.
+//! Until version 7 all have the same shape, from version 8 on they broadcast. As in the reference, the older versions
+//! take the shape of the first input and ignore the others. Elements are propagated, except for the mean.
 
 use onnx_schema::op;
 

@@ -1,6 +1,6 @@
 //! `CastMap`: the values of a map as one row, in the order of the keys, or with zeros for the keys that are missing.
 //!
-//! How many values a dense row has is known only at run time. The reference infers the element type alone.
+//! The number of values in a dense row is known only at run time. The reference infers only the element type.
 
 use onnx_schema::{attr, domain, op};
 use onnx_types::{Dim, ElemType};

@@ -1,6 +1,6 @@
 //! `CategoryMapper`: texts to integers, or integers to texts, element by element.
 //!
-//! Both lists of categories are needed, in either direction, and each text stands beside its integer.
+//! Both lists of categories are required in either direction; they pair each string with its integer by index.
 
 use onnx_schema::{attr, domain, op};
 use onnx_types::ElemType;

@@ -1,6 +1,6 @@
 //! `DictVectorizer`: the values of a map as one row, one place for each word of the vocabulary.
 //!
-//! The reference infers the element type alone.
+//! The reference infers only the element type.
 
 use onnx_schema::{attr, domain, op};
 use onnx_types::{Dim, ElemType, Type, TypeKind};

@@ -57,7 +57,7 @@ fn lists(cx: &mut Cx<'_, '_>) -> Outcome {
             return Err(cx.fail(&TYPES_DIFFER, "the default and the values have different types"));
         }
         if default.dims() != [1] {
-            return Err(cx.fail(&BAD_ATTRIBUTE, "the default is no vector of one element"));
+            return Err(cx.fail(&BAD_ATTRIBUTE, "the default is not a vector of one element"));
         }
     }
     cx.set_elem(0, value);

@@ -62,7 +62,7 @@ fn vector(cx: &mut Cx<'_, '_>, name: Symbol, elem: Option<ElemType>) -> Outcome<
     let Some(tensor) = tensor_of(cx, name, elem)? else { return Ok(None) };
     let &[length] = tensor.dims() else {
         let name = cx.names().resolve(name).to_owned();
-        return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is no vector")));
+        return Err(cx.fail(&BAD_ATTRIBUTE, format_args!("attribute `{name}` is not a vector")));
     };
     Ok(usize::try_from(length).ok())
 }

@@ -22,7 +22,7 @@ pub(super) const REGRESSOR: OpRules = infer(
 )
 .of(domain::ML);
 
-/// Checks that the input is a matrix, and goes on.
+/// Checks that the input is a matrix, then applies `rule`.
 pub(super) fn matrix(cx: &mut Cx<'_, '_>, rule: fn(&mut Cx<'_, '_>) -> Outcome) -> Outcome {
     if cx.rank(0).is_ok() {
         cx.shape_of_rank(0, 2)?;

@@ -15,7 +15,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     let key = match (texts, ints) {
         (0, 0) => return Err(cx.fail(&BAD_ATTRIBUTE, "no labels are given")),
         (_, 0) => ElemType::String,
-        // With both, which no runtime takes, the reference believes the integers.
+        // With both, which no runtime accepts, the reference uses the integers.
         _ => ElemType::Int64,
     };
     if let Ok(rank) = cx.rank(0)

@@ -1,4 +1,4 @@
-//! Heads of attention, packed into the last axis or with an axis of their own.
+//! Heads of attention, packed into the last axis or on a separate axis.
 
 use onnx_types::{Dim, Symbol};
 
@@ -23,16 +23,18 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome<i64> {
     }
 }
 
-/// The size of one of so many heads that share an axis.
+/// The size of one of `heads` heads that share an axis.
 ///
 /// # Errors
 ///
-/// With a finding when the size of the axis is no multiple of their number.
+/// Reports a diagnostic if the size of the axis is not a multiple of their number.
 pub(super) fn share(cx: &mut Cx<'_, '_>, packed: Dim, heads: i64) -> Outcome<Dim> {
     if let Dim::Known(size) = packed
         && size.checked_rem(heads) != Some(0)
     {
-        return Err(cx.fail(&SIZES_DIFFER, format_args!("{size} elements are no multiple of {heads} heads")));
+        return Err(
+            cx.fail(&SIZES_DIFFER, format_args!("{size} elements are not a multiple of {heads} heads"))
+        );
     }
     let heads = Dim::Known(heads);
     if packed.is_unknown() {
@@ -55,7 +57,8 @@ pub(super) fn grouped(cx: &mut Cx<'_, '_>, query: Dim, shared: Dim) -> Outcome {
         && shared != 0
         && query.checked_rem(shared) != Some(0)
     {
-        let message = format_args!("{query} heads of the query are no multiple of {shared} heads of the key");
+        let message =
+            format_args!("{query} heads of the query are not a multiple of {shared} heads of the key");
         return Err(cx.fail(&SIZES_DIFFER, message));
     }
     Ok(())

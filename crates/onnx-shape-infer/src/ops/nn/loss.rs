@@ -1,8 +1,9 @@
 //! `NegativeLogLikelihoodLoss` and `SoftmaxCrossEntropyLoss`: scores `[N, C, d…]` and classes `[N, d…]` give a loss for each
 //! class, or one number of them all.
 //!
-//! Scores and classes that do not fit are a fault of the first of the two, as in the reference; its weights are looked at
-//! there from version 22 on, and here always. The second has a loss for each class, whatever the scores are.
+//! Scores and classes that do not fit are a fault of the first of the two, as in the reference; the reference checks
+//! its weights from version 22 on; this rule always does. The second has a loss for each class, regardless of the
+//! scores.
 
 use onnx_schema::{attr, op};
 

@@ -1,8 +1,8 @@
 //! The normalizations whose only result has the shape of the input.
 //!
-//! An axis that the input does not have is a fault. The reference finds that for `MeanVarianceNormalization` alone; it says
-//! nothing at all of `GroupNormalization` and the first version of `InstanceNormalization`. `RMSNormalization` gives the
-//! type of `scale`, as the schema has it, where the reference gives that of the input.
+//! An axis that the input does not have is a fault. The reference reports that only for `MeanVarianceNormalization`; it
+//! does not infer `GroupNormalization` and the first version of `InstanceNormalization`. `RMSNormalization` gives the
+//! type of `scale`, as in the schema; the reference gives that of the input.
 
 use onnx_schema::{attr, op};
 

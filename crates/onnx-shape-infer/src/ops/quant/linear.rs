@@ -1,10 +1,9 @@
 //! `QuantizeLinear` and `DequantizeLinear`: the result has the shape of the input.
 //!
 //! The scale is one number, or has one for each index along `axis` (from version 13 on), or one for each block of
-//! `block_size` (from 21 on). A scale or zero point that does not fit is a fault, and a known number of scales is the size of
-//! the axis; the reference looks at neither. The type that is quantized to is that of the zero point, or what `output_dtype`
-//! says (from 21 on), or `uint8`; the type that is dequantized to is that of the scale, or what `output_dtype` says (from 23
-//! on).
+//! `block_size` (from 21 on). A scale or zero point that does not fit is a fault, and a known number of scales is the
+//! size of the axis; the reference checks neither. The quantized type is that of the zero point, or `output_dtype`
+//! (from 21 on), or `uint8`; the dequantized type is that of the scale, or `output_dtype` (from 23 on).
 
 use onnx_schema::{attr, op};
 use onnx_types::{Dim, ElemType};
@@ -67,7 +66,7 @@ fn asked(cx: &mut Cx<'_, '_>) -> Outcome<Option<ElemType>> {
         let name = elem.name();
         return Err(cx.fail(
             &BAD_ATTRIBUTE,
-            format_args!("attribute `output_dtype` is {name}, which is no type of the result"),
+            format_args!("attribute `output_dtype` is {name}, which is not a type of the result"),
         ));
     }
     Ok(Some(elem))

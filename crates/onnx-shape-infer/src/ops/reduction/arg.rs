@@ -1,4 +1,4 @@
-//! `ArgMax`, `ArgMin`: where along an axis the greatest or least element stands.
+//! `ArgMax`, `ArgMin`: the index of the greatest or least element along an axis.
 //!
 //! A scalar is taken as the reference takes it: it stays one. An axis outside the tensor is a fault at every version; the
 //! reference passes over it in version 1.

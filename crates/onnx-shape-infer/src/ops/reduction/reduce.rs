@@ -92,7 +92,7 @@ fn not_empty(cx: &mut Cx<'_, '_>, dims: &[Dim]) -> Outcome {
     Ok(())
 }
 
-/// For each axis whether it is reduced; nothing when that is known only at run time.
+/// For each axis whether it is reduced; `None` if that is known only at run time.
 fn reduced(cx: &mut Cx<'_, '_>, axes: &Ints, rank: usize) -> Outcome<Option<SmallVec<[bool; 8]>>> {
     let none: &[i64] = &[];
     let axes = match axes {
@@ -149,10 +149,10 @@ fn values(cx: &mut Cx<'_, '_>, op: Op, neutral: Option<i64>) -> Outcome {
     Ok(())
 }
 
-/// Whether elements, which are integers, give the same in whatever order they are joined. Floats do where no part
-/// of them is rounded: where the sum of all without their signs, or the product of all but the zeros, is in the
-/// range that has every integer. (A product without its zeros may be infinite, and infinity times zero is no
-/// number.)
+/// Returns `true` if the result for `elems`, which are integers, does not depend on the order of the operations. For
+/// floats this holds if no intermediate result is rounded: if the sum of the absolute values, or the product of all
+/// elements except the zeros, is in the range that contains every integer. (A product without its zeros may be
+/// infinite, and infinity times zero is NaN.)
 fn is_exact_in_any_order(cx: &mut Cx<'_, '_>, elem: ElemType, op: Op, elems: &[Elem]) -> bool {
     let Some(limit) = exact_up_to(elem) else { return true };
     if !matches!(op, Op::Add | Op::Mul) {

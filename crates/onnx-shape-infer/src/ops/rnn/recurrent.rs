@@ -2,10 +2,10 @@
 //!
 //! The first output has all states, `[T, D, B, H]` or `[B, T, D, H]`, the others have the last ones, `[D, B, H]` or
 //! `[B, D, H]`. The number of directions and the hidden size follow from the attributes, the weights `[D, g*H, I]` and
-//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates; the reference reads the attributes alone. Where
-//! they contradict each other the attributes count, and it is no finding, as for the reference. Until version 6 the first output has a shape only if
-//! `output_sequence` asks for it: it is empty or absent otherwise, and the last states are claimed anyway, as they are given
-//! always.
+//! `[D, g*H, H]`, and the initial states, where `g` is the number of gates; the reference reads only the attributes. If
+//! they contradict each other, the attributes take precedence and nothing is reported, as in the reference. Until
+//! version 6 the first output has a shape only if `output_sequence` is set: it is empty or absent otherwise. The shapes
+//! of the last states are inferred in any case, because they are always computed.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

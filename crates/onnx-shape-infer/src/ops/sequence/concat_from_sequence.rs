@@ -1,7 +1,7 @@
 //! `ConcatFromSequence`: the elements of a sequence along an axis, or along a new one.
 //!
-//! The sizes beside the axis are those of each element. The size along it is known where the elements are known one by one,
-//! or are the parts of a tensor: the parts along the axis that it was cut along are the tensor again.
+//! The sizes of the other axes are those of each element. The size of the axis is known if the elements are known
+//! individually, or are the parts of a tensor that was split along this axis: their concatenation is the tensor.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -85,7 +85,7 @@ fn stacked(cx: &mut Cx<'_, '_>, shapes: &[&[Dim]], axis: i64) -> Outcome<Dims> {
     Ok(dims)
 }
 
-/// The sizes that all elements must have, but for those along an axis.
+/// The sizes that all elements must have, except along one axis.
 fn same(cx: &mut Cx<'_, '_>, shapes: &[&[Dim]], but: Option<i64>) -> Outcome<Dims> {
     let (first, rest) = shapes.split_first().ok_or(Stop::Unknown)?;
     let but = but.map(|axis| cx.axis(axis, first.len())).transpose()?;

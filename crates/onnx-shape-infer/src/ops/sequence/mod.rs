@@ -46,7 +46,7 @@ fn element(cx: &mut Cx<'_, '_>, index: usize) -> Outcome<Ty> {
         Ty::Other(ty) if matches!(ty.kind, TypeKind::Sequence(_)) => {
             Ok(ty.inner().map_or(Ty::Unknown, Ty::from))
         }
-        _ => Err(cx.fail(&WRONG_KIND, format_args!("input {index} is no sequence"))),
+        _ => Err(cx.fail(&WRONG_KIND, format_args!("input {index} is not a sequence"))),
     }
 }
 

@@ -19,7 +19,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     match cx.attr(attr::TYPE).map(onnx_ir::Attribute::value) {
         Some(AttrValue::Type(ty)) => {
-            // There is no value that its sizes could be wrong about.
+            // The optional is empty, so no value can contradict the declared sizes.
             if let Some(ty) = cx.state.declared(ty).to_type() {
                 cx.set_ty(0, Type::optional(ty));
             }

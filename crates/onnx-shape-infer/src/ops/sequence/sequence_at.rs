@@ -33,7 +33,7 @@ fn part(cx: &mut Cx<'_, '_>) {
     let Members::Parts(parts) = &*members else { return };
     let (Ok(Dim::Known(index)), Some(part)) = (cx.scalar(1), parts.part) else { return };
     let (whole, part) = (at(&parts.whole, parts.axis), Dim::Known(part));
-    // In a valid run, there are so many parts at least.
+    // In a valid run, the sequence has at least this number of parts.
     let needed = if index < 0 { index.checked_neg() } else { index.checked_add(1) };
     let Some(needed) = needed.filter(|_| parts.keeps_axis && !parts.count.is_unknown()) else { return };
     if cx.dims_le(Dim::Known(needed), parts.count) == Some(false) {

@@ -30,8 +30,8 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
     transform(cx, axis)
 }
 
-/// An input that must be a single number without dimensions. Only one that is known is looked at, as in the reference:
-/// runtimes take one element with a dimension, too.
+/// Checks an input that must be a single number without dimensions. As in the reference, it is checked only if it is
+/// known: runtimes also accept one element with a dimension.
 pub(super) fn scalar_rank(cx: &mut Cx<'_, '_>, input: usize, name: &str) -> Outcome {
     match cx.rank(input) {
         Ok(rank) if rank != 0 && cx.content(input).is_some() => {

@@ -30,7 +30,7 @@ fn number(cx: &mut Cx<'_, '_>, input: usize, name: &str) -> Outcome<Dim> {
     let size = cx.scalar(input).unwrap_or(Dim::Unknown);
     match size {
         Dim::Known(number) if number < 0 => {
-            Err(cx.fail(&BAD_VALUE, format_args!("`{name}` is {number}, which is no size")))
+            Err(cx.fail(&BAD_VALUE, format_args!("`{name}` is {number}, which is not a size")))
         }
         Dim::Known(_) => Ok(size),
         _ if cx.dims_le(Dim::Known(0), size) == Some(true) => Ok(size),

@@ -1,7 +1,8 @@
-//! `StringNormalizer`: the texts of `[C]` or `[1, C]` that are no stop words, in one case; a single empty one when none is
-//! left.
+//! `StringNormalizer`: the strings of `[C]` or `[1, C]` that are not stop words, in one case; a single empty string if
+//! none is left.
 //!
-//! Without stop words all stay, of which the reference says nothing; a run without any text gives one all the same.
+//! Without stop words all strings are kept, which the reference does not infer; a run without any string still gives
+//! one.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

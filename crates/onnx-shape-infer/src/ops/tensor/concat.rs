@@ -33,7 +33,7 @@ fn concat(cx: &mut Cx<'_, '_>, default: Option<i64>) -> Outcome {
             *dim = if at == axis {
                 cx.sum_of_sizes(&[*dim, size])?
             } else {
-                cx.same(*dim, size, "the sizes beside the axis")?
+                cx.same(*dim, size, "the sizes of the other axes")?
             };
         }
     }

@@ -38,7 +38,7 @@ fn blocks(cx: &mut Cx<'_, '_>, to_space: bool) -> Outcome {
     Ok(())
 }
 
-/// The number of elements of a block. That it does not fit is a fault unless there are no channels.
+/// The number of elements of a block. Overflow is a fault only if the tensor provably has channels.
 pub(super) fn area_of(cx: &mut Cx<'_, '_>, block: &[Dim], channels: Dim) -> Outcome<Dim> {
     let are_there = cx.dims_le(Dim::Known(1), channels) == Some(true);
     if are_there { cx.product_of_sizes(block) } else { Ok(cx.product(block)) }

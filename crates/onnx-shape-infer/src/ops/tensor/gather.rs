@@ -1,4 +1,4 @@
-//! `Gather`: along one axis, the slices that the indices name; the shape of the indices stands in place of the axis.
+//! `Gather`: along one axis, the slices that the indices name; the shape of the indices replaces the axis.
 //!
 //! Known indices outside a known size are a fault, as in the reference.
 

@@ -62,7 +62,7 @@ fn found(cx: &mut Cx<'_, '_>) -> Outcome<Vec<Sizes>> {
     if all_known { Ok(found) } else { Err(Stop::Unknown) }
 }
 
-/// How many elements are not 0, where that depends on sizes alone.
+/// The number of elements that are not 0, if it depends only on sizes.
 fn count(cx: &mut Cx<'_, '_>) -> Dim {
     let Some(content) = cx.content(0).filter(|content| content.len() <= MAX_COUNTED) else {
         return Dim::Unknown;

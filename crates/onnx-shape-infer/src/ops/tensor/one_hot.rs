@@ -1,8 +1,8 @@
 //! `OneHot`: for each index a vector of off values with one on value, along a new axis.
 //!
-//! Faults are a depth that is negative, not one number or a matrix, values that are not a pair, indices without an axis,
-//! and an axis outside the output. The number in a depth that is computed when the model runs is not looked at, as in the
-//! reference, nor that there is none at all; a constant without a number is refused.
+//! Faults are a depth that is negative, not one number or a matrix, values that are not a pair, indices without an
+//! axis, and an axis outside the output. As in the reference, the number in a depth that is computed at run time is not
+//! checked, nor whether it is empty; an empty constant is refused.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -55,7 +55,7 @@ fn check(cx: &mut Cx<'_, '_>) -> Outcome {
     }
 }
 
-/// An index outside the depth gives off values alone.
+/// An index outside the depth produces only off values.
 fn values(cx: &mut Cx<'_, '_>) -> Outcome {
     let (indices, values) = (Small::of(cx, 0)?, Small::of(cx, 2)?);
     let axis = cx.int_or(attr::AXIS, -1)?;

@@ -1,9 +1,10 @@
 //! `Reshape`: the same elements under another shape, an attribute until version 4 and an input from version 5 on.
 //!
-//! A 0 copies the size of the input at the same place unless `allowzero` is set, and one -1 stands for what is left. What
-//! is left is the exact quotient of the numbers of elements; that it is whole is proved by the node's being valid. A shape
-//! whose numbers are known and do not fit is a fault, which the reference accepts. So is a -1 beside a size of 0, as
-//! nothing tells what is left. From version 14 on a shape that is computed must be a vector.
+//! A 0 copies the size of the same axis of the input unless `allowzero` is set, and one -1 stands for the remaining
+//! size. The remaining size is the exact quotient of the numbers of elements; the quotient is an integer because the
+//! node is valid. A shape whose numbers are known and do not fit is a fault, which the reference accepts. So is a -1
+//! together with a size of 0, because the remaining size is undetermined. From version 14 on a shape that is computed
+//! must be a vector.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -104,8 +105,8 @@ fn as_size(cx: &mut Cx<'_, '_>, size: Dim, copies: bool, copied: Option<Dim>) ->
 fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usize>) -> Outcome {
     let left = dims.iter().position(|dim| dim.is_unknown());
     let others: Dims = dims.iter().copied().filter(|dim| !dim.is_unknown()).collect();
-    // Sizes that stand on both sides need not be multiplied, which keeps the quotient simple. It is sound for -1 alone:
-    // with a 0 among them nothing is left to divide by, and the node is not valid.
+    // Sizes that occur on both sides are not multiplied, which keeps the quotient simple. This is sound only for -1: if
+    // one of them is 0, the divisor is 0, and the node is not valid.
     let (from, to) = (cx.product(input), cx.product(&others));
     let Some(left) = left else {
         if let (Dim::Known(from), Dim::Known(to)) = (from, to)
@@ -120,7 +121,7 @@ fn settle(cx: &mut Cx<'_, '_>, input: &[Dim], dims: &mut Dims, rest: Option<usiz
     };
     if to == Dim::Known(0) {
         if rest.is_some() {
-            return Err(cx.fail(&BAD_VALUE, "the shape has a -1 beside a size of 0"));
+            return Err(cx.fail(&BAD_VALUE, "the shape has both a -1 and a size of 0"));
         }
         // Any size fits.
         return Ok(());

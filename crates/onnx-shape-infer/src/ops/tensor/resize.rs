@@ -42,7 +42,7 @@ fn all_axes(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome {
     to_size(cx, by_sizes, &axes, Policy::Stretch)
 }
 
-/// Whether sizes are given, or scales; nothing when neither is.
+/// Whether sizes are given instead of scales; `None` if neither is.
 fn by_sizes(cx: &mut Cx<'_, '_>, exactly_one: bool) -> Outcome<Option<bool>> {
     let (scales, sizes) = (is_given(cx, 2), is_given(cx, 3));
     if exactly_one && scales == sizes {

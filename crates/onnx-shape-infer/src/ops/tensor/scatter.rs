@@ -46,7 +46,7 @@ pub(super) fn replaces(cx: &mut Cx<'_, '_>) -> Outcome<bool> {
     Ok(matches!(cx.text(attr::REDUCTION)?, None | Some("none")))
 }
 
-/// Replaces an element. Says no when there is none.
+/// Replaces an element. Returns `false` if it does not exist.
 pub(super) fn put(elems: &mut [Elem], at: Option<usize>, elem: Elem) -> bool {
     match at.and_then(|at| elems.get_mut(at)) {
         Some(slot) => {

@@ -1,10 +1,11 @@
 //! `Split`: an axis in as many parts as there are outputs.
 //!
 //! The sizes of the parts are an attribute until version 11 (or an input, at version 1) and an input from version 13 on.
-//! Without them the parts are equal until version 17, which proves that their number divides the size. From version 18 on
-//! `num_outputs` says how many parts there are, and the last one takes what is left: that enough is left for the parts
-//! before it is assumed, with a guard, as runtimes disagree about what happens otherwise. The reference makes a negative
-//! size of it. Sizes and `num_outputs` beside each other are a contradiction there. Version 1 has no default for the axis, so only the rank is known without one.
+//! Without them the parts are equal until version 17, which proves that their number divides the size. From version 18
+//! on `num_outputs` specifies the number of parts, and the last one takes the rest: that the other parts leave a rest
+//! is assumed, with a guard, because runtimes disagree otherwise, and the reference computes a negative size. Sizes
+//! together with `num_outputs` are a contradiction there. Version 1 has no default for the axis, so only the rank is
+//! known without one.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;
@@ -42,10 +43,10 @@ fn oldest(cx: &mut Cx<'_, '_>) -> Outcome {
     split(cx, sizes, even)
 }
 
-/// Where the rank is not known, the reference does not look for sizes and their number beside each other.
+/// If the rank is unknown, the reference does not check whether both sizes and their number are given.
 fn newest(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.rank(0).is_ok() && cx.has_input(1) && cx.int(attr::NUM_OUTPUTS)?.is_some() {
-        return Err(cx.fail(&BAD_ATTRIBUTE, "`num_outputs` is given beside the sizes of the parts"));
+        return Err(cx.fail(&BAD_ATTRIBUTE, "`num_outputs` is given together with the sizes of the parts"));
     }
     split(cx, Param::Input(1), by_count)
 }
@@ -146,7 +147,7 @@ fn even(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
     Ok(Dims::from_elem(part, outputs))
 }
 
-/// Parts of equal size but for the last one, which may be smaller.
+/// Parts of equal size, except the last one, which may be smaller.
 fn by_count(cx: &mut Cx<'_, '_>, dim: Dim) -> Outcome<Dims> {
     let Some(count) = cx.int(attr::NUM_OUTPUTS)? else {
         return Err(cx.fail(&MISSING, "neither sizes of parts nor `num_outputs` are given"));

@@ -54,7 +54,7 @@ fn tile(cx: &mut Cx<'_, '_>) -> Outcome {
 fn repeated(cx: &mut Cx<'_, '_>, dim: Dim, times: Dim) -> Outcome<Dim> {
     match times {
         Dim::Known(times) if times < 0 => {
-            Err(cx.fail(&BAD_VALUE, format_args!("an axis is to be repeated {times} times")))
+            Err(cx.fail(&BAD_VALUE, format_args!("repeat count {times} is negative")))
         }
         Dim::Unknown if dim == Dim::Known(0) => Ok(dim),
         // A negative number is refused by every run.

@@ -1,8 +1,8 @@
 //! `TopK`: the `k` largest or smallest elements along an axis and their indices; `k` is an attribute until version 9 and an
 //! input from version 10 on.
 //!
-//! A `k` that is computed from sizes is followed; the reference follows only constants. That there are so many elements is
-//! proved by the node's being valid. A number larger than the axis is a fault at version 1, too.
+//! A `k` that is computed from sizes is propagated; the reference uses only constants. The axis has at least `k`
+//! elements because the node is valid. A `k` larger than the axis is a fault at version 1 as well.
 //!
 //! The elements of a short vector are sorted as far as their order is known: numbers and sizes whose difference has a sign. Two
 //! others are the larger and the smaller one, whose indices are unknown. Of equal elements, the one with the lower index comes
@@ -100,7 +100,7 @@ impl Order {
         Ok(if cx.int_or(attr::LARGEST, 1)? == 0 { Self::SmallestFirst } else { Self::LargestFirst })
     }
 
-    /// Whether the first may stand before the second, which has the higher index if they are equal.
+    /// Whether the first may precede the second, which has the higher index if they are equal.
     fn is_kept(self, cx: &mut Cx<'_, '_>, a: Elem, b: Elem) -> Option<bool> {
         match self {
             Self::LargestFirst => at_most(cx, b, a),
@@ -120,7 +120,7 @@ fn values(cx: &mut Cx<'_, '_>, order: Order) -> Outcome {
         return Err(Stop::Unknown);
     }
     let content = cx.content(0).filter(|content| content.len() <= MAX_SORTED).ok_or(Stop::Unknown)?;
-    // What is no number has no place in the order.
+    // NaN is not ordered.
     if content.iter().any(|elem| matches!(elem, Elem::Float(number) if number.is_nan())) {
         return Err(Stop::Unknown);
     }

@@ -55,5 +55,5 @@ fn order(cx: &mut Cx<'_, '_>, rank: usize) -> Outcome<Sizes> {
 
 fn wrong_order(cx: &mut Cx<'_, '_>, perm: &[i64], rank: usize) -> Stop {
     let shown = perm.get(..perm.len().min(16)).unwrap_or(perm);
-    cx.fail(&BAD_ATTRIBUTE, format_args!("{shown:?} is no order of the {rank} axes"))
+    cx.fail(&BAD_ATTRIBUTE, format_args!("{shown:?} is not a permutation of the {rank} axes"))
 }

@@ -1,5 +1,5 @@
-//! `Unique`: the different elements, or the different slices along an axis, where each stood first, which of them each
-//! element is, and how often each occurs.
+//! `Unique`: the distinct elements, or the distinct slices along an axis, with the index of their first occurrence, the
+//! inverse mapping, and the number of occurrences.
 //!
 //! How many there are is one new symbol for all outputs, where the reference makes one for each: at most as many as there
 //! are elements or slices. Elements that are all known integers are counted, and few that are computed from sizes, too.
@@ -65,7 +65,7 @@ fn different(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Dim {
             let differs = not_zero(cx, difference);
             is_new = cx.dims().mul(is_new, differs);
         }
-        // An element alone must be known, too: one that is no number differs from itself.
+        // A single element must be known as well: NaN differs from itself.
         is_new = if elem.dim().is_unknown() { Dim::Unknown } else { is_new };
         count = cx.dims().add(count, is_new);
     }
@@ -74,7 +74,7 @@ fn different(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Dim {
 
 /// The different integers of the input.
 struct Distinct {
-    /// Each with the place where it stood first and how often it occurs, in the order of the output.
+    /// Each with the index of its first occurrence and the number of occurrences, in the order of the output.
     list: Vec<(i64, usize, usize)>,
     all: Vec<i64>,
 }

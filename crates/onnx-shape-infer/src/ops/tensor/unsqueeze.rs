@@ -1,8 +1,8 @@
 //! `Unsqueeze`: axes of size 1 are put in, named by an attribute until version 12 and by an input from version 13 on. They
 //! count in the output.
 //!
-//! Axes outside the output and axes that stand twice are faults at all versions; the reference passes over them at
-//! version 1. Where only the number of axes is known, the rank is.
+//! Axes outside the output and axes that occur twice are faults at all versions; the reference ignores them at version
+//! 1. If only the number of axes is known, only the rank is inferred.
 
 use onnx_schema::{attr, op};
 use onnx_types::Dim;

@@ -32,7 +32,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.same(at(key, 2), at(value, 2), "the numbers of keys and values")?;
     let heads = cx.same(at(key, 1), at(value, 1), "the numbers of heads of keys and values")?;
     if let (Dim::Known(all), Dim::Known(shared)) = (at(query, 1), heads)
-        // No key serves none: what has no rest is no query at all.
+        // Without key heads, only zero query heads fit.
         && all.checked_rem(shared).unwrap_or(all) != 0
     {
         return Err(cx.fail(

@@ -16,8 +16,8 @@ pub(super) const ADAM: OpRules =
 pub(super) const MOMENTUM: OpRules =
     infer(op::MOMENTUM, &[since(1, |cx| step(cx, 1, true))]).of(domain::PREVIEW_TRAINING);
 
-/// `states` is the number of states of each tensor; `counted` says that the reference refuses inputs that are no multiple
-/// of what one tensor needs.
+/// `states` is the number of states of each tensor; `counted` is `true` if the reference refuses a number of inputs
+/// that is not a multiple of what one tensor needs.
 fn step(cx: &mut Cx<'_, '_>, states: usize, counted: bool) -> Outcome {
     let given = cx.input_count().saturating_sub(2);
     let each = states.saturating_add(2);
@@ -34,7 +34,7 @@ fn step(cx: &mut Cx<'_, '_>, states: usize, counted: bool) -> Outcome {
         return Err(Stop::Unknown);
     }
     for output in 0..needed {
-        // The gradients stand between the tensors and their states.
+        // The gradients are between the tensors and their states.
         let skipped = if output < tensors { 0 } else { tensors };
         cx.copy_ty(output.saturating_add(skipped).saturating_add(2), output);
     }

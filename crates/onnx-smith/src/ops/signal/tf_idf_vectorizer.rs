@@ -15,7 +15,7 @@ fn tf_idf(draft: &mut Draft<'_, '_>) -> Option<()> {
     {
         draft.set(name, number);
     }
-    // Two words alone, and one pair.
+    // Two single words, and one pair.
     draft.set(attr::NGRAM_COUNTS, [0, 2]);
     draft.set(attr::NGRAM_INDEXES, [0, 1, 2]);
     if is_text {

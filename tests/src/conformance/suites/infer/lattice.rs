@@ -10,7 +10,7 @@
 //! | symbol of the author | number | finer |
 //! | symbol of the author | the same | equal |
 //! | symbol of the author | fresh, nothing | coarser |
-//! | symbol of the author | another symbol, expression | other: somebody has to look |
+//! | symbol of the author | another symbol, expression | other: needs review |
 //! | number | the same | equal |
 //! | number | another number | conflict |
 //! | number | anything else | coarser |
@@ -61,9 +61,9 @@ impl Order {
 pub struct Comparison<'a> {
     ours: &'a Model,
     theirs: &'a Model,
-    /// Whether a name is in the model as it was given: nobody made it up.
+    /// Returns `true` if a name was in the original model, not created by inference.
     is_given: &'a dyn Fn(&str) -> bool,
-    /// What stands here for the fresh symbols of the reference.
+    /// Our dimensions for the fresh symbols of the reference.
     partners: BTreeMap<String, Dim>,
     /// Whether the types are those of elements of a sequence. A fresh symbol says nothing there: each element may have
     /// another size.
@@ -71,7 +71,7 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// A comparison; `is_given` says which names stood in the model before inference.
+    /// A comparison; `is_given` returns `true` for names that were in the model before inference.
     pub fn new(ours: &'a Model, theirs: &'a Model, is_given: &'a dyn Fn(&str) -> bool) -> Self {
         Self { ours, theirs, is_given, partners: BTreeMap::new(), of_elements: false }
     }

@@ -2,8 +2,8 @@
 //!
 //! Types are compared as what is known about values, see [`lattice`]: for models after the inferred types were written
 //! into them, at every graph input, node output and graph output, also of nested graphs. In strict mode the verdicts are
-//! compared: errors of the reference are findings here, and the other way round. Without strict mode the reference swallows
-//! most of its errors, and what it still raises is counted only.
+//! compared: errors of the reference are diagnostics here, and vice versa. Without strict mode the reference suppresses
+//! most of its errors, and those that it still raises are only counted.
 //!
 //! Every failure names the operator that made the value: `coarser:Conv`. With `--op Conv` only those are listed.
 
@@ -29,7 +29,7 @@ use crate::conformance::manifest::{self, Blobs, Record};
 use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
-/// What the reference said of a case.
+/// The recorded result of the reference for a case.
 #[derive(Clone, Default)]
 struct Recorded {
     call: String,
@@ -157,13 +157,13 @@ fn per_operator(report: &Report) -> String {
     text
 }
 
-/// What we say of a case.
+/// Our result for a case.
 struct Run {
     model: Model,
     /// How many names the model had before inference.
     given: usize,
     inference: Inference,
-    /// The types of the outputs of a node or function that is inferred alone, under their names in the call.
+    /// The types of the outputs of a standalone node or function, under their names in the call.
     outputs: Option<Vec<(String, Option<Type>)>>,
     outcome: Outcome,
 }
@@ -185,7 +185,7 @@ impl Run {
                 let _ = inference.apply(&mut model, MergePolicy::Refine);
                 (inference, None)
             }
-            call => return Err(format!("nobody knows how to answer `{call}`")),
+            call => return Err(format!("unknown call `{call}`")),
         };
         let mut ty = |(name, value)| (name, inference.intern_type(&mut model, value));
         let outputs = outputs.map(|outputs| outputs.into_iter().map(&mut ty).collect());
@@ -300,7 +300,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Compares the values of two models that differ in types alone.
+    /// Compares the values of two models that differ only in types.
     fn models(&mut self, ours: &Model, theirs: &Model) {
         let mut graphs: Vec<(GraphId, GraphId)> = vec![(ours.main_graph(), theirs.main_graph())];
         while let Some((graph, other)) = graphs.pop() {

@@ -29,8 +29,8 @@ fn model(graph: GraphProto, imports: Vec<(String, i64)>) -> ModelProto {
     }
 }
 
-/// The model of a call of `infer_node_outputs`: the node alone in a graph whose inputs have the given types, and whose
-/// initializers are the given data.
+/// The model of a call of `infer_node_outputs`: a graph that contains only the node, whose inputs have the given types,
+/// and whose initializers are the given data.
 ///
 /// # Errors
 ///
