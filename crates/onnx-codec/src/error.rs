@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct DecodeError(#[from] WireError);
 
 impl DecodeError {
-    /// What is wrong with the bytes, and where.
+    /// The error in the bytes, with its location.
     #[must_use]
     pub const fn wire(&self) -> &WireError {
         &self.0

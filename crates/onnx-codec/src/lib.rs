@@ -1,4 +1,4 @@
-//! ONNX files to the editable graph and back, losing nothing.
+//! Lossless decoding of ONNX files into the editable graph, and encoding back.
 //!
 //! # Decoding
 //!
@@ -34,8 +34,9 @@
 //!
 //! # Parts
 //!
-//! [`decode_graph`], [`decode_node`], [`encode_function`] and the like read and write single messages. [`message`] converts
-//! between models and prost messages, [`operator_set`] reads the documents that declare operators of other domains.
+//! [`decode_graph`], [`decode_node`], [`encode_function`] and similar functions decode and encode single messages.
+//! [`message`] converts between models and prost messages, [`operator_set`] reads the documents that declare operators
+//! of other domains.
 #![deny(unsafe_code)]
 // What comes from outside is neither indexed nor added up unchecked.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]

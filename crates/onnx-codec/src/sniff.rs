@@ -2,7 +2,7 @@
 
 use onnx_proto::field::{function, graph, model, node, tensor};
 
-/// What the first bytes of a file show. [`sniff`] returns it.
+/// The format that the first bytes of a file indicate. [`sniff`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Content {

@@ -277,7 +277,7 @@ fn existing_weights_stay_or_move() {
     externalize(&mut model, &ExternalizeOptions::new("w"), &NoData).unwrap();
     let locations: Vec<_> = places(&model).into_iter().map(|(location, ..)| location).collect();
     assert_eq!(locations, ["./old", "w", "./old"]);
-    // What stays must not be overwritten, however its file is spelled.
+    // Data that stays must not be overwritten, whatever the notation of its location.
     let mut model = old();
     let error = externalize(&mut model, &ExternalizeOptions::new("old"), &source).unwrap_err();
     assert!(matches!(error, ExternalizeError::InUse { .. }));

@@ -21,16 +21,16 @@ pub enum Step {
         domain: Name,
         /// The name of the function.
         name: Name,
-        /// The overload; mostly empty.
+        /// The overload; usually empty.
         overload: Name,
     },
     /// A node of a graph or of a function.
     Node {
-        /// The position of the node among its siblings.
+        /// The index of the node in its graph.
         index: usize,
         /// The operator type, with the domain in front where it helps: `Conv`, `com.example::Conv`.
         op: Name,
-        /// The name of the node; mostly empty.
+        /// The name of the node; usually empty.
         name: Name,
     },
     /// An input of a node, graph or function.
@@ -79,7 +79,7 @@ pub enum Step {
     },
     /// A tensor that is the value of an attribute, or part of a sparse tensor.
     Tensor {
-        /// The name of the tensor; mostly empty.
+        /// The name of the tensor; usually empty.
         name: Name,
     },
     /// The type of a value, or the element type inside a sequence, map or optional type.

@@ -4,7 +4,7 @@ use onnx_types::{Execution, Watch};
 
 use crate::cx::{Outcome, Stop};
 
-/// What a run may still cost.
+/// The remaining budget of a run.
 pub(crate) struct Budget {
     elements: u64,
     bytes: u64,

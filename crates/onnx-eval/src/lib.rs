@@ -1,4 +1,4 @@
-//! What ONNX operators compute: evaluates nodes and runs models.
+//! Evaluation of ONNX operators and models.
 //!
 //! # Running a model
 //!

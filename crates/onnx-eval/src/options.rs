@@ -4,7 +4,7 @@ use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits};
 
-/// How a model runs; [`EvalOptions::default`] serves most callers.
+/// Options for running a model; [`EvalOptions::default`] serves most callers.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct EvalOptions<'a> {
@@ -24,35 +24,35 @@ impl Default for EvalOptions<'_> {
 }
 
 impl<'a> EvalOptions<'a> {
-    /// The same with this source of external weights.
+    /// Sets the source of external weights.
     #[must_use]
     pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {
         self.data = data;
         self
     }
 
-    /// The same within these limits.
+    /// Sets the limits.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.execution.limits = limits;
         self
     }
 
-    /// The same in this context.
+    /// Sets the context.
     #[must_use]
     pub fn with_execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
         self
     }
 
-    /// The same with these operators.
+    /// Sets the registry of operators.
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// The same with this seed.
+    /// Sets the seed.
     #[must_use]
     pub const fn with_seed(mut self, seed: u64) -> Self {
         self.execution.seed = seed;

@@ -52,7 +52,7 @@ pub(crate) const fn eval(op: Symbol, rows: &'static [Row]) -> OpKernels {
 }
 
 impl OpKernels {
-    /// The same for an operator of another domain.
+    /// Sets the domain of the operator.
     pub(crate) const fn of(mut self, domain: Symbol) -> Self {
         self.domain = domain;
         self
@@ -157,7 +157,7 @@ pub fn uncovered() -> impl Iterator<Item = SchemaId> {
 /// A kernel of an operator outside the standard sets.
 pub type CustomKernel = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 
-/// What the packs of a registry compute.
+/// The kernels in the packs of a registry.
 #[derive(Clone, Default)]
 pub(crate) struct Kernels(PerOperator<CustomKernel>);
 

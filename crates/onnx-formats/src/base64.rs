@@ -70,7 +70,7 @@ impl Encoder {
         }
     }
 
-    /// Writes what is left, and the padding.
+    /// Writes the remaining digits, and the padding.
     pub(crate) fn finish(&mut self, mut put: impl FnMut(&[u8])) {
         let [a, b, _] = self.rest;
         match self.len {
@@ -93,7 +93,7 @@ impl Encoder {
 pub(crate) struct Decoder {
     /// The digits that wait for others.
     bits: u32,
-    /// How many there are, at most three.
+    /// Their number, at most three.
     len: u32,
     padding: u32,
 }
@@ -143,7 +143,7 @@ impl Decoder {
         Some(())
     }
 
-    /// Reads what is left.
+    /// Reads the remaining digits.
     pub(crate) fn finish(&self, out: &mut Vec<u8>) -> Result<(), Base64Error> {
         if self.padding > 0 && self.len.saturating_add(self.padding) != 4 {
             return Err(Base64Error::Length);

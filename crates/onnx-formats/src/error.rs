@@ -50,7 +50,7 @@ pub enum FormatError {
     Limit {
         /// Where.
         position: TextPosition,
-        /// What exceeds it.
+        /// The message that names the exceeding quantity.
         message: String,
         /// The limit, as [`onnx_types::Limits`] names it.
         name: &'static str,
@@ -96,7 +96,7 @@ impl From<FormatError> for io::Error {
     }
 }
 
-/// What is wrong with a text, and at which byte.
+/// The error in a text, with its byte offset.
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
     pub(crate) at: usize,

@@ -83,7 +83,7 @@ impl MessageType {
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// What it leaves out.
+    /// The omitted content.
     pub losses: Losses,
 }
 
@@ -91,7 +91,7 @@ pub struct Rendered {
 ///
 /// # Errors
 ///
-/// As for [`write_text`], within the default limits.
+/// Like [`write_text`], within the default limits.
 pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
     rendered(|out| write_text(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
@@ -100,7 +100,7 @@ pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 ///
 /// # Errors
 ///
-/// As for [`write_json`], within the default limits.
+/// Like [`write_json`], within the default limits.
 pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
     rendered(|out| write_json(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
@@ -109,7 +109,7 @@ pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 ///
 /// # Errors
 ///
-/// As for [`write_text`], within the default limits.
+/// Like [`write_text`], within the default limits.
 pub fn operator_set_to_text(document: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
     rendered(|out| write_text(MessageType::OPERATOR_SET, [document.as_ref()], &Execution::DEFAULT, out))
 }
@@ -128,7 +128,7 @@ fn rendered(
 ///
 /// # Errors
 ///
-/// As for [`read_text`], within the default limits.
+/// Like [`read_text`], within the default limits.
 pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
     read_text(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
@@ -137,7 +137,7 @@ pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 ///
 /// # Errors
 ///
-/// As for [`read_json`], within the default limits.
+/// Like [`read_json`], within the default limits.
 pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
     read_json(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
@@ -146,7 +146,7 @@ pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 ///
 /// # Errors
 ///
-/// As for [`read_text`], within the default limits.
+/// Like [`read_text`], within the default limits.
 pub fn operator_set_from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
     read_text(MessageType::OPERATOR_SET, text.as_ref(), &Execution::DEFAULT)
 }

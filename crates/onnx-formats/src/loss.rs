@@ -1,4 +1,4 @@
-//! What text and JSON cannot express.
+//! Content that text and JSON cannot express.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use std::fmt;
 pub struct Loss {
     /// The message or field it belongs to, such as `graph.node[3]`; empty for the whole message.
     pub path: String,
-    /// What is left out.
+    /// The omitted content.
     pub kind: LossKind,
 }
 
-/// What another form leaves out.
+/// The content that another format omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LossKind {
@@ -44,7 +44,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// How many losses are kept; the rest is counted.
+    /// Maximum number of losses that are kept; further ones are counted.
     pub const MOST: usize = 100;
 
     pub(crate) fn push(&mut self, kind: LossKind, path: impl FnOnce() -> String) {
@@ -54,7 +54,7 @@ impl Losses {
         }
     }
 
-    /// How many losses there are.
+    /// Number of losses.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count

@@ -10,7 +10,7 @@ use onnx_proto::wire::{WireError, WireErrorKind};
 pub(crate) struct Pieces<'a> {
     /// None of them is empty.
     pieces: Vec<&'a [u8]>,
-    /// Where each begins.
+    /// The offset of each.
     starts: Vec<u64>,
     len: u64,
 }
@@ -39,7 +39,7 @@ impl<'a> Pieces<'a> {
 /// A position in the bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a, 'p> {
-    /// What is left of the piece.
+    /// The remainder of the piece.
     rest: &'a [u8],
     offset: u64,
     /// The number of the piece after this one.
@@ -75,7 +75,7 @@ impl<'a, 'p> Span<'a, 'p> {
         self.end.saturating_sub(self.start.offset)
     }
 
-    /// The bytes; `copy` is where they are put together if they are in several pieces.
+    /// The bytes; `copy` is the buffer in which they are joined if they are in several pieces.
     pub(crate) fn contiguous<'b>(mut self, copy: &'b mut Vec<u8>) -> &'b [u8]
     where
         'a: 'b,

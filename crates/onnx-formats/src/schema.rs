@@ -1,4 +1,4 @@
-//! What the fields of the ONNX messages are called and hold. The table itself is generated from `proto/*.proto`.
+//! Names and types of the fields of the ONNX messages. The table itself is generated from `proto/*.proto`.
 
 /// A message.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Field {
     pub(crate) oneof: u8,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Float,

@@ -78,7 +78,7 @@ struct Operator {
     reference: Reference,
 }
 
-/// What the reference implementation does with the operator.
+/// The support of the operator in the reference implementation.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reference {

@@ -1,4 +1,4 @@
-//! What other writers of protobuf may put down, and what is wrong.
+//! Variations that other protobuf writers may produce, and invalid ones.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 use onnx_formats::{

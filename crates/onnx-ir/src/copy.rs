@@ -18,7 +18,7 @@ use crate::value::{Def, InfoEntry, Value};
 /// The mapping from values of the original to values of a copy.
 ///
 /// Before copying, map the inputs of the graph to the values that take their place, and give the attributes of the call
-/// where a function's body is inlined. Afterwards it tells where every value went.
+/// where a function's body is inlined. Afterwards it maps every value to its copy.
 #[derive(Clone, Debug, Default)]
 pub struct CopyMap {
     values: SecondaryMap<ValueId, Option<ValueId>>,

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::entity::ValueId;
 
-/// The bytes a small message was read from, kept only where writing it anew would give other bytes.
+/// The bytes a small message was read from, kept only where encoding it again would give different bytes.
 ///
 /// Setters of the record drop it.
 pub type Source = Option<Box<Bytes>>;
@@ -52,7 +52,7 @@ impl MetadataEntry {
         self.source = None;
     }
 
-    /// The bytes the entry was read from, where writing it anew would give others.
+    /// The bytes the entry was read from, where encoding it again would give others.
     #[must_use]
     pub fn source(&self) -> Option<&Bytes> {
         self.source.as_deref()

@@ -51,7 +51,7 @@ impl OpsetImport {
         self.source = None;
     }
 
-    /// The bytes the import was read from, where writing it anew would give others.
+    /// The bytes the import was read from, where encoding it again would give others.
     #[must_use]
     pub fn source(&self) -> Option<&Bytes> {
         self.source.as_deref()

@@ -221,7 +221,7 @@ pub struct NewNode {
     pub attributes: Vec<Attribute>,
     /// The explicitly encoded defaults.
     pub forms: FieldForms,
-    /// Documentation, metadata and the like.
+    /// Documentation, metadata and other extras.
     pub extras: Option<Box<Extras>>,
 }
 

@@ -31,7 +31,7 @@ pub enum Position {
 }
 
 impl Model {
-    /// The neighbours that a node put at `at` will have, and the graph.
+    /// The neighbors of a node inserted at `at`, and the graph.
     pub(crate) fn neighbours(&self, at: Position) -> (GraphId, Option<NodeId>, Option<NodeId>) {
         match at {
             Position::Start(graph) => (graph, None, self.graphs[graph].first),
@@ -47,7 +47,7 @@ impl Model {
         }
     }
 
-    /// Puts a node, which is in no list, between two neighbours of a graph.
+    /// Inserts a node, which is not in a list, between two neighbors of a graph.
     pub(crate) fn link(&mut self, node: NodeId, graph: GraphId, prev: Option<NodeId>, next: Option<NodeId>) {
         let order = self.order_between(prev, next);
         let record = &mut self.nodes[node];

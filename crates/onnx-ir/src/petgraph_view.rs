@@ -73,7 +73,7 @@ impl VisitMap<NodeId> for Visited {
     }
 }
 
-/// The neighbours of a node.
+/// The neighbors of a node.
 pub type Neighbors = smallvec::IntoIter<[NodeId; 8]>;
 
 impl GraphBase for GraphView<'_> {

@@ -88,7 +88,7 @@ impl Model {
 
     /// The node of `graph` that `node` is, or is nested in; `None` where `node` lies elsewhere.
     ///
-    /// It tells where in the order of `graph` a use by a nested node happens.
+    /// It determines the position of a use by a nested node in the order of `graph`.
     ///
     /// # Panics
     ///

@@ -195,7 +195,7 @@ impl Value {
         self.extras.as_ref().map_or(&[], |extras| &extras.metadata)
     }
 
-    /// Documentation, metadata, unknown fields and the like, if there are any.
+    /// Documentation, metadata, unknown fields and other extras, if there are any.
     #[must_use]
     pub fn extras(&self) -> Option<&Extras> {
         self.extras.as_deref()

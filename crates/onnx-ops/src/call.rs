@@ -78,7 +78,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Where a version of an operator has a parameter.
+/// The location of a parameter in a version of an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// An attribute of this name.
@@ -208,7 +208,7 @@ impl<'m> Call<'m> {
         self.output(usize::from((*index)?))
     }
 
-    /// Where the version in scope has a parameter.
+    /// The location of a parameter in the version in scope.
     #[must_use]
     pub fn place(&self, places: Places) -> Place {
         place_at(places, self.since())
@@ -268,7 +268,7 @@ impl fmt::Debug for Call<'_> {
     }
 }
 
-/// Where a version has a parameter.
+/// The location of a parameter in a version.
 pub(crate) fn place_at(places: Places, since: i64) -> Place {
     let entry = places.iter().rev().find(|(from, _)| i64::from(*from) <= since);
     entry.map_or(Place::None, |&(_, place)| place)

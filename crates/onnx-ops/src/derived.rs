@@ -7,7 +7,7 @@ use onnx_types::Symbol;
 
 use crate::call::Call;
 
-/// What the absence of an optional attribute without a default means.
+/// The meaning of the absence of an optional attribute without a default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Absence {
     /// A value that depends on the node; [`derived_default`] computes it.
@@ -16,7 +16,7 @@ pub enum Absence {
     Own,
 }
 
-/// How the value of an absent attribute is derived from the node.
+/// The derivation of the value of an absent attribute from the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// All axes of the first input, in descending order.
@@ -45,7 +45,7 @@ pub enum Rule {
     Image {
         /// The number.
         value: i64,
-        /// How often it is repeated for each element.
+        /// Number of repetitions for each element.
         times: usize,
     },
     /// Number of outputs of the node.

@@ -24,8 +24,8 @@ pub enum Param<T> {
     FromCall(Symbol),
     /// The value is computed at run time, or is a constant whose data is not in memory.
     Computed(ValueId),
-    /// The version in scope does not declare the parameter. Its meaning is that of the older version, which is mostly but
-    /// not always the later default.
+    /// The version in scope does not declare the parameter. Its meaning is that of the older version, which is usually
+    /// but not always the later default.
     Undeclared,
     /// The node gives an attribute of another kind than the version in scope declares.
     WrongKind(AttrKind),

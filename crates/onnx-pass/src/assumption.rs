@@ -7,7 +7,7 @@ use onnx_shape_infer::{Content, Elem, Relation};
 use onnx_types::Dim;
 use onnx_types::expr::Dialect;
 
-/// How exactly the results of an edit equal those of the code that it replaces.
+/// The exactness of the results of an edit, compared with those of the code that it replaces.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Exactness {
     /// Equal bit for bit under every admissible implementation; NaNs are equal to each other. Operators whose order of

@@ -179,7 +179,7 @@ struct Region {
     nodes: Vec<NodeId>,
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
-    /// Where the call is inserted.
+    /// The insertion point of the call.
     at: Position,
 }
 

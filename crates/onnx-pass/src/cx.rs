@@ -56,28 +56,28 @@ impl Default for PassOptions<'_> {
 }
 
 impl<'a> PassOptions<'a> {
-    /// The same with this class as the least exact one.
+    /// Sets the least exact class that is allowed.
     #[must_use]
     pub fn with_class(mut self, class: Exactness) -> Self {
         self.class = class;
         self
     }
 
-    /// The same with edits that depend on guards, or without.
+    /// Sets whether edits may depend on guards.
     #[must_use]
     pub fn with_assumed(mut self, is_allowed: bool) -> Self {
         self.allow_assumed = is_allowed;
         self
     }
 
-    /// The same with these conditions granted.
+    /// Sets the conditions that are granted.
     #[must_use]
     pub fn with_conditions(mut self, conditions: &'a [Condition]) -> Self {
         self.conditions = conditions;
         self
     }
 
-    /// The same with proofs, or without.
+    /// Sets whether edits are proved.
     #[must_use]
     pub fn with_proofs(mut self, is_proved: bool) -> Self {
         self.prove = is_proved;
@@ -91,21 +91,21 @@ impl<'a> PassOptions<'a> {
         self
     }
 
-    /// The same with these operators.
+    /// Sets the registry of operators.
     #[must_use]
     pub fn with_registry(mut self, registry: &'a Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// The same with this source of external weights.
+    /// Sets the source of external weights.
     #[must_use]
     pub fn with_data(mut self, data: &'a dyn DataSource) -> Self {
         self.data = data;
         self
     }
 
-    /// The same in this context.
+    /// Sets the context.
     #[must_use]
     pub fn with_execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
@@ -245,12 +245,12 @@ impl<'m> PassCx<'m> {
         report
     }
 
-    /// What the inferred results of a value depend on.
+    /// The justification of the inferred results of a value.
     pub(crate) fn justification(&self, value: ValueId) -> Justification {
         self.inference.justification(self.model, value)
     }
 
-    /// What an equivalence may use about a value.
+    /// The facts about a value that an equivalence may use.
     pub(crate) fn known(&self, value: ValueId) -> Known {
         Known {
             ty: self.inference.ty(value).to_type(),
@@ -265,7 +265,7 @@ impl<'m> PassCx<'m> {
     }
 }
 
-/// How a pass infers.
+/// Options for the inference of a pass.
 fn inference_options<'a>(options: &PassOptions<'a>) -> InferOptions<'a> {
     InferOptions::default()
         .with_data(options.data)

@@ -7,7 +7,7 @@ use onnx_types::Symbol;
 /// Maximum number of nested nodes that are examined; a node with more counts as not deterministic.
 const MAX_NODES: usize = 100_000;
 
-/// Returns `true` if a node is [deterministic](Model::is_deterministic) and contains few enough nodes to tell.
+/// Returns `true` if a node is [deterministic](Model::is_deterministic) and contains few enough nodes for the check.
 pub(crate) fn is_deterministic(model: &Model, node: NodeId, registry: &Registry) -> bool {
     let mut nodes = model.walk_node(node).with_functions(registry).nodes().zip(1..);
     nodes.all(|(node, count)| count < MAX_NODES && model.has_deterministic_operator(node, registry))

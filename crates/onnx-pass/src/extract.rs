@@ -34,7 +34,7 @@ pub(crate) enum Recorded {
     Granted(Condition),
 }
 
-/// What inference knows about a value.
+/// The inferred facts about a value.
 #[derive(Clone, Default)]
 pub(crate) struct Known {
     pub(crate) ty: Option<Type>,
@@ -43,7 +43,7 @@ pub(crate) struct Known {
     pub(crate) content: Option<Content>,
 }
 
-/// What an equivalence is extracted from.
+/// The input of the extraction of an equivalence.
 pub(crate) struct Region<'a> {
     pub(crate) model: &'a Model,
     /// The expressions in what is known.
@@ -479,7 +479,7 @@ impl Assembly<'_> {
         assume
     }
 
-    /// What the edit used about the inputs: their sizes and their elements.
+    /// The facts about the inputs that the edit used: their sizes and their elements.
     fn assumptions_of_inputs(&mut self) -> Vec<Assumption> {
         let region = self.region;
         let mut assume = Vec::new();

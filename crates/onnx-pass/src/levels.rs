@@ -38,7 +38,7 @@ pub(crate) fn new_error(eq: &Equivalence, registry: &Registry) -> Option<String>
     errors().find(is_new).map(|found| format!("{} ({})", found.message, found.rule.slug))
 }
 
-/// How the inferred types of the two sides compare.
+/// The comparison of the inferred types of the two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     /// The new type is at least as precise.

@@ -92,7 +92,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// What was established about a patch that was committed.
+/// The facts that were proved about a committed patch.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// The result of comparing values.

@@ -341,7 +341,7 @@ impl Search<'_> {
         label(self.model, value)
     }
 
-    /// Notes the first difference.
+    /// Records the first difference.
     fn differs<T>(&mut self, reason: String) -> Option<T> {
         self.difference.get_or_insert_with(|| Reason::new(reason));
         None

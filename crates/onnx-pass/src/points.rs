@@ -1,4 +1,4 @@
-//! Numbers that are likely to separate the sides of a claim: those that occur in it, and their neighbours.
+//! Numbers that are likely to separate the sides of a claim: those that occur in it, and their neighbors.
 
 use onnx_ir::{AttrValue, Model, NodeId};
 use onnx_schema::op;

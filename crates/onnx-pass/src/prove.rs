@@ -75,7 +75,7 @@ pub struct Counterexample {
     pub sizes: Vec<(String, i64)>,
     /// The inputs by name, constants of the equivalence excepted.
     pub inputs: Vec<(String, Value)>,
-    /// What differs: `y[0,1] is 3 before and 4 after`.
+    /// The difference: `y[0,1] is 3 before and 4 after`.
     pub difference: String,
     /// The equivalence with the inputs as defaults, in the text format: a model that returns both results. Empty if it
     /// cannot be written.
@@ -269,7 +269,7 @@ impl Runner<'_> {
         outputs.ok_or((FailureKind::Model, "an output is not computed".to_owned()))
     }
 
-    /// How much each output of the old side changes if its float operands change by their rounding error, with a margin.
+    /// The change of each output of the old side if its float operands change by their rounding error, with a margin.
     fn tolerances(&self, before: &[Value], case: &Case, rng: &mut Rng) -> Vec<f64> {
         const MARGIN: f64 = 32.0;
         const PERTURBATIONS: usize = 2;

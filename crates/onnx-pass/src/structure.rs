@@ -10,7 +10,7 @@ use crate::determinism::{is_deterministic, is_deterministic_in};
 use crate::extract::Recorded;
 use crate::patch::Draft;
 
-/// What a commit does.
+/// The changes of a commit.
 pub(crate) struct Plan {
     /// The nodes that nothing needs afterwards, users before producers.
     pub(crate) dying: Vec<NodeId>,
@@ -86,7 +86,7 @@ fn pair(model: &Model, registry: &Registry, old: ValueId, new: ValueId) -> Resul
     Ok(())
 }
 
-/// What refers to a value apart from operands and outputs.
+/// References to a value apart from operands and outputs.
 fn reference(model: &Model, value: ValueId) -> Option<&'static str> {
     let is_it = |reference: &ValueRef| *reference == ValueRef::Value(value);
     let mut graph = Some(model.graph_of(value));

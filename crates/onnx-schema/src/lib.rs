@@ -3,7 +3,7 @@
 //! # Concepts
 //!
 //! An **operator** is named by a domain and an operator type: `""` and `Relu`, `"ai.onnx.ml"` and `Binarizer`. The empty
-//! domain is that of the ONNX operators; `"ai.onnx"` is another spelling of it, and every function here takes either
+//! domain is that of the ONNX operators; `"ai.onnx"` is an alias of it, and every function here takes either
 //! ([`normalize_domain`]).
 //!
 //! An **operator set** is all operators of one domain at one version. A model imports operator sets: "the ONNX

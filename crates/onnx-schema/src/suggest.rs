@@ -1,4 +1,4 @@
-//! The known name that is nearest to a misspelt one, for help texts.
+//! The known name that is nearest to a misspelled one, for help texts.
 
 use crate::facts::Schema;
 use crate::generated::names::NAMES;

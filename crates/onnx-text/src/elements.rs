@@ -1,4 +1,4 @@
-//! What the printer and the parser must agree on about the data of tensors.
+//! Conventions of the printer and the parser for the data of tensors.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ pub(crate) enum Plain {
     No,
 }
 
-/// How the data of a tensor can be written; a quick look, except for entries that must be in range.
+/// The notation that is possible for the data of a tensor; a fast test, except for entries that must be in range.
 pub(crate) fn plain_form(tensor: &Tensor) -> Plain {
     let elem = tensor.elem();
     let Some(count) = tensor.element_count() else { return Plain::No };
@@ -62,7 +62,7 @@ fn has_clean_padding(elem: ElemType, count: u64, bytes: &[u8]) -> bool {
     used == 0 || bytes.last().is_none_or(|&last| last >> used == 0)
 }
 
-/// Whether the varints of a payload are spelled as an encoder would spell their values.
+/// Returns `true` if the varints of a payload are canonically encoded.
 pub(crate) fn is_canonical(payload: &Payload) -> bool {
     match payload {
         Payload::Int32s(list) => {

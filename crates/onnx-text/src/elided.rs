@@ -35,7 +35,7 @@ pub struct ElidedTensorSource<'a> {
     digest: Option<&'a Digest<'a>>,
 }
 
-/// What a tensor belongs to.
+/// The site of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TensorKey<Name> {
     /// The initializer, or the first output of the node.

@@ -1,4 +1,4 @@
-//! Bytes to tokens, on demand.
+//! The lexer: tokens on demand.
 
 use std::borrow::Cow;
 
@@ -68,7 +68,7 @@ pub(crate) struct Mark {
     pub(crate) at: usize,
 }
 
-/// What is wrong with a token.
+/// The error in a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LexError {
     /// A string has no closing quote.

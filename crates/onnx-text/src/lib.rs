@@ -53,11 +53,11 @@
 //! # Formatting
 //!
 //! [`format_model`] gives a text the layout of the printer and keeps its comments. [`tokens`] cuts any text into tokens, for
-//! colours and the like.
+//! syntax highlighting.
 //!
 //! # What it is not for
 //!
-//! It opens no files and colours no output. Text is a poor place for large weights: keep those in files, as external data.
+//! It does not open files or color output. Text is unsuitable for large weights: keep those in files, as external data.
 #![forbid(unsafe_code)]
 // What comes from outside is neither indexed nor added up unchecked.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::arithmetic_side_effects))]

@@ -56,7 +56,7 @@ impl From<Symbol> for Dim {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Shape {
     dims: SmallVec<[Dim; 4]>,
-    /// What an axis means (such as `DATA_BATCH`), where the model says so; empty when it says nothing.
+    /// The denotation of each axis (such as `DATA_BATCH`), if the model states it; empty if it states none.
     denotations: Vec<Option<Symbol>>,
 }
 
@@ -119,13 +119,13 @@ impl Shape {
         self.dims.iter().map(|dim| dim.known()).collect()
     }
 
-    /// What an axis means, where the model says so (specification, "Dimension denotation").
+    /// The denotation of an axis, if the model states it (specification, "Dimension denotation").
     #[must_use]
     pub fn denotation(&self, axis: usize) -> Option<Symbol> {
         self.denotations.get(axis).copied().flatten()
     }
 
-    /// Says what an axis means. An axis that the shape does not have is ignored.
+    /// Sets the denotation of an axis. An axis that the shape does not have is ignored.
     #[cfg_attr(
         not(test),
         expect(

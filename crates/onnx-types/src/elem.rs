@@ -69,7 +69,7 @@ pub enum ElemType {
     Float6E3M2 = 28,
 }
 
-/// What the elements are, widths aside.
+/// The class of the elements, independent of their width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ElemClass {
     /// No elements: the type is undefined.
@@ -212,7 +212,7 @@ impl ElemType {
         self.facts().bits
     }
 
-    /// What the elements are.
+    /// The class of the elements.
     #[must_use]
     pub fn class(self) -> ElemClass {
         self.facts().class
@@ -257,7 +257,8 @@ impl ElemType {
         self.class() == ElemClass::Float
     }
 
-    /// The type with the given name in any of the spellings in use: `float16`, `FLOAT16`, `half`, `f16`, `float8_e4m3fn`.
+    /// The type with the given name in any of the notations in use: `float16`, `FLOAT16`, `half`, `f16`,
+    /// `float8_e4m3fn`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let known = |facts: &&Facts| {

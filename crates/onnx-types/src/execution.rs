@@ -47,25 +47,25 @@ impl Execution {
         seed: 0,
     };
 
-    /// The same within these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// The same with this interrupt.
+    /// Sets the interrupt.
     #[must_use]
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
-    /// The same with this observer.
+    /// Sets the observer.
     #[must_use]
     pub fn with_progress(self, observer: impl Fn(Step) + Send + Sync + 'static) -> Self {
         Self { progress: Progress(Some(Arc::new(observer))), ..self }
     }
 
-    /// The same with this seed.
+    /// Sets the seed.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
@@ -237,7 +237,7 @@ impl Watch {
         if self.step.done < self.next { Ok(()) } else { self.inspect() }
     }
 
-    /// Notes that work has come to `position`, in the unit of the total.
+    /// Records that work has reached `position`, in the unit of the total.
     ///
     /// # Errors
     ///

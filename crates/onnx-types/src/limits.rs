@@ -57,17 +57,18 @@ pub struct Limits {
     /// many, and 1/256 of it for each visit. Sizes and elements beyond are left unknown. Default: 4,096; on 164 exported models,
     /// no visit takes more than 25 and the average of a model is at most 3.
     pub expression_steps: usize,
-    /// How deep inference follows graphs and calls into each other. Default: 16,384.
+    /// Maximum depth of nested graphs and calls in inference. Default: 16,384.
     pub inference_depth: usize,
-    /// How many findings are kept; the rest is counted. Default: 1000.
+    /// Maximum number of diagnostics that are kept; further ones are counted. Default: 1000.
     pub findings: usize,
-    /// How many findings of one rule are kept; the rest is counted. Default: 100.
+    /// Maximum number of diagnostics of one rule that are kept; further ones are counted. Default: 100.
     pub findings_per_rule: usize,
-    /// How many entries a report of what inference left unknown has; further ones are counted. Default: 10,000.
+    /// Maximum number of entries in a report of unknown inference results; further ones are counted. Default: 10,000.
     pub report_entries: usize,
-    /// How many values and sizes are examined to explain why parts of a value are unknown. Default: 10 million.
+    /// Maximum number of values and sizes that are examined to explain why parts of a value are unknown. Default: 10
+    /// million.
     pub report_steps: usize,
-    /// How many different files of external data one model may use. Default: 10,000.
+    /// Maximum number of different files of external data of one model. Default: 10,000.
     pub external_files: usize,
     /// The greatest number of bytes of external data that are read for one model, whether copied or mapped. Default: 64 GiB.
     pub external_bytes: u64,
@@ -172,14 +173,14 @@ impl std::fmt::Display for UnknownLimit {
 
 impl std::error::Error for UnknownLimit {}
 
-/// What is known of one limit.
+/// The description of one limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// Its name: that of its field in [`Limits`], as errors say it.
     pub name: &'static str,
-    /// What it counts.
+    /// The unit of the limit.
     pub unit: &'static str,
-    /// What it guards against, in one phrase.
+    /// The purpose of the limit, in one phrase.
     pub guards: &'static str,
     get: fn(&Limits) -> u64,
     set: fn(&mut Limits, u64),

@@ -159,7 +159,7 @@ pub struct Interner {
     lineage: Lineage,
     /// The texts, one after the other.
     texts: StringBackend<Raw>,
-    /// Where to find the symbol of a text.
+    /// The index from text to symbol.
     index: Index,
     hasher: RandomState,
     /// Where the search for a fresh name resumes, so that each name of a series takes constant time.
@@ -339,18 +339,18 @@ impl Interner {
         }
     }
 
-    /// Gives back the room for texts that was made and not needed.
+    /// Releases unused capacity for texts.
     pub fn shrink_to_fit(&mut self) {
         self.texts.shrink_to_fit();
     }
 
-    /// How many names the table holds before it grows.
+    /// Number of names that the table can hold before it grows.
     #[must_use]
     pub const fn capacity(&self) -> usize {
         self.index.capacity()
     }
 
-    /// How many names the table holds, the empty one included.
+    /// Number of names in the table, including the empty one.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.index.len()

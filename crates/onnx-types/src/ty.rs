@@ -9,11 +9,11 @@ use crate::symbol::Symbol;
 /// The type of a value (specification, "Types"; message `TypeProto`).
 #[derive(Clone, Debug, Default)]
 pub struct Type {
-    /// What kind of value it is.
+    /// The kind of value.
     pub kind: TypeKind,
-    /// What the value means (such as `IMAGE`), where the model says so.
+    /// The denotation of the value (such as `IMAGE`), if the model states it.
     pub denotation: Option<Symbol>,
-    /// The bytes this type was read from, kept only where writing it anew would give other bytes.
+    /// The bytes this type was read from, kept only where encoding it again would give different bytes.
     ///
     /// It is not part of the type's meaning: equality ignores it, and code that changes the type must drop it.
     pub source: Option<Bytes>,

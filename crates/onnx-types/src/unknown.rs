@@ -1,4 +1,4 @@
-//! What a file contains beyond its meaning: unknown fields, explicitly encoded defaults, and packed lists.
+//! Details of a file's encoding: unknown fields, explicitly encoded defaults, and packed lists.
 
 use bytes::Bytes;
 

@@ -293,7 +293,7 @@ impl<'a> Cx<'a> {
         Ok(Attribute::from_parts(parts.name, value, parts.declared, forms, extra))
     }
 
-    /// The value, of which the messages are put together now.
+    /// The value; its messages are merged now.
     fn finish_value(&mut self, whole: &Reader<'a>, parts: &mut Parts<'a>) -> Result<AttrValue> {
         // Graphs hold attributes again, so what they need not is not on the stack when they are read.
         if parts.graph.is_empty() && parts.graphs.is_empty() {

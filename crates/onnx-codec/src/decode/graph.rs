@@ -12,7 +12,7 @@ use super::{Cx, Occurrences, Result, Step, WireForm, len};
 pub(super) struct Head {
     /// The offset of the graph's content.
     pub(super) start: usize,
-    /// How many nodes there are.
+    /// Number of nodes.
     nodes: usize,
     /// The offset behind them.
     pub(super) rest: usize,
@@ -50,9 +50,9 @@ pub(super) fn head(input: &Input) -> Option<Head> {
     Some(head)
 }
 
-/// What the first walk over a graph leaves for the others.
+/// The result of the first pass over a graph, for the other passes.
 struct Definitions<'a> {
-    /// How many nodes there are.
+    /// Number of nodes.
     nodes: usize,
     /// The fields from the first one that refers to a value; nearly always, all nodes precede it.
     references: Occurrences<'a>,

@@ -43,7 +43,7 @@ pub use parts::{
     decode_value_info,
 };
 
-/// How to read a model.
+/// Options for decoding a model.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DecodeOptions {
@@ -107,7 +107,7 @@ const fn wire_limits(limits: &Limits) -> WireLimits {
     WireLimits { message_depth, input_bytes, string_bytes }
 }
 
-/// How many bytes are read between two checks of the interrupt.
+/// Number of bytes between two checks of the interrupt.
 const WATCHED_BYTES: u64 = 64 << 10;
 
 type Result<T, E = WireError> = std::result::Result<T, E>;
@@ -115,7 +115,7 @@ type Result<T, E = WireError> = std::result::Result<T, E>;
 /// The occurrences of a singular message field. Several are merged into one message.
 type Occurrences<'a> = SmallVec<[Reader<'a>; 1]>;
 
-/// Where the decoder is, for diagnostics.
+/// The position of the decoder, for diagnostics.
 #[derive(Clone, Copy)]
 enum Step {
     Graph(Symbol),
@@ -139,7 +139,7 @@ struct Cx<'a> {
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     name_cache: Box<NameCache<'a>>,
-    /// How many tensors were read.
+    /// Number of tensors that were read.
     tensors: usize,
     watch: Watch,
 }

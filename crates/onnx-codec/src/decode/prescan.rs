@@ -103,7 +103,7 @@ impl<'a> ScannedNodes<'a> {
         self.nodes.is_empty() && self.error.is_none()
     }
 
-    /// Takes the error that ended the scan.
+    /// Returns the error that ended the scan, and removes it.
     pub(super) fn take_error(&mut self) -> Option<WireError> {
         self.error.take()
     }

@@ -63,7 +63,7 @@ pub(super) struct TensorParts<'a> {
     segment: Option<TensorSegment>,
     segments: SmallVec<[Payload<'a>; 1]>,
     form: WireForm,
-    /// Where the tensor begins.
+    /// The offset of the tensor.
     offset: usize,
     occurrences: Occurrences<'a>,
 }
@@ -75,7 +75,7 @@ enum Content {
     Empty,
     /// One occurrence, shared with the input.
     Shared(Bytes),
-    /// Several occurrences or single elements, put together.
+    /// Several occurrences or single elements, joined.
     Joined(BytesMut),
 }
 

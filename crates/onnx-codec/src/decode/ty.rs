@@ -22,7 +22,7 @@ impl Canonical {
         Self { last: 0, holds: true }
     }
 
-    /// Notes a singular field: numbers must ascend.
+    /// Records a singular field: numbers must ascend.
     fn singular(&mut self, number: u32) {
         self.holds &= number > self.last;
         self.last = number;

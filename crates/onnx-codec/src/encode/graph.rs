@@ -126,7 +126,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Notes the values of a graph that have a type and are in no list yet.
+    /// Records the values of a graph that have a type and are in no list yet.
     pub(super) fn typed_values(&self, graph: GraphId, typed: &mut Vec<ValueId>) {
         for node in self.model.nodes(graph) {
             for &value in self.model.node(node).outputs().iter().flatten() {

@@ -27,11 +27,11 @@ pub use operator_set::encode_operator_set;
 pub(crate) use parts::functions;
 pub use parts::{encode_function, encode_graph, encode_node};
 
-/// How to write a model.
+/// Options for encoding a model.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// How many messages may enclose each other. Default: 100, which is where every other reader stops.
+    /// Maximum nesting depth of messages. Default: 100, the limit of all other readers.
     pub message_depth: u32,
     /// The greatest length of a tensor that passes made of one repeated element, in bytes once written out.
     /// Default: 1 GiB.

@@ -18,7 +18,7 @@ impl Cx<'_> {
             writer.bytes(number, source);
             return Ok(());
         }
-        // A sequence or the like is two messages: the type and what it holds.
+        // A sequence or a similar type is two messages: the type and what it holds.
         let depth = self.deeper(depth, 2)?;
         writer.message(number, |writer| {
             match &ty.kind {

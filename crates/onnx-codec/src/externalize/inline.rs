@@ -6,7 +6,7 @@ use onnx_types::tensor::{DataSource, Payload, Tensor, TensorError};
 use super::walk::{Place, for_each_tensor, replace_tensors};
 use super::{ExternalizeError, forget_old_place};
 
-/// How to take external data into the model.
+/// Options for moving external data into the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InlineOptions {

@@ -58,7 +58,7 @@ use layout::{Layout, Sameness, Spot};
 pub use save::{SaveError, save, save_as};
 use walk::{Place, for_each_tensor, replace_tensors};
 
-/// How to move weights into external data.
+/// Options for moving weights into external data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExternalizeOptions {
@@ -127,7 +127,7 @@ impl ExternalizeOptions {
     }
 }
 
-/// What moving weights gave.
+/// The result of moving weights.
 #[derive(Clone, Debug, Default)]
 pub struct Externalized {
     /// The files to write; none if no tensor was moved.
@@ -153,7 +153,7 @@ pub enum ExternalizeError {
     Location {
         /// The location.
         location: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// A tensor that is not moved is in a file that would be replaced.

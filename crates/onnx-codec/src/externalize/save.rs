@@ -1,7 +1,7 @@
 //! Writing a model together with its external data.
 //!
-//! Two files cannot be replaced in one step, so the order of the steps makes every state a good one. Where the model that
-//! is replaced reads none of the data files, these take their names first, and the model last. Otherwise
+//! Two files cannot be replaced in one step, so the order of the steps makes every intermediate state consistent. Where
+//! the model that is replaced reads none of the data files, these take their names first, and the model last. Otherwise
 //!
 //! 1. the data takes new names next to the old ones, such as `w-0123456789abcdef.data`,
 //! 2. the model is replaced by one that reads them there: from here on, the new pair is in force,
@@ -218,7 +218,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Gives the data its names, then the model.
+    /// Renames the data files to their names, then the model.
     fn place(mut self, options: &WriteOptions) -> Result<(), Denied> {
         let mut held = options.temporaries.hold().map_err(|error| (None, error))?;
         self.place_data(&mut held, |target| target.name.clone())?;
@@ -272,7 +272,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// Gives the data its final names, in addition to those it has.
+    /// Links the data files to their final names, in addition to their current ones.
     fn rename_data(
         &mut self,
         held: &mut Held<'_>,

@@ -1,4 +1,4 @@
-//! Whether an existing file is of the kind of the one that would replace it, judged by its name and its first bytes.
+//! Comparison of the kinds of an existing file and its replacement, by name and first bytes.
 //!
 //! The bytes are not sufficient: weights can equal the encoding of any message, and an empty file is ambiguous.
 
@@ -29,7 +29,7 @@ const MODEL_EXTENSIONS: &[&str] =
 const MESSAGE_EXTENSIONS: &[&str] =
     &["onnx", "pb", "textproto", "pbtxt", "prototxt", "json", "onnxtxt", "onnxtext", "onnxops"];
 
-/// How many bytes decide about a text.
+/// Number of bytes that are examined to recognize a text.
 const HEAD: u64 = 4096;
 /// Maximum number of fields of a message that are read.
 const MOST_FIELDS: usize = 64;
@@ -55,7 +55,7 @@ const MODEL_FIELDS: [(u32, u32, &str); 12] = [
 ];
 
 impl Kind {
-    /// What such a file is, with its article.
+    /// The description of such a file, with its article.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Model => "a model",
@@ -90,7 +90,7 @@ impl Kind {
             return Ok(true);
         }
         let mut file = match target.dir.open_entry(&target.name) {
-            // What cannot be read cannot be judged.
+            // The kind of an unreadable file is unknown.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
             other => other?,
         };

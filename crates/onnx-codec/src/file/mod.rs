@@ -46,7 +46,7 @@ pub use stage::{Stopped, Temporaries};
 pub use stream::{descriptor, is_stream, is_terminal, open_stream};
 use target::Target;
 
-/// How the contents of a file come into memory.
+/// The way in which the contents of a file are loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadMode {
     /// They are copied. Nothing that happens to the file later matters.
@@ -78,7 +78,7 @@ impl ReadMode {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be {}: {source}", Clean(&path.to_string_lossy()), self.participle())]
 pub struct FileError {
-    /// What was tried: `read` or `write`.
+    /// The failed operation: `read` or `write`.
     pub operation: &'static str,
     /// The path as it was given.
     pub path: PathBuf,
@@ -87,7 +87,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// What was tried, after "cannot be".
+    /// The failed operation, after "cannot be".
     fn participle(&self) -> &'static str {
         if self.operation == "read" { "read" } else { "written" }
     }

@@ -17,7 +17,7 @@ use crate::externalize::walk::for_each_tensor;
 use crate::{DataFile, DecodeOptions, decode};
 use onnx_types::tensor::Payload;
 
-/// How to write, and what must stay as it is.
+/// Options for writing, and the files that must not be replaced.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
@@ -203,7 +203,7 @@ pub(crate) struct Outputs<'a> {
     pub(crate) kept: &'a BTreeMap<FileId, String>,
 }
 
-/// What is replaced.
+/// The files that are replaced.
 pub(crate) struct Replaced {
     pub(crate) main: Option<FileEntry>,
     pub(crate) data: Vec<Option<FileEntry>>,
@@ -273,7 +273,7 @@ fn may_replace_main(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOpt
     if is_input && !is_kept { Ok(()) } else { Err(Refusal::OtherKind { kind: outputs.kind }.into()) }
 }
 
-/// What is never replaced as a data file.
+/// Files that are never replaced as data files.
 fn may_replace_data(outputs: &Outputs<'_>, entry: &FileEntry, options: &WriteOptions) -> Result<(), Refusal> {
     if outputs.kept.contains_key(&entry.id) {
         return Err(Refusal::ReadByOutput);
@@ -324,7 +324,7 @@ impl InputModel {
     }
 }
 
-/// What is known of the model that is replaced.
+/// Information about the model that is replaced.
 #[derive(Default)]
 struct Old {
     data: BTreeMap<FileId, String>,

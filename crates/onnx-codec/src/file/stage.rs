@@ -138,7 +138,7 @@ impl Staged {
         }
     }
 
-    /// The same with a temporary name, for systems that have no files without names.
+    /// Like [`new_held`](Self::new_held), with a temporary name, for systems without unnamed files.
     fn new_named(dir: &Arc<Dir>, temporaries: &Temporaries, held: &mut Held<'_>) -> io::Result<Self> {
         let (file, name) = unused_name(|name| dir.create_new(name))?;
         held.add(dir, &name);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FileError, InputFiles, dir};
 
-/// How many symbolic links a path may go through, as in Linux.
+/// Maximum number of symbolic links in the resolution of a path, as in Linux.
 #[cfg(unix)]
 const MAX_LINKS: usize = 40;
 
@@ -35,7 +35,7 @@ pub fn open_stream(path: impl AsRef<Path>, inputs: &InputFiles) -> Result<File, 
     let open = || {
         let file = match descriptor(path).map(duplicate) {
             Some(Some(file)) => file,
-            // Opening the path of a descriptor opens its file anew, at the beginning.
+            // Opening the path of a descriptor opens its file again, at the beginning.
             _ => File::options().write(true).append(std::fs::metadata(path)?.is_file()).open(path)?,
         };
         let metadata = file.metadata()?;

@@ -1,4 +1,4 @@
-//! What a function body tells about the operator.
+//! Facts about an operator that its function body implies.
 
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 /// Number of bytes of a file that are hashed at once.
 const STEP: u64 = 4 << 20;
 
-/// What comparing a file with its stated digest gave.
+/// The result of comparing a file with its stated digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Checksum {

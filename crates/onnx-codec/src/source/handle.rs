@@ -15,14 +15,14 @@ use crate::file::dir::kind_name;
 pub(super) struct Handle {
     file: File,
     pub(super) identity: Identity,
-    /// How many names the file has.
+    /// Number of names of the file.
     pub(super) links: u64,
     /// Whose turn it is to move the position.
     #[cfg(not(unix))]
     turn: std::sync::Mutex<()>,
 }
 
-/// What tells a file from another one, or from itself with other contents.
+/// The identity of a file and of its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The size in bytes.

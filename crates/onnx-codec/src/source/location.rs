@@ -60,7 +60,7 @@ impl<'a> Location<'a> {
     }
 }
 
-/// One spelling for all locations that name the same file.
+/// The canonical form of all locations that name the same file.
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<_> = self.components.iter().map(|part| part.to_string_lossy()).collect();

@@ -1,15 +1,15 @@
 //! External data in the file system.
 //!
 //! A model names the files of its external data by `location`, a path relative to its own directory. The model may come
-//! from anywhere, so a location is a request by a stranger to open a file. [`FileSource`] is the one place that answers
+//! from anywhere, so a location is an untrusted request to open a file. Only [`FileSource`] answers
 //! it, and nothing is opened without one: it is the capability that readers of tensors must be given.
 //!
 //! # What is promised
 //!
-//! * No location opens a file outside the *root*, the directory of the model, unless [`Containment`] says so; see
-//!   there for symbolic and hard links. The text of a location is judged first, alike on every system: absolute paths,
-//!   drives, the component `..`, NUL characters and markers of addresses in memory are refused in all modes, while
-//!   `a..b`, `...` and `..a` are names like others.
+//! * No location opens a file outside the *root*, the directory of the model, unless [`Containment`] says so; see there
+//!   for symbolic and hard links. The text of a location is checked first, with the same result on every system:
+//!   absolute paths, drives, the component `..`, NUL characters and markers of addresses in memory are refused in all
+//!   modes, while `a..b`, `...` and `..a` are names like others.
 //! * Files are opened relative to a handle of the root that is taken once, with a resolution in the kernel that cannot
 //!   leave it (or one step per component without following links, where the kernel has none). Exchanging files and
 //!   directories meanwhile gives an error or a file inside the root, never one outside.
@@ -59,7 +59,7 @@ use contain::Roots;
 use handle::{Handle, Identity};
 use location::Location;
 
-/// How many files stay open at the same time. Systems allow a process as few as 256 or 1024.
+/// Maximum number of files that are open at the same time. Systems allow a process as few as 256 or 1024.
 const MAX_OPEN: usize = 128;
 
 /// The files of a directory as external data of a model; see the [module](self).
@@ -102,7 +102,7 @@ impl ModelStamp {
     }
 }
 
-/// What is known of the files that were opened.
+/// Information about the files that were opened.
 #[derive(Debug, Default)]
 struct Files {
     known: BTreeMap<String, Known>,
@@ -202,21 +202,21 @@ impl FileSource {
         }
     }
 
-    /// The same for a model that was read after this stamp was taken.
+    /// Sets the stamp, which was taken before the model was read.
     #[must_use]
     pub fn with_stamp(mut self, stamp: ModelStamp) -> Self {
         self.model = Some(stamp);
         self
     }
 
-    /// The same with another policy for links.
+    /// Sets the policy for links.
     #[must_use]
     pub fn with_containment(mut self, containment: Containment) -> Self {
         self.containment = containment;
         self
     }
 
-    /// The same with contents copied or mapped.
+    /// Sets whether contents are copied or mapped.
     #[must_use]
     pub fn with_mode(mut self, mode: ReadMode) -> Self {
         self.mode = mode;
@@ -231,7 +231,7 @@ impl FileSource {
         self
     }
 
-    /// What is worth knowing of the files opened so far.
+    /// The notes about the files opened so far.
     #[must_use]
     pub fn notes(&self) -> Vec<SourceNote> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
@@ -386,7 +386,8 @@ impl DataSource for FileSource {
     }
 }
 
-/// One spelling for all locations of the same file: without empty components and `.`. What is refused stays as it is.
+/// The canonical form of all locations of the same file: without empty components and `.`. What is refused stays as it
+/// is.
 #[must_use]
 pub fn normalized(location: &str) -> String {
     match Location::parse(location) {

@@ -1,6 +1,6 @@
 //! Renderers: a [`Sink`](crate::Sink) as text, and a [`Report`](crate::Report) as JSON, SARIF or annotations.
 //!
-//! They write into any [`fmt::Write`] and know neither terminals nor files: colour is a [`Style`] that the caller
+//! They write into any [`fmt::Write`] and do not depend on terminals or files: color is a [`Style`] that the caller
 //! brings, and the name of the file and the source text are arguments.
 
 pub mod github;
@@ -53,7 +53,7 @@ pub trait Style {
     }
 }
 
-/// No colours.
+/// No colors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 

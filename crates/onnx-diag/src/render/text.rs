@@ -30,7 +30,7 @@ pub struct Options<'a> {
     pub file: &'a str,
     /// The text of that file, when it is a text file.
     pub source: Option<&'a str>,
-    /// The colours.
+    /// The colors.
     pub style: &'a dyn Style,
     /// One line per finding: `file: severity[code]: message (place)`.
     pub concise: bool,
@@ -39,7 +39,7 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Full layout without source and colours.
+    /// Full layout without source and colors.
     pub const fn new(file: &'a str) -> Self {
         Self { file, source: None, style: &Plain, concise: false, reveal: "" }
     }

@@ -9,7 +9,7 @@ use super::{Cx, Dims, Outcome, Stop};
 use crate::number::{Elems, Number, Unit};
 use crate::value::Value;
 
-/// Maximum number of elements of an operand that is a list of axes, sizes or the like.
+/// Maximum number of elements of an operand that is a list of axes, sizes or similar values.
 const LIST: usize = 1 << 20;
 
 /// A tensor operand.

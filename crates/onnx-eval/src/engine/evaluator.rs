@@ -101,7 +101,8 @@ impl<'m> Evaluator<'m> {
     }
 }
 
-/// How a value contradicts a declared type; `None` if it does not. Sizes that are variables are not compared.
+/// The contradiction between a value and a declared type; `None` if there is none. Sizes that are variables are not
+/// compared.
 fn difference(ty: &Type, value: &Value) -> Option<String> {
     let is_kind = match (&ty.kind, value) {
         (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {

@@ -50,7 +50,7 @@ struct Active {
     then: Then,
 }
 
-/// What happens with the outputs of a graph.
+/// The continuation after a graph, which receives its outputs.
 enum Then {
     /// They are the results of the run.
     Return,

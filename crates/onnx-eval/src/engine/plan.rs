@@ -56,7 +56,7 @@ pub(super) struct Step<'m> {
     pub(super) graphs: SmallVec<[(Symbol, usize); 2]>,
 }
 
-/// What runs a node.
+/// The implementation that runs a node.
 #[derive(Clone)]
 pub(super) enum Action {
     Plain(KernelFn),
@@ -197,7 +197,7 @@ impl<'m, 'o> Planner<'m, 'o> {
         Ok(())
     }
 
-    /// Notes at each node the values of its graph that are not used after it.
+    /// Records for each node the values of its graph that are not used after it.
     fn last_uses(&self, graph: GraphId, steps: &mut [Step<'m>]) {
         let mut last: SecondaryMap<ValueId, usize> = SecondaryMap::new();
         for (at, step) in steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What kernels of several operators have in common.
+//! Common code of the kernels of several operators.
 
 pub(crate) mod broadcast;
 pub(crate) mod elementwise;
@@ -9,7 +9,7 @@ pub(crate) mod lines;
 pub(crate) mod reduce;
 pub(crate) mod window;
 
-/// Where a version of an operator has its axes.
+/// The parameter that contains the axes in a version of an operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axes {
     /// In the attribute `axes`.

@@ -10,7 +10,7 @@ use onnx_schema::attr;
 use crate::cx::axes::{product, size, strides};
 use crate::cx::{Cx, Dims, Outcome, Stop};
 
-/// What slides along one axis.
+/// The window along one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axis {
     pub(crate) size: usize,
@@ -37,7 +37,7 @@ impl Axis {
     }
 }
 
-/// What slides along all spatial axes.
+/// The window along all spatial axes.
 pub(crate) struct Windows {
     pub(crate) axes: Vec<Axis>,
 }
@@ -146,7 +146,7 @@ pub(crate) fn advance(index: &mut [usize], dims: &[usize]) {
 
 /// The elements that windows cover, as offsets in the spatial axes.
 pub(crate) struct Taps {
-    /// Where the offsets of each window end.
+    /// The end of the offsets of each window.
     ends: Vec<usize>,
     places: Vec<usize>,
     /// Number of elements of each window that are in the input or in its padding.

@@ -15,7 +15,7 @@ pub(super) struct Builder {
     watch: Watch,
 }
 
-/// How many bytes of the text are read between two checks of the interrupt.
+/// Number of bytes of the text between two checks of the interrupt.
 const WATCHED_BYTES: u64 = 64 << 10;
 
 /// A message that is not yet at its end.
@@ -49,7 +49,7 @@ impl Builder {
         })
     }
 
-    /// Notes how much of the text was read; fails where the work is to end.
+    /// Records the number of bytes read; returns an error if the work must end.
     #[inline]
     pub(super) fn reach(&mut self, at: usize) -> Result<(), SyntaxError> {
         self.watch.reach(at as u64).map_err(|stopped| SyntaxError::stopped(at, stopped))
@@ -60,7 +60,7 @@ impl Builder {
         self.stack.last().map(|open| open.message)
     }
 
-    /// Notes that a field is named; fails where it must not be named again.
+    /// Records that a field is named; returns an error if it must not be named again.
     pub(super) fn name(&mut self, field: &'static Field, at: usize, twice: bool) -> Result<(), SyntaxError> {
         self.reach(at)?;
         let Some(open) = self.stack.last_mut() else { return Ok(()) };

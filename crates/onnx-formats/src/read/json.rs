@@ -33,7 +33,7 @@ struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     builder: Builder,
-    /// Where in each open object or list of objects the position is, outermost first.
+    /// The position in each open object or list of objects, outermost first.
     open: Vec<Place>,
     /// The characters of the last string that needed decoding.
     characters: Vec<u8>,
@@ -294,7 +294,7 @@ impl Parser<'_> {
     }
 
     fn bytes_field(&mut self, field: &'static Field) -> Parsed<()> {
-        /// How many characters are decoded at once.
+        /// Number of characters that are decoded at once.
         const BLOCK: usize = 1 << 16;
         let start = self.at;
         self.expect(b'"', "a string of base64")?;

@@ -60,7 +60,7 @@ const POWERS: [f64; 23] = [
 /// a common one, which says nothing about whether it is valid: at most 19 digits, digits on both sides of a point, no
 /// leading zeros, a common separator behind it, and a value that takes one rounding.
 ///
-/// Weights as text are mostly such numbers, and this takes a third of the time of the standard library.
+/// Most weights in text are such numbers, and this takes a third of the time of the standard library.
 #[inline]
 pub(super) fn common<T: Float>(text: &[u8]) -> Option<(T, usize)> {
     const MOST_DIGITS: usize = 19;
@@ -115,7 +115,7 @@ fn of_decimal(mantissa: u64, exponent: i32) -> Option<f64> {
     Some(if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power })
 }
 
-/// What numbers with a fraction have in common.
+/// Common operations of floating-point types.
 pub(super) trait Float: FromStr {
     /// The number nearest to `mantissa` times this power of ten, if that is found with simple operations.
     fn of_decimal(mantissa: u64, exponent: i32) -> Option<Self>;

@@ -152,7 +152,7 @@ impl Form for Json {
 }
 
 /// Writes a character of a string. Characters that would act on a terminal or are not seen are escaped like those for which
-/// JSON demands it.
+/// JSON requires it.
 fn character(out: &mut Output<'_>, c: char) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     match c {

@@ -42,7 +42,7 @@ trait Form {
     fn end_bytes(&mut self, out: &mut Output<'_>);
 }
 
-/// The position of a value among its siblings.
+/// The index of a value in its list.
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     /// The only value of its field; the first field of the message or a later one.

@@ -121,7 +121,7 @@ fn text(out: &mut Output<'_>, text: &str) {
     }
 }
 
-/// What a byte looks like, with how many characters that takes.
+/// The notation of a byte, and its number of characters.
 const ESCAPES: [([u8; 4], u8); 256] = escapes();
 
 #[expect(

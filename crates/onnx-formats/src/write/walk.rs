@@ -56,7 +56,7 @@ struct Walk<'a, 'p, 'w, F> {
     out: Output<'w>,
     losses: Losses,
     limits: Limits,
-    /// Where strings in several pieces are put together.
+    /// The buffer in which strings in several pieces are joined.
     copy: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ struct Frame<'a, 'p> {
     /// Its parts: one, unless a singular message is encoded several times.
     parts: Vec<Span<'a, 'p>>,
     plan: Plan,
-    /// Where the pass is.
+    /// The position of the pass.
     at: Position<'a, 'p>,
     /// The repeated field whose values are being written, and how many are.
     list: Option<&'static Field>,
@@ -76,7 +76,7 @@ struct Frame<'a, 'p> {
     has_members: bool,
 }
 
-/// What is known of a message before it is written.
+/// Information about a message before it is written.
 #[derive(Default)]
 struct Plan {
     /// The fields that it has.
@@ -91,7 +91,7 @@ struct Plan {
 struct Position<'a, 'p> {
     part: usize,
     rest: Span<'a, 'p>,
-    /// How many records were passed.
+    /// Number of records that were passed.
     records: u64,
     /// The field of the pass, where there is one for each.
     field: u8,
@@ -121,7 +121,7 @@ impl<'a, 'p> Position<'a, 'p> {
     }
 }
 
-/// The field of a record, if the value has the wire type that the schema demands.
+/// The field of a record, if the value has the wire type of the schema.
 fn known(message: &'static Message, number: u32, value: &Value<'_, '_>) -> Option<&'static Field> {
     let field = message.by_number(number)?;
     let fits = match (field.kind, value) {
@@ -415,7 +415,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         }
     }
 
-    /// The position of the next value among its siblings.
+    /// The index of the next value in its list.
     fn next_entry(&mut self, field: &'static Field) -> (Entry, Option<u64>) {
         let Some(frame) = self.stack.last_mut() else { return (Entry::Single { is_first: true }, None) };
         let is_first_member = !std::mem::replace(&mut frame.has_members, true);

@@ -18,7 +18,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Returns an error if a key is of no use: an input or output that is gone, an output that is defined already, a
+    /// Returns an error if a key is unusable: an input or output that is gone, an output that is defined already, a
     /// nested graph that belongs to another node.
     pub fn add_node(&mut self, at: Position, new: NewNode) -> Result<NodeId, EditError> {
         self.check_position(at)?;
@@ -303,7 +303,7 @@ impl Model {
         let old = record.graph;
         self.record(old, Aspects::REMOVALS.when(graph != old));
         self.unlink(node);
-        // The neighbours are looked up anew, as the node itself may have been one of them.
+        // The neighbors are looked up again, as the node itself may have been one of them.
         let (graph, prev, next) = self.neighbours(at);
         self.link(node, graph, prev, next);
         self.record(node, Aspects::POSITION);

@@ -147,7 +147,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Imports the nodes and initializers of a graph, with everything nested in them, to a place. Returns the new nodes of the
-    /// outermost level, in order; [`get`](Self::get) tells where the outputs went.
+    /// outermost level, in order; [`get`](Self::get) returns the copies of the outputs.
     ///
     /// # Errors
     ///

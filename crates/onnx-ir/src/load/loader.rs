@@ -22,7 +22,7 @@ pub struct LoadedInfo {
     pub name: Symbol,
     /// Its type.
     pub ty: Option<Arc<Type>>,
-    /// Documentation, metadata and the like.
+    /// Documentation, metadata and other extras.
     pub extras: Option<Box<Extras>>,
 }
 
@@ -37,7 +37,7 @@ pub struct OuterGraph {
 ///
 /// A graph is entered, its initializers, inputs and nodes are added in this order, then its outputs and value info, and it
 /// is left. A name that is used before anything defines it becomes an unresolved value; what defines it later in the same
-/// graph defines that value; what nothing there defines is handed to the graph around it, if that is visible.
+/// graph defines that value; an undefined name is passed to the enclosing graph, if that is visible.
 ///
 /// All methods panic, as indexing does, when a key is not of the model.
 #[derive(Debug, Default)]
@@ -217,8 +217,8 @@ impl Loader {
 
     /// Stores the first description of a value; returns what a later one adds or changes.
     ///
-    /// A graph that names a value of another graph speaks for itself only: otherwise the other graph would be written with
-    /// an entry that it did not have.
+    /// A graph that names a value of another graph describes it only for itself: otherwise the other graph would be
+    /// written with an entry that it did not have.
     fn merge_info(
         &mut self,
         model: &mut Model,

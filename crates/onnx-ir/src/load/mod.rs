@@ -47,7 +47,7 @@ pub struct LoadedNode {
     pub name: Symbol,
     /// The attributes; their graphs are detached and come to belong to the node.
     pub attributes: Vec<Attribute>,
-    /// Documentation, metadata and the like.
+    /// Documentation, metadata and other extras.
     pub extras: Option<Box<Extras>>,
     /// The explicitly encoded defaults.
     pub forms: FieldForms,

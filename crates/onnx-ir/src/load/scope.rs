@@ -106,7 +106,7 @@ impl Scope {
         }
         for position in outer.unresolved..self.unresolved.len() {
             if let Some(&(name, value)) = self.unresolved.get(position) {
-                // The name is bound nowhere outside: a lookup would have found it there.
+                // The name is not bound outside: a lookup would have found it there.
                 self.bind(name, value);
                 moved(value);
             }

@@ -6,7 +6,7 @@ use onnx_types::Symbol;
 use super::{add, append, check};
 use crate::{Model, NewNode, NodeId, Position};
 
-/// Checks that `is_before` agrees with the list, for neighbours and for some far apart.
+/// Checks that `is_before` agrees with the list, for neighbors and for some distant nodes.
 fn check_order(model: &Model) {
     let nodes: Vec<NodeId> = model.nodes(model.main_graph()).collect();
     for pair in nodes.windows(2) {

@@ -20,7 +20,7 @@ use onnx_ir::{Model, NodeId};
 use crate::patch::{Patch, Refusal};
 use crate::query::Reason;
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -48,7 +48,7 @@ impl fmt::Display for Missed {
 }
 
 impl Report {
-    /// Notes that a node is not edited, and why.
+    /// Records that a node is not edited, and the reason.
     pub fn miss(&mut self, model: &Model, node: NodeId, reason: &Reason) {
         let Some(record) = model.get_node(node) else { return };
         let output = || record.output(0).map(|value| model.value(value).name());

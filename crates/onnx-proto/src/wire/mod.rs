@@ -22,7 +22,8 @@
 //! Unlike upb, which stops at 2 GiB, it accepts lengths of 64 bits, in up to ten bytes.
 //!
 //! The numbers of a repeated field may be packed or not, whatever its declaration says. So the caller takes both single
-//! numbers, such as [`Value::Varint`], and a [`Value::Len`] that it gives to [`Reader::packed_varints`] or the like.
+//! numbers, such as [`Value::Varint`], and a [`Value::Len`] that it passes to [`Reader::packed_varints`] or a similar
+//! method.
 //!
 //! # Writing
 //!

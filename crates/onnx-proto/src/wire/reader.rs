@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, WireError> {
         let start = self.offset();
-        // Each way makes the field anew, so that it can stay in registers.
+        // Each branch creates the field separately, so that it stays in registers.
         if let Some((number, payload)) = self.next_short_len() {
             return Ok(Some(Field { number, start, end: self.offset(), value: Value::Len(payload) }));
         }

@@ -5,9 +5,9 @@
 
 use crate::tokens::{Token, TokenKind, tokens};
 
-/// How far to look for the next place that two texts have in common.
+/// Maximum distance of the search for the next common run of two texts.
 const REACH: usize = 64;
-/// How many equal tokens make a common place.
+/// Number of equal tokens of a common run.
 const RUN: usize = 3;
 
 /// A comment of the old text.
@@ -57,7 +57,7 @@ pub(super) fn says_the_same(one: &str, other: &str) -> bool {
     words(one).eq(words(other))
 }
 
-/// What the tokens of a text say, without its comments.
+/// The tokens of a text, without its comments.
 fn words(text: &str) -> impl Iterator<Item = Option<&str>> {
     let kept = tokens(text).filter(|token| token.kind != TokenKind::Comment);
     kept.map(|token| text.get(token.range))

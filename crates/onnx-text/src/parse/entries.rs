@@ -235,7 +235,7 @@ impl Parser<'_> {
     }
 }
 
-/// What a list without elements stands for: no data field.
+/// The payload of a list without elements: no data field.
 fn some<T>(list: Vec<T>, make: impl FnOnce(Vec<T>) -> Payload) -> Payload {
     if list.is_empty() { Payload::None } else { make(list) }
 }

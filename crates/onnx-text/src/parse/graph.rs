@@ -7,7 +7,7 @@ use super::info::{Definition, Info, Initializer};
 use super::meta::Form;
 use super::{Parser, Result, Step};
 
-/// What must wait: a text says it before the nodes, but it refers to values that they define.
+/// Constructs that precede the nodes in the text, but refer to values that the nodes define.
 #[derive(Default)]
 struct Waiting {
     inputs: Vec<Info>,
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What refers to values: outputs, value info and annotations.
+    /// The constructs that refer to values: outputs, value info and annotations.
     #[inline(never)]
     fn references(&mut self, graph: GraphId, waiting: Waiting) {
         for info in waiting.outputs {

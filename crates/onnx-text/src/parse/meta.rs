@@ -10,7 +10,7 @@ use super::{Parser, Result};
 use crate::lexer::hex_digit;
 use crate::rules;
 
-/// What most annotations can say.
+/// The entries that most annotations can have.
 #[derive(Default)]
 pub(super) struct Form {
     pub(super) doc: Symbol,

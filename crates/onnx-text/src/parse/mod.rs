@@ -36,7 +36,7 @@ use crate::rules;
 use position::{Positions, count};
 use prescan::ScannedNodes;
 
-/// How to parse.
+/// Options for parsing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions<'a> {
@@ -179,13 +179,13 @@ fn parse<'a, T>(
     }
 }
 
-/// How many bytes are parsed between two checks of the interrupt.
+/// Number of bytes between two checks of the interrupt.
 const WATCHED_BYTES: u64 = 16 << 10;
 
 /// The result of parsing something; an error has been reported already.
 type Result<T = (), E = Reported> = std::result::Result<T, E>;
 
-/// Where the parser is.
+/// A step of the path to the parser's position.
 #[derive(Clone, Copy)]
 enum Step {
     Graph(GraphId),
@@ -210,10 +210,10 @@ struct Parser<'a> {
     verbatim_text: Option<&'a str>,
     model: Model,
     loader: Loader,
-    /// Types by their spelling.
+    /// Types by their notation.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
-    /// What is open, the outermost first, for diagnostics.
+    /// The open constructs, the outermost first, for diagnostics.
     steps: Vec<Step>,
     limits: Limits,
     watch: Watch,
@@ -222,13 +222,13 @@ struct Parser<'a> {
     has_positions: bool,
     elided_source: Option<&'a ElidedTensorSource<'a>>,
     keep_elided: bool,
-    /// What the next tensor belongs to.
+    /// The site of the next tensor.
     holder: TensorKey<Symbol>,
     positions: Positions,
     /// Whether a search for a synchronization point has reached the end of the text.
     exhausted: bool,
     scanned: ScannedNodes,
-    /// How many graphs and types are open.
+    /// Number of open graphs and types.
     depth: u32,
 }
 
@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
         self.error(&rules::UNEXPECTED_TOKEN, || format!("expected {what}, found {found}"))
     }
 
-    /// What comes next, for messages.
+    /// The next token, for messages.
     fn found(&mut self) -> String {
         if let Some(word) = self.lex.peek_word() {
             return onnx_diag::Quoted(&String::from_utf8_lossy(word)).to_string();

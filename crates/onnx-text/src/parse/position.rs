@@ -34,7 +34,7 @@ impl Positions {
         self.line += lines;
         let mut rest = between;
         if lines > 0 {
-            // The last line break is mostly right before the place.
+            // The last line break usually precedes the position closely.
             let last = between.iter().rposition(|&byte| byte == b'\n').unwrap_or_default();
             (rest, self.column) = (between.get(last + 1..).unwrap_or_default(), 0);
         }

@@ -241,7 +241,7 @@ fn names_of_node(lexer: &mut Lexer<'_>, names: &mut Names<'_>) -> Option<Scanned
     })
 }
 
-/// Where names go that are found.
+/// The buffer of scanned names.
 struct Names<'n> {
     found: &'n mut Vec<ScannedName>,
     interner: &'n Interner,

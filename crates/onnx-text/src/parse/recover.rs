@@ -134,7 +134,7 @@ impl Parser<'_> {
 #[derive(Default)]
 struct Open {
     stack: Vec<u8>,
-    /// How many of each kind, in the order `(`, `[`, `{`, `<`.
+    /// Number of each kind, in the order `(`, `[`, `{`, `<`.
     counts: [usize; 4],
 }
 

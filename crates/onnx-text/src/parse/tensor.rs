@@ -17,7 +17,7 @@ use crate::elided::TensorKey;
 use crate::lexer::{Literal, Mark};
 use crate::rules;
 
-/// How far the brace is looked for that ends an elision, in bytes; a digest is shorter.
+/// Maximum distance of the brace that ends an elision, in bytes; a digest is shorter.
 const LONGEST_ELISION: usize = 1024;
 
 /// Element type and dimensions of a tensor whose data come next.

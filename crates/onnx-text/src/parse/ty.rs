@@ -28,7 +28,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a type of a value. Types that are spelled the same, as many are, share one place in memory.
+    /// Parses a type of a value. Types with the same notation, which are common, share one allocation.
     pub(super) fn shared_type(&mut self) -> Result<(Arc<Type>, i32)> {
         if let Some(known) = self.known_type() {
             return Ok(known);
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
         Ok((ty, code))
     }
 
-    /// Takes a type of a value that was spelled the same before, if one comes next.
+    /// Parses a type of a value that occurred before with the same notation, if one comes next.
     #[inline]
     pub(super) fn known_type(&mut self) -> Option<(Arc<Type>, i32)> {
         let spelled = self.tensor_type()?;

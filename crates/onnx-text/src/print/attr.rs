@@ -155,7 +155,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Whether the reference's syntax can say the value of an attribute; reports where not.
+    /// Returns `true` if the reference's syntax can express the value of an attribute; otherwise reports it.
     fn has_plain_value(&mut self, attribute: &Attribute) -> bool {
         let plain = match attribute.value() {
             AttrValue::Tensors(_)
@@ -178,7 +178,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the spelling of a value does not tell its kind.
+/// Returns `true` if the notation of a value does not determine its kind.
 fn needs_kind(value: &AttrValue) -> bool {
     match value {
         AttrValue::Floats(list) => list.is_empty(),

@@ -29,7 +29,7 @@ pub use stream::print_model_to;
 /// Makes a digest of a tensor's data, such as `sha256:0f…`; `None` where they cannot be read.
 pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + Sync + 'a;
 
-/// How to print.
+/// Options for printing.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct PrintOptions<'a> {
@@ -81,7 +81,7 @@ onnx_types::option_setters! {
 pub struct Printed {
     /// The text.
     pub text: String,
-    /// What the reference's syntax could not say; empty unless [`PrintOptions::compat`] was set.
+    /// Content that the reference's syntax cannot express; empty unless [`PrintOptions::compat`] was set.
     pub left_out: Sink,
 }
 
@@ -181,7 +181,7 @@ fn print<'m>(
 
 type Result<T = (), E = PrintError> = std::result::Result<T, E>;
 
-/// Where the printer is, for telling what was left out.
+/// A step of the path to the printer's position, for reports of omitted content.
 #[derive(Clone, Copy)]
 enum Step {
     Graph(GraphId),
@@ -196,12 +196,12 @@ struct Printer<'m> {
     plan: NamePlan,
     options: &'m PrintOptions<'m>,
     out: String,
-    /// Where the text goes when it is large.
+    /// The stream for large texts.
     stream: Option<Stream<'m>>,
     /// The start of the value of a tensor in `out`, until it is decided whether `=` must precede it.
     value_start: Option<usize>,
     indent: usize,
-    /// How many graphs and types are open.
+    /// Number of open graphs and types.
     depth: u32,
     left_out: Sink,
     steps: Vec<Step>,
@@ -259,7 +259,7 @@ impl<'m> Printer<'m> {
         Ok(())
     }
 
-    /// Notes that the reference's syntax cannot say something.
+    /// Records content that the reference's syntax cannot express.
     #[cold]
     fn lost(&mut self, what: &str) {
         self.note_loss(&rules::LEFT_OUT, what);

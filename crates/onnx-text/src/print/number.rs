@@ -8,8 +8,8 @@ use super::Printer;
 use crate::decimal::is_middle;
 use crate::elements::{narrow_code, narrow_value};
 
-/// The numbers that every printer of the fewest digits spells alike: without an exponent. Text of others is made so that
-/// it is the same as that of `{:?}`, which the layout of this format is.
+/// The numbers that every shortest-digits printer writes in the same way: without an exponent. Text of others is made
+/// so that it is the same as that of `{:?}`, which the layout of this format is.
 const PLAIN_F32: std::ops::Range<f32> = 1e-4..1e7;
 const PLAIN_F64: std::ops::Range<f64> = 1e-4..1e15;
 
@@ -160,7 +160,7 @@ impl Printer<'_> {
         } else {
             match elem {
                 ElemType::Float16 | ElemType::Bfloat16 => self.half(elem, code, value),
-                // Writing to a string cannot fail. The point or exponent tells the value from a bit pattern.
+                // Writing to a string cannot fail. The point or exponent distinguishes the value from a bit pattern.
                 _ => drop(write!(self.out, "{value:?}")),
             }
         }
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use crate::decimal::code_of_decimal;
 
-    /// What is printed for all codes, in their order.
+    /// The printed elements of all codes, in their order.
     fn printed(elem: ElemType) -> Vec<String> {
         let mut model = onnx_ir::Model::new();
         let (graph, name) = (model.main_graph(), model.intern("w"));

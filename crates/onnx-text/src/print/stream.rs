@@ -12,7 +12,7 @@ use crate::error::WriteError;
 /// Minimum number of bytes before text is flushed.
 const FULL: usize = 1 << 17;
 
-/// Where text goes.
+/// The destination of the text.
 pub(super) struct Stream<'m> {
     to: &'m mut dyn Write,
     /// The first failure; nothing is written after it.

@@ -28,7 +28,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether the reference's syntax can say the type of a tensor; reports where not.
+    /// Returns `true` if the reference's syntax can express the type of a tensor; otherwise reports it.
     pub(super) fn has_plain_head(&mut self, tensor: &Tensor) -> bool {
         let plain = tensor.elem() != ElemType::Undefined;
         if !plain && self.compat() {

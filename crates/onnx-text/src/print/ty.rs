@@ -121,7 +121,7 @@ impl Printer<'_> {
         if is_dotted(name) { self.out.push_str(name) } else { self.string(name) }
     }
 
-    /// Whether the reference's syntax can say a type, up to denotations.
+    /// Returns `true` if the reference's syntax can express a type, except for denotations.
     pub(super) fn is_plain_type(&self, ty: &Type) -> bool {
         let mut at = Some(ty);
         // Types are chains: no kind holds more than one other type.

@@ -20,7 +20,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// What holds for every dimension: at least 0.
+    /// The range of every dimension: at least 0.
     pub const NON_NEGATIVE: Self = Self { lo: Some(0), hi: None };
 
     /// The interval `lo..=hi`.

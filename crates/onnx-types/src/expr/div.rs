@@ -5,7 +5,7 @@ use super::poly::{Poly, flooring, gcd, truncating};
 use super::table::{NodeRef, PairOp};
 use super::{Dim, ExprTable};
 
-/// How often one division may be rewritten; far more than any identity needs.
+/// Maximum number of rewrites of one division; far more than any identity needs.
 const MAX_ROUNDS: usize = 16;
 
 impl ExprTable {
@@ -92,7 +92,7 @@ impl ExprTable {
             if self.normalise(&mut num)? {
                 continue;
             }
-            // floor(-e / k) = -floor((e + k - 1) / k): one spelling for floor and ceiling.
+            // floor(-e / k) = -floor((e + k - 1) / k): one form for floor and ceiling.
             if let Some(flipped) = self.flipped(&num, k.checked_sub(1)?)? {
                 num = flipped;
                 sign = -sign;

@@ -83,7 +83,7 @@ pub(super) fn list(op: ListOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// How an expression is made again.
+/// The reconstruction of an expression.
 struct Rebuild<'a> {
     binding: &'a mut dyn FnMut(Symbol) -> Dim,
     is_rounded: bool,

@@ -4,7 +4,7 @@ use super::poly::{Poly, flooring, gcd};
 use super::table::{ListOp, NodeRef, PairOp};
 use super::{Dim, ExprTable};
 
-/// How often one division may be rewritten; far more than any identity needs.
+/// Maximum number of rewrites of one division; far more than any identity needs.
 const MAX_ROUNDS: usize = 16;
 
 impl ExprTable {

@@ -52,7 +52,7 @@
 //! An expression is a sum of terms plus a constant. A term is an integer coefficient times a product of powers of
 //! *atoms*: symbols, quotients, remainders, exact quotients, minima, maxima, broadcasts and selections. Products of sums
 //! are multiplied out, equal terms collected, terms and factors sorted: symbols as the interner numbers them, then atoms
-//! as they came into being. Hash seeds have no influence. Atoms are normalised when they are made:
+//! as they came into being. Hash seeds have no influence. Atoms are normalized when they are created:
 //!
 //! * `e // k` keeps only coefficients smaller than `k`, a constant in `0..k`, a positive leading coefficient and no
 //!   common divisor; the extracted terms are added to the quotient, so `(2*N + 3)//2` is `N + 1`. Ceilings and negated

@@ -9,10 +9,10 @@ use crate::symbol::{Interner, Symbol};
 
 /// Longer texts are not taken apart.
 pub(super) const MAX_TEXT: usize = 4096;
-/// How deeply parentheses, calls and signs may be nested.
+/// Maximum nesting depth of parentheses, calls and signs.
 const MAX_NESTING: usize = 64;
 
-/// How to read a dimension text.
+/// Options for parsing a dimension text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ParseOptions {

@@ -12,7 +12,7 @@ use super::{Dim, ExprTable};
 use crate::symbol::{Interner, Symbol};
 use crate::unnamed::SymbolNames;
 
-/// How to spell an expression. [`ExprTable::parse`] reads every dialect back to the same dimension.
+/// The notation of expressions. [`ExprTable::parse`] parses every dialect to the same dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Dialect {
     /// `N//2`, `N%8`, `min(S, 5)`; an exact division is `N/:2`.
@@ -32,7 +32,7 @@ pub struct Display<'a> {
 }
 
 impl Display<'_> {
-    /// The same dimension in another dialect.
+    /// Sets the dialect.
     #[must_use]
     pub const fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;

@@ -6,7 +6,7 @@ use super::poly::{Factor, Poly, Term, rank};
 use super::table::{NodeRef, PairOp};
 use super::{Dim, ExprTable};
 
-/// How often one sum may be rewritten before it is given up.
+/// Maximum number of rewrites of one sum.
 const MAX_REWRITES: usize = 64;
 
 /// The coefficients of `x`, `x//k`, `x%k` and, for `k = 2`, `(x+1)//2` in a sum.

@@ -14,7 +14,7 @@ use super::{Dim, ExprId, SEPARATE};
 pub(super) const MAX_TERMS: usize = 64;
 /// The highest total power of a product.
 pub(super) const MAX_DEGREE: u32 = 32;
-/// How deeply divisions, remainders, minima and so on may be nested.
+/// Maximum nesting depth of divisions, remainders, minima and other atoms.
 const MAX_DEPTH: u8 = 32;
 /// The most nodes an expression may have when it is written out as a tree.
 const MAX_SIZE: u32 = 4096;
@@ -94,7 +94,7 @@ impl NodeRef<'_> {
     }
 }
 
-/// What is computed once, when a node is made.
+/// Properties that are computed once, when a node is created.
 #[derive(Clone, Copy, Debug)]
 struct Meta {
     hash: u32,
@@ -178,7 +178,7 @@ impl ExprTable {
         (id.0 ^ self.base) as usize
     }
 
-    /// How many nodes the table holds, intermediate results included.
+    /// Number of nodes in the table, including intermediate results.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -212,7 +212,7 @@ impl ExprTable {
         self.ran_out = false;
     }
 
-    /// How many steps are left of those that were allowed; `None` where they are not counted.
+    /// Number of remaining steps; `None` if steps are not limited.
     #[must_use]
     pub const fn steps_left(&self) -> Option<usize> {
         self.steps

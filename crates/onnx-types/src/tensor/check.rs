@@ -1,4 +1,4 @@
-//! Finding what is wrong with a tensor.
+//! Detection of defects of tensors.
 
 use std::ops::RangeInclusive;
 
@@ -33,7 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tensor is structurally invalid; see [`Tensor::faults`] for all that is wrong.
+    /// Returns an error if the tensor is structurally invalid; see [`Tensor::faults`] for all defects.
     pub fn validate(&self) -> Result<(), TensorFault> {
         self.faults().into_iter().next().map_or(Ok(()), Err)
     }
@@ -102,7 +102,7 @@ impl Tensor {
     }
 }
 
-/// What type and number of elements imply.
+/// The size that type and number of elements imply.
 struct Sizes {
     elem: ElemType,
     count: u64,

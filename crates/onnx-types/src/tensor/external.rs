@@ -21,7 +21,7 @@ pub struct TensorMetadata {
 }
 
 impl TensorMetadata {
-    /// An entry that no file spelled.
+    /// An entry that does not come from a file.
     #[must_use]
     pub fn new(key: impl Into<Text>, value: impl Into<Text>) -> Self {
         Self { key: key.into(), value: value.into(), source: None }
@@ -47,7 +47,7 @@ pub struct ExternalData {
     entries: Vec<TensorMetadata>,
 }
 
-/// What is wrong with the entries of an [`ExternalData`].
+/// A defect of the entries of an [`ExternalData`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalFault {
@@ -94,28 +94,28 @@ impl ExternalData {
         Self { entries }
     }
 
-    /// The same with the elements beginning at byte `offset` of the file.
+    /// Sets the offset of the elements in the file, in bytes.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.set("offset", offset.to_string());
         self
     }
 
-    /// The same with `length` bytes of elements.
+    /// Sets the number of bytes of the elements.
     #[must_use]
     pub fn with_length(mut self, length: u64) -> Self {
         self.set("length", length.to_string());
         self
     }
 
-    /// The same with the hexadecimal SHA-1 digest of the whole file.
+    /// Sets the hexadecimal SHA-1 digest of the whole file.
     #[must_use]
     pub fn with_checksum(mut self, checksum: impl Into<Text>) -> Self {
         self.set("checksum", checksum);
         self
     }
 
-    /// Gives `key` the one value `value`: at its first place if it has one, else at the end.
+    /// Sets the only value of `key`: in its first entry if it has one, else at the end.
     #[cfg_attr(
         not(test),
         expect(
@@ -283,7 +283,7 @@ pub enum DataErrorReason {
     /// Reading it would exceed a limit.
     #[error("{message}: raise the limit `{name}`")]
     Limit {
-        /// What exceeds it.
+        /// The message that names the exceeding quantity.
         message: String,
         /// The limit, as [`Limits`](crate::Limits) names it.
         name: &'static str,

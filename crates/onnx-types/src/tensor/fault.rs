@@ -1,4 +1,4 @@
-//! What can be wrong with a tensor.
+//! Defects of tensors.
 
 use super::external::{DataError, ExternalFault};
 use crate::elem::ElemType;
@@ -123,7 +123,7 @@ pub enum TensorError {
     /// The elements have another type than they were asked for as.
     #[error("tensor holds {found} elements, not {wanted}")]
     WrongType {
-        /// What was asked for: the name of a type or of a class of types.
+        /// The requested type: the name of a type or of a class of types.
         wanted: &'static str,
         /// The element type.
         found: ElemType,
@@ -135,7 +135,7 @@ pub enum TensorError {
         size: u64,
         /// The most that is allowed.
         limit: u64,
-        /// What is counted: `bytes` or `elements`.
+        /// The counted unit: `bytes` or `elements`.
         unit: &'static str,
     },
     /// An unsigned 64-bit element is too large to be read as a signed one.

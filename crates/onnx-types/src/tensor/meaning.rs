@@ -8,7 +8,7 @@ use super::packing::padding_mask;
 use super::{Chunks, DataSource, Payload, Tensor};
 use crate::ElemType;
 
-/// How many bytes of the elements a hash reads.
+/// Number of bytes of the elements that a hash reads.
 const HASHED: usize = 256;
 
 impl Tensor {

@@ -86,9 +86,9 @@
 //!
 //! # Narrow numbers
 //!
-//! Rust has no 2-, 4-, 6- and 8-bit numbers of the kinds ONNX knows. [`I4`], [`F8E4M3Fn`] and their siblings wrap one code
-//! each and convert to and from `f32` and `f64` as the operator `Cast` does: to the nearest number, ties to even, with
-//! its attribute `saturate` where that means something.
+//! Rust has no 2-, 4-, 6- and 8-bit numbers of the kinds ONNX knows. [`I4`], [`F8E4M3Fn`] and similar types wrap one
+//! code each and convert to and from `f32` and `f64` as the operator `Cast` does: to the nearest number, ties to even,
+//! with its attribute `saturate` where that means something.
 //!
 //! ```
 //! use onnx_types::tensor::{F4E2M1, F8E4M3Fn, F8E8M0, I4, PowerRounding};

@@ -17,7 +17,7 @@ pub type TensorDims = SmallVec<[i64; 4]>;
 /// A tensor: element type, dimensions and elements, with everything else a `TensorProto` can say.
 ///
 /// It belongs to no model and shares its weights: cloning copies none of them. A tensor may be invalid (a file may say
-/// anything); [`Tensor::faults`] tells what is wrong, and reading reports the same instead of guessing.
+/// anything); [`Tensor::faults`] returns the defects, and reading reports the same defects instead of guessing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tensor {
     data_type: i32,
@@ -64,7 +64,7 @@ pub struct TensorSegment {
 pub struct TensorLayout(u8);
 
 impl TensorLayout {
-    /// What the ONNX schema prescribes.
+    /// The layout that the ONNX schema prescribes.
     pub const CANONICAL: Self = Self(0);
     /// `dims` was written packed.
     pub const DIMS_PACKED: Self = Self(1);
@@ -168,7 +168,7 @@ impl Tensor {
         self.forms = forms;
     }
 
-    /// How the file laid out repeated numbers.
+    /// The layout of repeated numbers in the file.
     #[must_use]
     pub const fn layout(&self) -> TensorLayout {
         self.layout

@@ -30,7 +30,7 @@ pub struct Varints {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the varint at byte {offset} is cut off or longer than 10 bytes")]
 pub struct VarintError {
-    /// Where the bad varint begins, in bytes from the start of the sequence.
+    /// The offset of the malformed varint from the start of the sequence, in bytes.
     pub offset: usize,
 }
 
@@ -64,7 +64,7 @@ impl Varints {
         Ok(Self { bytes, count })
     }
 
-    /// The shortest spelling of unsigned values.
+    /// The shortest encoding of unsigned values.
     #[must_use]
     #[cfg_attr(
         not(test),

@@ -65,7 +65,7 @@ impl FileEntry {
     }
 }
 
-/// What a directory has under a name.
+/// A directory entry.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Nothing.
@@ -79,7 +79,7 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// What a path names, without following a link.
+    /// The entry that a path names, without following a link.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_symlink() => Ok(Self::Link),

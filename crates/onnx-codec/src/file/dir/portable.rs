@@ -47,7 +47,7 @@ impl Dir {
         Self::open(&self.beneath(components)?)
     }
 
-    /// What tells this directory from others.
+    /// The identity of this directory.
     pub(crate) fn id(&self) -> io::Result<FileId> {
         Ok(FileId(self.path.clone()))
     }
@@ -64,13 +64,13 @@ impl Dir {
         Ok(None)
     }
 
-    /// Gives a name that must not exist yet to a file without one.
+    /// Links an unnamed file to a name that must not exist yet.
     #[expect(clippy::unused_self, reason = "other systems can do it")]
     pub(crate) fn link_unnamed(&self, _: &File, _: &OsStr) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Gives a file a second name, which must not exist yet.
+    /// Links a file to a second name, which must not exist yet.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         std::fs::hard_link(self.path.join(from), self.path.join(to))
     }
@@ -96,7 +96,7 @@ impl Dir {
         std::fs::create_dir(self.path.join(name))
     }
 
-    /// What the directory has under a name.
+    /// The directory entry of a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         Entry::of(&self.path.join(name))
     }

@@ -68,7 +68,7 @@ impl Dir {
         Ok(Self { handle, path })
     }
 
-    /// What tells this directory from others.
+    /// The identity of this directory.
     pub(crate) fn id(&self) -> io::Result<FileId> {
         Ok(identity(&rustix::fs::fstat(&self.handle)?))
     }
@@ -131,14 +131,14 @@ impl Dir {
         Ok(None)
     }
 
-    /// Gives a name that must not exist yet to a file without one.
+    /// Links an unnamed file to a name that must not exist yet.
     pub(crate) fn link_unnamed(&self, file: &File, name: &OsStr) -> io::Result<()> {
         use std::os::fd::AsRawFd;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         Ok(rustix::fs::linkat(CWD, path, &self.handle, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
-    /// Gives a file a second name, which must not exist yet.
+    /// Links a file to a second name, which must not exist yet.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::linkat(&self.handle, from, &self.handle, to, AtFlags::empty())?)
     }
@@ -168,7 +168,7 @@ impl Dir {
         Ok(rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// What the directory has under a name.
+    /// The directory entry of a name.
     pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Entry> {
         use rustix::fs::FileType;
         let stat = match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {

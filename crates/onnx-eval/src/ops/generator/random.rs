@@ -7,7 +7,7 @@
 //! `mix(seed)`, then for each byte of the name `mix(state ^ byte)`; draw `k` is the upper bits of
 //! `mix(state + (k + 1)·0x9e3779b97f4a7c15)`, as in splitmix64. A uniform number has as many bits as the output type holds, so 1
 //! does not occur in [0, 1). A normal number is the cosine of Box and Muller, of draws `2k` and `2k + 1`. The numbers are not
-//! those of another engine with the same seed: the specification demands no generator.
+//! those of another engine with the same seed: the specification does not prescribe a generator.
 //!
 //! `Multinomial` takes logarithms of probabilities up to a constant. A probability outside [0, 1] fails.
 

@@ -1,5 +1,6 @@
-//! `DictVectorizer`: the values of a map as one row, one place for each word of the vocabulary; 0 or an empty text for words
-//! that the map does not have. The specification demands that every key is a word, so others fail; onnxruntime ignores them.
+//! `DictVectorizer`: the values of a map as one row, one place for each word of the vocabulary; 0 or an empty text for
+//! words that the map does not have. The specification requires that every key is a word, so others fail; onnxruntime
+//! ignores them.
 
 use std::collections::HashSet;
 

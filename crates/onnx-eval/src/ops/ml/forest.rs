@@ -7,7 +7,7 @@ use crate::ops::ml::{row, rows};
 /// Votes of each leaf: target and weight.
 pub(super) type Votes = Vec<Vec<(usize, f64)>>;
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Child {
     /// The node at this index.
@@ -16,7 +16,7 @@ pub(super) enum Child {
     Leaf(usize),
 }
 
-/// What is compared.
+/// The comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Test {
     LessOrEqual,
@@ -67,7 +67,7 @@ pub(super) struct Branch {
     pub(super) value: f64,
     pub(super) members: Vec<f64>,
     pub(super) is_missing_true: bool,
-    /// Where it leads if the test holds, and if not.
+    /// The targets if the test holds, and if not.
     pub(super) children: [Child; 2],
 }
 
@@ -97,7 +97,7 @@ impl Branch {
     }
 }
 
-/// How the votes for a target become its score.
+/// The aggregation of the votes for a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Aggregate {
     Average,

@@ -1,4 +1,4 @@
-//! What is done to the scores of a row.
+//! Transformations of the scores of a row.
 //!
 //! `PROBIT` is the exact quantile of the normal distribution, which runtimes approximate to four digits. `SOFTMAX_ZERO` is
 //! `SOFTMAX` over the scores that differ from 0 by more than 1e-7, and keeps the others at 0.

@@ -180,7 +180,7 @@ fn products(machine: &Machine, values: &[f64], classes: usize) -> Outcome<Scores
 
 /// Support vectors of all classes, which are compared in pairs.
 struct Pairs {
-    /// Where the vectors of each class begin and end.
+    /// The range of the vectors of each class.
     ranges: Vec<std::ops::Range<usize>>,
     vectors: usize,
     probabilities: [Vec<f32>; 2],

@@ -92,12 +92,12 @@ fn countable(cx: &Cx<'_, '_>, operand: &Operand) -> Outcome {
     cx.count(&dims).map(|_| ())
 }
 
-/// What is added to the scores.
+/// The bias of the scores.
 struct Masks {
     /// Sizes of the given mask, as four axes, and its elements; truth values are 0 or negative infinity.
     given: Option<([usize; 4], Vec<f64>)>,
     is_causal: bool,
-    /// How many keys before and after the place of a query take part.
+    /// Number of keys before and after the index of a query that take part.
     window: [Option<i64>; 2],
     /// The place of the first query among the keys, for each batch.
     offsets: Vec<i64>,
@@ -135,7 +135,7 @@ impl Masks {
         Ok(Self { given, is_causal, window, offsets, lengths })
     }
 
-    /// What is added to the score of a query and a key; `None` excludes the key.
+    /// The bias of the score of a query and a key; `None` excludes the key.
     fn bias(&self, n: usize, head: usize, query: usize, key: usize) -> Option<f64> {
         let place = (query as i64).saturating_add(self.offsets[n]);
         let at = key as i64;

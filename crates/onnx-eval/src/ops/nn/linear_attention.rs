@@ -64,7 +64,7 @@ impl Sizes {
     }
 }
 
-/// What changes the state in addition to keys and values.
+/// The operands that change the state in addition to keys and values.
 struct Gates {
     /// Decay, and its elements for a head: 1 or as many as a key has.
     decay: Option<(Elems<f64>, usize)>,

@@ -114,7 +114,7 @@ impl Layer {
         if self.batch_first { [batch, directions, self.hidden] } else { [directions, batch, self.hidden] }
     }
 
-    /// Where the last state of a row begins.
+    /// The offset of the last state of a row.
     fn state(&self, direction: usize, row: usize) -> usize {
         let directions = self.reverse.len();
         let at = if self.batch_first { row * directions + direction } else { direction * self.batch + row };
@@ -131,7 +131,7 @@ impl Layer {
         }
     }
 
-    /// Where the state of a row after a step begins.
+    /// The offset of the state of a row after a step.
     fn place(&self, direction: usize, row: usize, step: usize) -> usize {
         let directions = self.reverse.len();
         let at = if self.batch_first {

@@ -1,10 +1,10 @@
 //! `ImageDecoder`: an encoded image as `[height, width, channels]` of `uint8`.
 //!
-//! BMP, JPEG, PNG, PNM, TIFF and WebP are decoded by the crate `image`, JPEG 2000 by `hayro-jpeg2000`, so the kernel exists
-//! only with the feature `image` of this crate. Samples of 16 bits are scaled to 8, an alpha channel is dropped, a palette is
-//! resolved, and orientation in metadata has no effect. `Grayscale` is the luma of ITU-R 601, `(19595 R + 38470 G + 7471 B +
-//! 32768) / 65536` rounded down, as in the reference. What cannot be decoded is an image of size 0 × 0, as the text demands;
-//! the reference fails. Decoders of lossy formats may differ by small numbers.
+//! BMP, JPEG, PNG, PNM, TIFF and WebP are decoded by the crate `image`, JPEG 2000 by `hayro-jpeg2000`, so the kernel
+//! exists only with the feature `image` of this crate. Samples of 16 bits are scaled to 8, an alpha channel is dropped,
+//! a palette is resolved, and orientation in metadata has no effect. `Grayscale` is the luma of ITU-R 601,
+//! `(19595 R + 38470 G + 7471 B + 32768) / 65536` rounded down, as in the reference. An image that cannot be decoded
+//! has size 0 × 0, as the text requires; the reference fails. Decoders of lossy formats may differ by small numbers.
 
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageReader};
 use onnx_schema::{attr, op};

@@ -155,7 +155,7 @@ fn read_pool<W: Copy + Hash + Eq>(
     Ok((pool, grams))
 }
 
-/// What an n-gram with some hits adds to its column.
+/// The contribution of an n-gram with some hits to its column.
 fn weighting(cx: &Cx<'_, '_>) -> Outcome<impl Fn(usize, u32) -> f32 + use<>> {
     let (is_weighted, is_counted) = match cx.text(attr::MODE)? {
         "TF" => (false, true),

@@ -1,5 +1,5 @@
 //! `Dropout`: in inference, the input itself and a mask that is all true. In training, each element is 0 with the probability
-//! `ratio`, and otherwise divided by `1 - ratio`; the mask tells which elements remain.
+//! `ratio`, and otherwise divided by `1 - ratio`; the mask contains the remaining elements.
 //!
 //! With the attribute `seed`, which may not be negative, the mask is that of the reference: an element remains if its number in
 //! the sequence of MT19937 is not less than the ratio. Without it, the numbers are those of the other random operators, for the

@@ -17,7 +17,7 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::GRID_SAMPLE, &[since(16, sample)]);
 
-/// What lies outside the image.
+/// The values outside the image.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Padding {
     Zeros,

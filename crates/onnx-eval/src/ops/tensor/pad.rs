@@ -57,7 +57,7 @@ fn by_input(cx: &mut Cx<'_, '_>) -> Outcome {
     pad(cx, &x, &pads, fill)
 }
 
-/// Where an element of the result comes from along one axis: an index, or the fill.
+/// The source of an element of the result along one axis: an index, or the fill.
 type Sources = Vec<Option<usize>>;
 
 fn pad(cx: &mut Cx<'_, '_>, x: &Operand, pads: &[i64], fill: Payload) -> Outcome {

@@ -20,7 +20,7 @@ use crate::registry::{OpKernels, eval, since};
 pub(super) const KERNELS: OpKernels =
     eval(op::RESIZE, &[since(10, |cx| by_scales(cx, 1)), since(11, resize)]);
 
-/// How an axis is sampled between its elements.
+/// The interpolation between the elements of an axis.
 #[derive(Clone, Copy)]
 enum Mode {
     Nearest(Nearest),
@@ -38,7 +38,7 @@ enum Nearest {
     Simple,
 }
 
-/// How a place in the output becomes one in the input.
+/// The mapping from output coordinates to input coordinates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transform {
     HalfPixel,
@@ -50,7 +50,7 @@ enum Transform {
     Crop,
 }
 
-/// What happens to one axis.
+/// The sampling of one axis.
 #[derive(Clone, Copy)]
 struct Plan {
     axis: usize,

@@ -19,7 +19,7 @@ pub(super) const MOMENTUM: OpKernels =
     eval(op::MOMENTUM, &[since(1, |cx| momentum(cx).and_then(|rule| step(cx, &rule)))])
         .of(domain::PREVIEW_TRAINING);
 
-/// How an element and its states change.
+/// The update of an element and its states.
 trait Rule {
     /// Number of states of a tensor, 1 or 2.
     const STATES: usize;

@@ -1,4 +1,4 @@
-//! Different spellings of one number are one dimension.
+//! Different notations of one number are one dimension.
 
 use super::World;
 use crate::dim::Dim;

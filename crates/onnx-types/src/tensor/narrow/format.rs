@@ -28,7 +28,7 @@ pub(super) struct Format {
     pub(super) bits: u32,
     /// The bits of the fraction.
     pub(super) fraction: u32,
-    /// What is added to an exponent to store it.
+    /// The exponent bias.
     pub(super) bias: i32,
     /// The code of the largest finite number.
     pub(super) max: u8,
