@@ -364,7 +364,7 @@ impl Parser<'_> {
         }
     }
 
-    /// ASCII characters and octal escapes of three digits, which is the usual notation of bytes.
+    /// ASCII characters and octal escapes of three digits, which is the most common notation of bytes.
     fn plain(&mut self, quote: u8) {
         const AT_ONCE: usize = 1024;
         let mut buffer = [0_u8; AT_ONCE];
