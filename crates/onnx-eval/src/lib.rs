@@ -66,6 +66,7 @@
 struct RunningModels;
 
 mod budget;
+pub mod contrib;
 mod cx;
 mod engine;
 mod family;

@@ -11,17 +11,17 @@ use crate::number::{Number, Unit, by_unit};
 use crate::value::Value;
 
 /// A constant of the model with its value, which is made on first use.
-pub(super) struct Weight {
+pub(crate) struct Weight {
     constant: Arc<Constant>,
     value: OnceLock<Value>,
 }
 
 impl Weight {
-    pub(super) const fn new(constant: Arc<Constant>) -> Self {
+    pub(crate) const fn new(constant: Arc<Constant>) -> Self {
         Self { constant, value: OnceLock::new() }
     }
 
-    pub(super) fn value(&self, data: &dyn DataSource, budget: &mut Budget) -> Outcome<Value> {
+    pub(crate) fn value(&self, data: &dyn DataSource, budget: &mut Budget) -> Outcome<Value> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }

@@ -5,6 +5,6 @@ pub(crate) mod control;
 mod evaluator;
 mod machine;
 mod plan;
-mod types;
+pub(crate) mod types;
 
 pub use evaluator::{Evaluator, run_node};

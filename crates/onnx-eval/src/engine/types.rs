@@ -8,7 +8,7 @@ use crate::value::Value;
 
 /// Checks the number of operands, and that the tensors among them have element types that the schema allows, equal for
 /// inputs that share a type variable.
-pub(super) fn check(schema: &Schema, inputs: &[Option<Value>]) -> Outcome {
+pub(crate) fn check(schema: &Schema, inputs: &[Option<Value>]) -> Outcome {
     if inputs.len() < schema.min_inputs() || schema.max_inputs().is_some_and(|max| inputs.len() > max) {
         return Err(Stop::failed(format_args!("the operator does not take {} inputs", inputs.len())));
     }

@@ -3,17 +3,17 @@
 
 mod control;
 mod generator;
-mod linear;
+pub(crate) mod linear;
 mod logical;
-mod math;
+pub(crate) mod math;
 mod ml;
-mod nn;
-mod quant;
+pub(crate) mod nn;
+pub(crate) mod quant;
 mod reduction;
 mod rnn;
 mod sequence;
 mod signal;
-mod tensor;
+pub(crate) mod tensor;
 mod training;
 
 use crate::registry::OpKernels;

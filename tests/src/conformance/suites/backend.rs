@@ -3,7 +3,7 @@
 //!
 //! `tests/conformance/backend.py` makes the tests; `--backend PATH` names their folder, or an archive of it. A test counts as
 //! *passed*, as *failed* (which needs a reason in `tests/conformance/deviations/backend.txt`), or as *missing* if a node of it
-//! has no kernel.
+//! has no kernel. Random numbers are compared by type, sizes and range.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,8 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
-use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
+use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value, contrib};
 use onnx_ir::Model;
+use onnx_schema::Registry;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemClass, ElemType};
 
@@ -73,7 +74,12 @@ impl Suite for BackendSuite {
         };
         let op = operator(&model);
         match run(&model, &files.unwrap_or_default()) {
-            Ok(()) => outcome.counts.extend(["passed".to_owned(), format!("passed {op}")]),
+            Ok(()) => {
+                outcome.counts.extend(["passed".to_owned(), format!("passed {op}")]);
+                if is_random(&model) {
+                    outcome.counts.push("random".to_owned());
+                }
+            }
             Err(Problem::Missing(what)) => {
                 outcome.counts.extend(["missing".to_owned(), format!("missing {what}")]);
                 outcome.remarks.push(format!("no kernel: {what}"));
@@ -89,7 +95,10 @@ impl Suite for BackendSuite {
     fn summary(&self, report: &Report) -> String {
         let count = |name| report.count(name);
         let (passed, failed, missing) = (count("passed"), count("failed"), count("missing"));
-        format!("{passed} tests pass, {failed} fail, {missing} have a node without a kernel")
+        let random = count("random");
+        format!(
+            "{passed} tests pass, {random} of them with random numbers, {failed} fail, {missing} have a node without a kernel"
+        )
     }
 }
 
@@ -110,7 +119,9 @@ fn operator(model: &Model) -> String {
 fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
     let graph = model.graph(model.main_graph());
     let problem = |kind| move |error: String| Problem::Failed(kind, error);
-    let evaluator = Evaluator::new(model, &EvalOptions::default())
+    let registry = Registry::standard().with(contrib::pack());
+    let registry = registry.map_err(|error| Problem::Failed("planning", error.to_string()))?;
+    let evaluator = Evaluator::new(model, &EvalOptions::default().with_registry(&registry))
         .map_err(|failure| Problem::Failed("planning", failure.to_string()))?;
     for set in 0.. {
         let file = |what: &str, index: usize| files.get(&format!("test_data_set_{set}/{what}_{index}.pb"));
@@ -136,12 +147,33 @@ fn run(model: &Model, files: &BTreeMap<String, Bytes>) -> Result<(), Problem> {
         for (index, (output, found)) in graph.outputs().iter().zip(&outputs).enumerate() {
             let Some(bytes) = file("output", index) else { continue };
             let expected = values::read(bytes, model.ty(output.value())).map_err(problem("unreadable"))?;
-            if let Some(difference) = difference(&expected, found) {
+            let difference =
+                if is_random(model) { other_range(&expected, found) } else { difference(&expected, found) };
+            if let Some(difference) = difference {
                 return Err(Problem::Failed("different", format!("output {index}: {difference}")));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a node of the main graph computes random numbers, which the specification does not determine, whatever the seed.
+fn is_random(model: &Model) -> bool {
+    let ops = model.nodes(model.main_graph()).map(|node| model.str(model.node(node).op()));
+    ops.into_iter().any(|op| op == "Bernoulli" || op == "Multinomial" || op.starts_with("Random"))
+}
+
+/// How a value differs from the expected one in type, sizes or range: random numbers that are 0 or 1 must be 0 or 1.
+fn other_range(expected: &Value, found: &Value) -> Option<String> {
+    let (Value::Tensor(expected), Value::Tensor(found)) = (expected, found) else {
+        return Some(format!("{} instead of {}", found.describe(), expected.describe()));
+    };
+    if expected.elem() != found.elem() || expected.dims() != found.dims() {
+        return tensors_differ(expected, found);
+    }
+    let is_bit = |value: f64| value == 0.0 || value == 1.0;
+    let (mut a, mut b) = (expected.iter_f64(&NoData).ok()?, found.iter_f64(&NoData).ok()?);
+    (a.all(is_bit) && !b.all(is_bit)).then(|| "a number that is neither 0 nor 1".to_owned())
 }
 
 /// How a value differs from the expected one beyond the tolerance.

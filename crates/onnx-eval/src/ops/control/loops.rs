@@ -85,7 +85,7 @@ impl Control for Loop {
         }
         for (index, values) in std::mem::take(&mut self.scans).into_iter().enumerate() {
             let stacked = match values.is_empty() {
-                true => nothing(cx, self.body, 1 + count + index, &[0])?,
+                true => nothing(cx, self.body, 1 + count + index, &[0], Some(0))?,
                 false => stacked(cx, &values)?,
             };
             cx.put_value(count + index, stacked)?;
@@ -94,17 +94,31 @@ impl Control for Loop {
     }
 }
 
-/// A scan output of no iteration: zeros of the sizes in front and those that the body declares, where unknown ones are 0.
-pub(super) fn nothing(cx: &mut Cx<'_, '_>, body: GraphId, output: usize, front: &[usize]) -> Outcome<Value> {
+/// A scan output of no iteration: zeros of the sizes in front and those that the body declares. A size that is not declared is
+/// `unknown`, or fails.
+pub(super) fn nothing(
+    cx: &mut Cx<'_, '_>,
+    body: GraphId,
+    output: usize,
+    front: &[usize],
+    unknown: Option<usize>,
+) -> Outcome<Value> {
     let output = cx.model.graph(body).outputs().get(output);
     let ty = output.and_then(|output| cx.model.ty(output.value()));
     let ty = ty.and_then(onnx_types::Type::tensor_type).filter(|ty| ty.elem != ElemType::Undefined);
-    let Some(ty) = ty else {
-        return Err(Stop::unsupported("a scan output of no iteration whose type is not declared"));
-    };
+    let undeclared = || Stop::unsupported("a scan output of no iteration whose type is not declared");
+    let ty = ty.ok_or_else(undeclared)?;
     let mut dims: Dims = front.into();
-    let sizes = ty.shape.as_ref().map(|shape| shape.dims()).unwrap_or_default();
-    dims.extend(sizes.iter().map(|dim| dim.known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0)));
+    match ty.shape.as_ref() {
+        Some(shape) => {
+            for dim in shape.dims() {
+                let size = dim.known().and_then(|size| usize::try_from(size).ok()).or(unknown);
+                dims.push(size.ok_or_else(undeclared)?);
+            }
+        }
+        None if unknown.is_none() => return Err(undeclared()),
+        None => {}
+    }
     let payload = by_unit!(ty.elem, U => U::store(ty.elem, cx.filled(cx.count(&dims)?, U::zero())?));
     Ok(cx.tensor_of(ty.elem, &dims, payload)?.into())
 }

@@ -1,8 +1,8 @@
 //! `Scan`: a graph that runs for each slice of tensors, with states that are passed on.
 //!
 //! From version 9 on, each input and output has an axis and a direction; `scan_batches.rs` has version 8. Slices of an output
-//! must have equal sizes. An output of no slices has the type and the sizes that the body declares for a slice, where unknown
-//! sizes are 0.
+//! must have equal sizes. An output of no slices has the type and the sizes
+//! that the body declares for a slice, and is unsupported if it does not declare them.
 
 use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
@@ -113,7 +113,7 @@ impl Control for Scan {
                 output.slices.reverse();
             }
             let stacked = match output.slices.is_empty() {
-                true => nothing(cx, self.body, count + index, &[0])?,
+                true => nothing(cx, self.body, count + index, &[0], None)?,
                 false => stacked(cx, &output.slices)?,
             };
             let placed = placed(cx, &stacked, output.axis)?;

@@ -121,7 +121,7 @@ impl Batches {
     /// The slices as one tensor, with zeros up to the size of the sequence axis.
     fn padded(&self, cx: &mut Cx<'_, '_>, output: usize, slices: &[Value]) -> Outcome<Value> {
         if slices.is_empty() {
-            return nothing(cx, self.body, self.given.len() + output, &[self.length]);
+            return nothing(cx, self.body, self.given.len() + output, &[self.length], None);
         }
         let Value::Tensor(tensor) = stacked(cx, slices)? else {
             return Err(Stop::failed("a scan output is not a tensor"));
@@ -153,7 +153,7 @@ impl Batches {
         }
         for (index, values) in std::mem::take(&mut self.outputs).iter().enumerate() {
             let output = match values.is_empty() {
-                true => nothing(cx, self.body, count + index, &[0, self.length])?,
+                true => nothing(cx, self.body, count + index, &[0, self.length], None)?,
                 false => stacked(cx, values)?,
             };
             cx.put_value(count + index, output)?;

@@ -12,7 +12,7 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(op::GEMM, &[since(1, gemm)]);
 
-fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
+pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     let (a, b, c) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
     let (&[a_rows, a_columns], &[b_rows, b_columns]) = (a.dims.as_slice(), b.dims.as_slice()) else {
         return Err(Stop::failed("the operands are not matrices"));

@@ -31,7 +31,7 @@ fn matmul(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 /// The sizes and elements of a product.
-pub(in crate::ops) fn multiply<T: Product>(
+pub(crate) fn multiply<T: Product>(
     cx: &mut Cx<'_, '_>,
     (a, a_dims): (&[T], &[usize]),
     (b, b_dims): (&[T], &[usize]),

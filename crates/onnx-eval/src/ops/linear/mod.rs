@@ -2,8 +2,8 @@
 
 mod det;
 mod einsum;
-mod gemm;
-pub(super) mod matmul;
+pub(crate) mod gemm;
+pub(crate) mod matmul;
 
 use crate::registry::OpKernels;
 

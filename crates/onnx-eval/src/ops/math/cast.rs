@@ -113,12 +113,7 @@ fn floats(to: ElemType, source: Source, saturate: bool, rounding: PowerRounding)
 }
 
 /// The payload of numbers, each rounded once to a float type.
-pub(in crate::ops) fn round_to(
-    to: ElemType,
-    values: &[f64],
-    saturate: bool,
-    rounding: PowerRounding,
-) -> Payload {
+pub(crate) fn round_to(to: ElemType, values: &[f64], saturate: bool, rounding: PowerRounding) -> Payload {
     use ElemType as E;
     let codes = |code: &dyn Fn(f64) -> u8| u8::store(to, values.iter().map(|&value| code(value)).collect());
     match to {
@@ -139,7 +134,7 @@ pub(in crate::ops) fn round_to(
 
 /// Sets an output to real numbers: floats are rounded to nearest, integers too, with ties to even, and then saturated; NaN is
 /// the integer 0.
-pub(in crate::ops) fn put_real(
+pub(crate) fn put_real(
     cx: &mut Cx<'_, '_>,
     index: usize,
     elem: ElemType,

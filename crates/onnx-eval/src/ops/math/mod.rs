@@ -2,7 +2,7 @@
 
 pub(super) mod binary;
 mod bit_cast;
-pub(super) mod cast;
+pub(crate) mod cast;
 mod clip;
 pub(super) mod cumulative;
 mod prelu;

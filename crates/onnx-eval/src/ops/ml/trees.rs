@@ -1,11 +1,12 @@
 //! `TreeEnsembleClassifier`, `TreeEnsembleRegressor` and `TreeEnsemble`: decision trees for each row of features.
 //!
 //! A comparison is exact in `double`; integers are rounded to `float` first, as both engines do. NaN takes the false branch
-//! unless `nodes_missing_value_tracks_true` is set; `BRANCH_NEQ` included, as in runtimes. The root of a tree is its first node
-//! in the lists. Weights are added in the order of the trees, in `double`, and rounded once. `AVERAGE` divides by the number of
-//! trees, and base values are added afterwards. A target without a vote has the score 0 for every aggregate, as in onnxruntime;
-//! the reference leaves the greatest or least float there for `MIN` and `MAX`. A regressor transforms a single target too,
-//! which onnxruntime leaves as it is.
+//! unless `nodes_missing_value_tracks_true` is set, as in the text; in onnxruntime it takes the true branch of `BRANCH_NEQ`.
+//! The root of a tree is its first node in the lists. Weights are added in the order of the trees, in `double`, and rounded
+//! once. `AVERAGE` divides by the number of trees, and base values are added afterwards, to every target; onnxruntime leaves
+//! them out for a target without a vote. A target without a vote has the score 0 for every aggregate, as in onnxruntime; the
+//! reference leaves the greatest or least float there for `MIN` and `MAX`. A regressor transforms a single target too, which
+//! onnxruntime leaves as it is.
 //!
 //! A classifier of two labels whose votes are all for one class has one score, that of the second label. The second label is
 //! chosen above 0.5 if no weight is negative, otherwise above 0, as in onnxruntime, whatever the transform. If the one class is

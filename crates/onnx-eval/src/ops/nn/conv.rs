@@ -22,7 +22,7 @@ pub(super) const Q_LINEAR_CONV: OpKernels = eval(op::Q_LINEAR_CONV, &[since(10, 
 /// Maximum number of elements that are laid out at one time.
 const BLOCK: usize = 1 << 20;
 
-fn conv(cx: &mut Cx<'_, '_>) -> Outcome {
+pub(crate) fn conv(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, w, b) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
     by_float!(x.elem, T => {
         let (elements, weights) = (cx.read::<T>(&x)?, cx.read::<T>(&w)?);

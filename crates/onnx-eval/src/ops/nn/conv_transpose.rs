@@ -2,7 +2,7 @@
 //! result that its window covers.
 //!
 //! Without `output_shape`, a result has `(H - 1) * stride + output_padding + extent - before - after` elements along an axis. With
-//! it, or with `auto_pad` `SAME_…` (for a result of `H * stride` elements), the padding is what is left; an odd element is at
+//! it, or with `auto_pad` `SAME_…` (for a result of at most `H * stride` elements), the padding is what is left; an odd element is at
 //! the end for `SAME_UPPER`, and at the beginning otherwise, at all versions as in version 11.
 
 use onnx_schema::{attr, op};
@@ -72,7 +72,9 @@ fn axes(cx: &Cx<'_, '_>, spatial: &[usize], kernel: &[usize]) -> Outcome<Vec<Axi
         let (before, output) = match wanted {
             Some(wanted) => {
                 let total = (whole - wanted).max(0);
-                (if padding == "SAME_UPPER" { total / 2 } else { total - total / 2 }, wanted)
+                // `SAME_…` crops and does not extend; a given shape may be larger than the result.
+                let output = if shape.is_some() { wanted } else { whole - total };
+                (if padding == "SAME_UPPER" { total / 2 } else { total - total / 2 }, output)
             }
             None => (pads[at] as i128, whole - pads[at] as i128 - pads[at + count] as i128),
         };

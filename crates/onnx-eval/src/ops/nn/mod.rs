@@ -3,7 +3,7 @@
 mod attention;
 mod batch_normalization;
 mod causal_conv_with_state;
-mod conv;
+pub(crate) mod conv;
 mod conv_transpose;
 mod deform_conv;
 mod global_pool;

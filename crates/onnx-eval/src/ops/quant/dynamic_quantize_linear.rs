@@ -15,13 +15,18 @@ pub(super) const KERNELS: OpKernels = eval(op::DYNAMIC_QUANTIZE_LINEAR, &[since(
 fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     let values = cx.read::<f32>(&x)?;
-    let low = values.iter().fold(0.0_f32, |low, &value| low.min(value));
-    let high = values.iter().fold(0.0_f32, |high, &value| high.max(value));
-    let scale = (high - low) / 255.0;
-    let zero = quantized(ElemType::Uint8, f64::from((0.0 - low) / scale), 0.0);
+    let (scale, zero) = parameters(&values);
     let codes = values.iter().map(|&value| quantized(ElemType::Uint8, f64::from(value / scale), zero) as u8);
     let codes: Vec<u8> = codes.collect();
     cx.put_units(0, ElemType::Uint8, &x.dims, codes)?;
     cx.put(1, ElemType::Float, &[], vec![scale])?;
     cx.put_units(2, ElemType::Uint8, &[], vec![zero as u8])
+}
+
+/// The scale and the zero point of numbers.
+pub(crate) fn parameters(values: &[f32]) -> (f32, f64) {
+    let low = values.iter().fold(0.0_f32, |low, &value| low.min(value));
+    let high = values.iter().fold(0.0_f32, |high, &value| high.max(value));
+    let scale = (high - low) / 255.0;
+    (scale, quantized(ElemType::Uint8, f64::from((0.0 - low) / scale), 0.0))
 }

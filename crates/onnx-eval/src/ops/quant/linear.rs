@@ -70,7 +70,7 @@ fn zero_points(cx: &mut Cx<'_, '_>, index: usize, scale: &Operand) -> Outcome<Op
 }
 
 /// A quotient as a code of a type, or as a float that is rounded to it later.
-pub(in crate::ops) fn quantized(elem: ElemType, quotient: f64, zero: f64) -> f64 {
+pub(crate) fn quantized(elem: ElemType, quotient: f64, zero: f64) -> f64 {
     match integer_range(elem) {
         Ok((low, high)) => {
             let rounded = libm::rint(quotient);
@@ -82,12 +82,7 @@ pub(in crate::ops) fn quantized(elem: ElemType, quotient: f64, zero: f64) -> f64
 }
 
 /// Sets an output to quantized numbers.
-pub(in crate::ops) fn put_quantized(
-    cx: &mut Cx<'_, '_>,
-    elem: ElemType,
-    dims: &[usize],
-    values: &[f64],
-) -> Outcome {
+pub(crate) fn put_quantized(cx: &mut Cx<'_, '_>, elem: ElemType, dims: &[usize], values: &[f64]) -> Outcome {
     if elem.is_float() {
         let saturate = cx.int_or(attr::SATURATE, 1)? != 0;
         let payload = round_to(elem, values, saturate, Default::default());
@@ -97,7 +92,7 @@ pub(in crate::ops) fn put_quantized(
     cx.put::<i64>(0, elem, dims, values.iter().map(|&value| value as i64).collect())
 }
 
-fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
+pub(crate) fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
     let layout = Layout::of(cx, &x, &scale)?;
     let declared = cx.elem_attribute_or_zero(attr::OUTPUT_DTYPE)?;
@@ -126,7 +121,7 @@ fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     put_quantized(cx, to, &x.dims, &out)
 }
 
-fn dequantize(cx: &mut Cx<'_, '_>) -> Outcome {
+pub(crate) fn dequantize(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
     let layout = Layout::of(cx, &x, &scale)?;
     let to = cx.elem_attribute_or_zero(attr::OUTPUT_DTYPE)?.unwrap_or(scale.elem);
@@ -145,7 +140,7 @@ fn dequantize(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 /// The scales of rows or columns: one for all, or one for each.
-pub(in crate::ops) fn spread(values: &[f64], count: usize) -> Outcome<Vec<f64>> {
+pub(crate) fn spread(values: &[f64], count: usize) -> Outcome<Vec<f64>> {
     match *values {
         [value] => Ok(vec![value; count]),
         _ if values.len() == count => Ok(values.to_vec()),

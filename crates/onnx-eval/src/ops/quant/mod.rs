@@ -1,7 +1,7 @@
 //! Numbers as small integers with a scale and a zero point.
 
-mod dynamic_quantize_linear;
-pub(super) mod linear;
+pub(crate) mod dynamic_quantize_linear;
+pub(crate) mod linear;
 
 use crate::registry::OpKernels;
 

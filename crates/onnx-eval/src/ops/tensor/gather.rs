@@ -11,7 +11,7 @@ use crate::registry::{OpKernels, eval, since};
 pub(super) const KERNELS: OpKernels = eval(op::GATHER, &[since(1, gather)]);
 
 /// An index of an axis; negative ones count from the end.
-pub(in crate::ops) fn index(index: i64, size: usize) -> Outcome<usize> {
+pub(crate) fn index(index: i64, size: usize) -> Outcome<usize> {
     let from_start = if index < 0 { i128::from(index) + size as i128 } else { i128::from(index) };
     let outside = || Stop::failed(format_args!("index {index} is outside an axis of size {size}"));
     usize::try_from(from_start).ok().filter(|&index| index < size).ok_or_else(outside)

@@ -9,7 +9,7 @@ mod depth_space;
 mod dropout;
 mod expand;
 mod flatten;
-pub(super) mod gather;
+pub(crate) mod gather;
 mod gather_elements;
 mod gather_nd;
 mod grid_sample;

@@ -1,0 +1,3 @@
+//! Attention.
+
+pub(super) mod multi_head;

@@ -1,0 +1,4 @@
+//! Products of matrices.
+
+pub(super) mod block_quantized;
+pub(super) mod product;

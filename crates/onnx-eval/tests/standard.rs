@@ -1,0 +1,197 @@
+//! Operators of which the official tests cover little or nothing: results computed by hand, and what fails.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
+
+use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Value, uncovered};
+use onnx_types::tensor::{NoData, Tensor};
+
+fn run_at(opset: i64, graph: &str, inputs: &[(&str, Value)]) -> Result<Vec<Value>, Failure> {
+    let text = format!(
+        "<ir_version: 13, opset_import: [\"\": {opset}, \"ai.onnx.ml\": 5, \"ai.onnx.preview\": 1, \"ai.onnx.preview.training\": 1]>\n{graph}"
+    );
+    let model = onnx_text::parse_model(&text, &onnx_text::ParseOptions::default()).unwrap();
+    Evaluator::new(&model, &EvalOptions::default()).unwrap().run(inputs)
+}
+
+/// Runs a graph and compares its outputs with sizes and elements, to 1e-6.
+#[track_caller]
+fn check(opset: i64, graph: &str, inputs: &[(&str, Value)], expected: &[(&[i64], &[f64])]) {
+    let outputs = run_at(opset, graph, inputs).unwrap_or_else(|failure| {
+        panic!("{failure} {:?}", failure.diagnostic().notes);
+    });
+    assert_eq!(outputs.len(), expected.len());
+    for (output, (dims, expected)) in outputs.iter().zip(expected) {
+        let tensor = output.tensor().unwrap();
+        assert_eq!(tensor.dims(), *dims);
+        let found: Vec<f64> = tensor.iter_f64(&NoData).unwrap().collect();
+        let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 || a.is_nan() && b.is_nan();
+        assert!(found.len() == expected.len() && found.iter().zip(*expected).all(is_near), "{found:?}");
+    }
+}
+
+/// The reason of a failure of an operator.
+#[track_caller]
+fn fails(opset: i64, graph: &str, inputs: &[(&str, Value)]) -> String {
+    let failure = run_at(opset, graph, inputs).unwrap_err();
+    assert_eq!(failure.kind(), FailureKind::Operator, "{failure}");
+    failure.diagnostic().message.clone()
+}
+
+fn floats(dims: &[i64], elements: &[f32]) -> Value {
+    Tensor::from_slice(dims.iter().copied(), elements).unwrap().into()
+}
+
+fn doubles(dims: &[i64], elements: &[f64]) -> Value {
+    Tensor::from_slice(dims.iter().copied(), elements).unwrap().into()
+}
+
+#[test]
+fn every_operator_has_a_kernel() {
+    let names: Vec<&str> = uncovered().map(|schema| schema.schema().name()).collect();
+    assert_eq!(names, if cfg!(feature = "image") { vec![] } else { vec!["ImageDecoder"] });
+}
+
+#[test]
+fn transforms_of_constants_and_impulses() {
+    let graph = |attributes: &str| {
+        format!("g (double[1,N,P] x) => (double[A,B,C] y) {{ y = DFT <{attributes}> (x) }}")
+    };
+    let ones = || doubles(&[1, 3, 1], &[1.0, 1.0, 1.0]);
+    check(17, &graph("axis = 1"), &[("x", ones())], &[(&[1, 3, 2], &[3.0, 0.0, 0.0, 0.0, 0.0, 0.0])]);
+    check(17, &graph("onesided = 1"), &[("x", ones())], &[(&[1, 2, 2], &[3.0, 0.0, 0.0, 0.0])]);
+    // The transform of an impulse at 1 of 4: 1, -i, -1, i.
+    let impulse = doubles(&[1, 4, 1], &[0.0, 1.0, 0.0, 0.0]);
+    check(
+        17,
+        &graph("inverse = 0"),
+        &[("x", impulse)],
+        &[(&[1, 4, 2], &[1.0, 0.0, 0.0, -1.0, -1.0, 0.0, 0.0, 1.0])],
+    );
+    // Half of it, back: the imaginary part of the last number does not count.
+    let half = || doubles(&[1, 3, 2], &[1.0, 0.0, 0.0, -1.0, -1.0, 5.0]);
+    check(17, &graph("inverse = 1, onesided = 1"), &[("x", half())], &[(&[1, 4, 1], &[0.0, 1.0, 0.0, 0.0])]);
+    fails(17, &graph("onesided = 1"), &[("x", half())]);
+    fails(17, &graph("inverse = 1, onesided = 1"), &[("x", ones())]);
+    fails(17, &graph("axis = 2"), &[("x", ones())]);
+}
+
+#[test]
+fn frames_of_a_signal() {
+    let graph = "g (float[B,L,1] x, int64 step, int64 length) => (float[B,F,N,2] y) {
+        y = STFT (x, step, , length)
+    }";
+    let run = |step: i64, length: i64| {
+        let x = floats(&[1, 5, 1], &[1.0, 2.0, 3.0, 4.0, 5.0]);
+        vec![("x", x), ("step", Tensor::scalar(step).into()), ("length", Tensor::scalar(length).into())]
+    };
+    check(17, graph, &run(2, 2), &[(&[1, 2, 2, 2], &[3.0, 0.0, -1.0, 0.0, 7.0, 0.0, -1.0, 0.0])]);
+    fails(17, graph, &run(2, 6));
+    fails(17, graph, &run(0, 2));
+}
+
+#[test]
+fn derivatives_follow_the_chain() {
+    // y = mean(relu(x·w)² + c): dy/dz = z for the positive z = (2, -1) of two, dy/dx = dy/dz·wᵀ, dy/dw = xᵀ·dy/dz.
+    let graph = "g (float[1,2] x, float[2,2] w) => (float[1,2] dx, float[2,2] dw) <float c = {3.0}> {
+        p = MatMul (x, w)
+        z = Relu (p)
+        s = Mul (z, z)
+        t = Add (s, c)
+        y = ReduceMean <keepdims = 0> (t)
+        dx, dw = ai.onnx.preview.training.Gradient <xs = [\"x\", \"w\"], y = \"y\"> (x, w)
+    }";
+    let inputs = [("x", floats(&[1, 2], &[1.0, 2.0])), ("w", floats(&[2, 2], &[4.0, 1.0, -1.0, -1.0]))];
+    check(17, graph, &inputs, &[(&[1, 2], &[8.0, -2.0]), (&[2, 2], &[2.0, 0.0, 4.0, 0.0])]);
+    let broadcast = "g (float[2,2] x, float[2] b) => (float[2,2] dx, float[2] db, float[2] none) {
+        q = Div (x, b)
+        y = Exp (q)
+        z = Neg (b)
+        dx, db = ai.onnx.preview.training.Gradient <xs = [\"x\", \"b\"], y = \"y\"> (x, b)
+        none = ai.onnx.preview.training.Gradient <xs = [\"b\"], zs = [\"x\"], y = \"x\"> (b, x)
+    }";
+    let inputs = [("x", floats(&[2, 2], &[0.0, 0.0, 0.0, 2.0])), ("b", floats(&[2], &[2.0, 1.0]))];
+    let e2 = 2.0_f64.exp();
+    let expected: &[(&[i64], &[f64])] =
+        &[(&[2, 2], &[0.5, 1.0, 0.5, e2]), (&[2], &[0.0, -2.0 * e2]), (&[2], &[0.0, 0.0])];
+    check(17, broadcast, &inputs, expected);
+    let unknown = "g (float[2,2] x) => (float[2,2] dx) {
+        y = Softmax (x)
+        dx = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (x)
+    }";
+    let failure = run_at(17, unknown, &[("x", floats(&[2, 2], &[0.0; 4]))]).unwrap_err();
+    assert_eq!(failure.kind(), FailureKind::Missing);
+}
+
+#[test]
+fn dropout_in_training_scales_what_remains() {
+    let graph =
+        "g (float[1000] x, float r, bool t) => (float[1000] y, bool[1000] m) { y, m = Dropout (x, r, t) }";
+    let inputs = |ratio: f32| {
+        vec![
+            ("x", floats(&[1000], &[1.0; 1000])),
+            ("r", Tensor::scalar(ratio).into()),
+            ("t", Tensor::scalar(true).into()),
+        ]
+    };
+    let outputs = run_at(13, graph, &inputs(0.75)).unwrap();
+    let [y, mask] = [&outputs[0], &outputs[1]]
+        .map(|output| output.tensor().unwrap().iter_f64(&NoData).unwrap().collect::<Vec<f64>>());
+    assert!(y.iter().zip(&mask).all(|(y, bit)| *y == 4.0 * bit));
+    let count = mask.iter().sum::<f64>();
+    assert!((180.0..320.0).contains(&count), "{count}");
+    assert_eq!(run_at(13, graph, &inputs(0.75)).unwrap(), outputs);
+    fails(13, graph, &inputs(1.0));
+    // Before version 7, training is the default, and the mask has the type of the data.
+    let first = "g (double[4] x) => (double[4] y, double[4] m) { y, m = Dropout <ratio = 0.0> (x) }";
+    let x: &[f64] = &[1.0, 2.0, 3.0, 4.0];
+    check(6, first, &[("x", doubles(&[4], x))], &[(&[4], x), (&[4], &[1.0; 4])]);
+}
+
+#[test]
+fn trees_with_a_cycle_or_without_a_feature_fail() {
+    let graph = |children: &str, feature: i64| {
+        format!(
+            "g (float[N,F] x) => (float[N,1] y) {{
+                y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_treeids = [0, 0], nodes_nodeids = [0, 1],
+                    nodes_featureids = [{feature}, 0], nodes_values = [0.5, 0.0], nodes_modes = [\"BRANCH_LT\", \"LEAF\"],
+                    nodes_truenodeids = {children}, nodes_falsenodeids = [1, 0], target_treeids = [0],
+                    target_nodeids = [1], target_ids = [0], target_weights = [2.5]> (x)
+            }}"
+        )
+    };
+    let x = || [("x", floats(&[2, 1], &[0.0, 1.0]))];
+    check(17, &graph("[1, 0]", 0), &x(), &[(&[2, 1], &[2.5, 2.5])]);
+    assert!(fails(17, &graph("[0, 0]", 0), &x()).contains("cycle"));
+    fails(17, &graph("[7, 0]", 0), &x());
+    fails(17, &graph("[1, 0]", 3), &x());
+}
+
+#[test]
+fn edges_of_mel_bands() {
+    let graph = "g (int64 bands, int64 length, int64 rate, float low, float high) => (int64[R,B] y) {
+        y = MelWeightMatrix <output_datatype = 7> (bands, length, rate, low, high)
+    }";
+    let run = |high: f32| {
+        vec![
+            ("bands", Tensor::scalar(2_i64).into()),
+            ("length", Tensor::scalar(8_i64).into()),
+            ("rate", Tensor::scalar(8000_i64).into()),
+            ("low", Tensor::scalar(0.0_f32).into()),
+            ("high", Tensor::scalar(high).into()),
+        ]
+    };
+    // Edges at the bins 0, 0, 1, 2 of 5: 0, 386, 985 and 1915 Hz.
+    let weights: &[f64] = &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    check(17, graph, &run(3361.0), &[(&[5, 2], weights)]);
+    fails(17, graph, &run(1e9));
+}
+
+#[cfg(feature = "image")]
+#[test]
+fn images_that_cannot_be_decoded_are_empty() {
+    let graph = "g (uint8[N] x) => (uint8[H,W,C] y) { y = ImageDecoder <pixel_format = \"Grayscale\"> (x) }";
+    let bytes = |bytes: &[u8]| Value::from(Tensor::vector(bytes));
+    check(20, graph, &[("x", bytes(b"no image"))], &[(&[0, 0, 1], &[])]);
+    check(20, graph, &[("x", bytes(b"P5 2 1 255\n\x10\x20"))], &[(&[1, 2, 1], &[16.0, 32.0])]);
+    check(20, graph, &[("x", bytes(b"P5 2 2 255\n\x10\x20"))], &[(&[0, 0, 1], &[])]);
+}
