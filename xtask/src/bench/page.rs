@@ -11,34 +11,35 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask bench --peers`; not edited by hand. -->
 # Performance
 
-Every row was measured by turns with what it is compared with, in one run on one machine; the result is the ratio of the
-medians, ours to theirs, unless the row says otherwise. Where both sides only compute, times are those of the processor.
-Machines differ, and so do days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR` for real
-models, too. `MISS` marks a bar that this project set itself and did not meet in the run that wrote the page.
+In every row both sides were measured interleaved, in one run on one machine; the result is the ratio of the medians,
+ours to theirs, unless the row states otherwise. If both sides only compute, times are processor times. Results differ
+between machines and days: run `cargo xtask bench --peers` for the figures of yours, with `--models DIR` to include real
+models.
+`MISS` marks a target (`bar`) that this project set itself and missed in the run that wrote the page.
 
 Every process that is timed keeps the memory that it has freed: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` of
 the allocator are raised, on both sides. Otherwise it depends on chance, such as which size was freed last, whether a
 round gets its pages from the system again, which can cost more than the work itself. So a median is that of a process
-that has done the same before, as a server has, and the first round of each process is left out of it. What a process
-pays that does the work once, as a command does, shows in the rows that begin with `first`: the first rounds alone, fresh
-memory included.
+that has done the same before, as a server has, and it excludes the first round of each process. The rows that begin
+with `first` show the cost for a process that does the work once, as a command does: they contain only the first rounds,
+with fresh memory.
 
 | group | what it measures |
 |---|---|
-| load | bytes to the graph and back, and deep copies, beside upb (the parser of the `onnx` package), prost and onnx-ir |
+| load | bytes to the graph and back, and deep copies, against upb (the parser of the `onnx` package), prost and onnx-ir |
 | memory | bytes of the heap that live after reading |
-| weights | opening, checking, inferring, printing (elided) and copying a model with 1 GiB of weights in its file or beside it |
+| weights | opening, checking, inferring, printing (elided) and copying a model with 1 GiB of weights, inline or external |
 | growth | the exponent by which time grows from 10,000 to 1,000,000 nodes: 1 is linear; for single edits, 0 is constant |
-| text | printing and parsing, beside `onnx.printer` and `onnx.parser` |
+| text | printing and parsing, against `onnx.printer` and `onnx.parser` |
 | forms | megabytes of tensors that become protobuf's text, JSON or ONNX text in a second, and return |
-| check | a verdict, from the file and in memory, beside `onnx.checker` |
-| infer | bytes to inferred bytes, beside `onnx.shape_inference` and onnxruntime's symbolic inference |
-| rust | bytes to the graph, beside other Rust libraries, which do different amounts of work |
+| check | a verdict, from the file and in memory, against `onnx.checker` |
+| infer | bytes to inferred bytes, against `onnx.shape_inference` and onnxruntime's symbolic inference |
+| rust | bytes to the graph, against other Rust libraries, which do different amounts of work |
 
-Of the libraries in the group `rust`, the rows of messages tell how long it takes to make plain messages of the bytes.
-rten, tract-onnx and onnx-ir make a graph of operators that they can run, while optimising, inferring shapes and
+Of the libraries in the group `rust`, the rows of messages measure how long it takes to decode the bytes into messages.
+rten, tract-onnx and onnx-ir make a graph of operators that they can run, while optimizing, inferring shapes and
 simplifying are switched off as far as each allows it; onnx-std makes messages and a graph. All are built with cargo's
-release profile, our programs with link-time optimisation, too. A row without a result says why there is none.
+release profile, our programs with link-time optimization as well. A row without a result states the reason.
 ";
 
 /// Writes the page.

@@ -53,7 +53,7 @@ fn sides(run: &mut Run, path: &str, name: &str, turns: u32, symbolic: u32) -> Ta
         run.push(Outcome::times("infer", what, our, their, SYMBOLIC));
     }
     let alone = ours.median("infer")?;
-    run.push(Outcome::times("infer", format!("inference alone / onnx, {name}"), alone, their, Bar::None));
+    run.push(Outcome::times("infer", format!("inference only / onnx, {name}"), alone, their, Bar::None));
     run.keep(&format!("infer {name}"), ours, theirs);
     Ok(())
 }

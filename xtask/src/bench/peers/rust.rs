@@ -22,7 +22,7 @@ type Way = (&'static str, &'static str, &'static str, &'static str);
 const WAYS: &[Way] = &[
     ("rten-onnx", "messages", "decode / rten-onnx, messages only", "decode"),
     ("tract-onnx", "messages", "decode / tract-onnx, messages only", "decode"),
-    ("rten", "graph", "decode / rten, not optimised", "decode"),
+    ("rten", "graph", "decode / rten, not optimized", "decode"),
     ("tract-onnx", "graph", "decode / tract-onnx, graph", "decode"),
     ("onnx-ir", "graph", "decode / onnx-ir of burn, not simplified", "decode"),
     ("onnx-std", "file", "load file / onnx-std", "load"),
