@@ -110,8 +110,6 @@ mod run;
 mod seen;
 mod sparse;
 #[cfg(test)]
-mod spread;
-#[cfg(test)]
 mod testing;
 
 use onnx_diag::Sink;

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "helpers of tests may fail")]
 
 use onnx_check::{CheckOptions, ExternalFiles, RULES, check};
-use onnx_diag::Rule;
+use onnx_diag::{Rule, Sink};
 use onnx_filetest::expect::Finding;
 use onnx_filetest::pages::{examples, examples_hold, pages_are_complete};
 use onnx_text::{ParseOptions, parse_model};
@@ -20,7 +20,7 @@ const RECOMMENDATIONS: &[&str] = &[
 
 /// Everything that the parser and the checker report for a text. Its directory contains a file `weights.bin` of 64 KiB,
 /// for rules about external data.
-fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
+fn report(rule: &Rule, text: &str) -> Sink {
     let mut files = MemoryData::new();
     files.insert("weights.bin", vec![0; 64 << 10]);
     let options = CheckOptions::default()
@@ -28,11 +28,14 @@ fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
         .with_external(ExternalFiles::new(files).with_digests())
         // These are optional, and would be on every other page.
         .with_recommendations(RECOMMENDATIONS.contains(&rule.slug));
-    let sink = match parse_model(text, &ParseOptions::default()) {
+    match parse_model(text, &ParseOptions::default()) {
         Ok(model) => check(&model, &options),
         Err(error) => error.into_findings(),
-    };
-    sink.diagnostics().iter().map(Finding::new).collect()
+    }
+}
+
+fn findings(rule: &Rule, text: &str) -> Vec<Finding> {
+    report(rule, text).diagnostics().iter().map(Finding::new).collect()
 }
 
 #[test]
@@ -40,6 +43,30 @@ fn examples_of_rule_pages_hold() {
     if let Err(report) = examples_hold(RULES, findings) {
         panic!("\n{report}");
     }
+}
+
+/// The file of the loci of the wrong examples.
+const LOCI: &str = "tests/rule_loci.txt";
+
+/// The locus of each diagnostic of a wrong example. `BLESS=1` writes the file.
+#[test]
+fn wrong_examples_are_reported_at_their_loci() {
+    let mut loci = String::new();
+    for rule in RULES {
+        for example in examples(rule.explain).iter().filter(|example| example.heading == "Wrong") {
+            for found in report(rule, &example.text).diagnostics() {
+                loci.push_str(&format!("{} {}\n", found.rule.id(), found.locus));
+            }
+        }
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(LOCI, &loci).unwrap();
+    }
+    let expected = std::fs::read_to_string(LOCI).unwrap();
+    for (found, expected) in loci.lines().zip(expected.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(loci.lines().count(), expected.lines().count());
 }
 
 /// The rules whose examples would be too long to read: a chain of more than 100 functions, 10,000 of them, and 2 GiB.

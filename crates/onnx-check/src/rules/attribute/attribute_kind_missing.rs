@@ -20,24 +20,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{AttrValue, Attribute};
-    use onnx_types::FieldForms;
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn attributes_say_of_which_kind_they_are() {
-        let model = |m: &mut Builder, kind| {
-            m.inputs(["x"]);
-            let name = m.model.intern("axis");
-            let axis = Attribute::from_parts(name, AttrValue::Int(0), kind, FieldForms::CANONICAL, None);
-            m.node_with("y = Softmax (x)", [axis]);
-            m.outputs(["y"]);
-        };
-        check_model(|m| model(m, None), &[("ONNX2403", r#"graph "g" / node #0 Softmax / attribute "axis""#)]);
-        check_model(|m| model(m, Some(2)), &[]);
-    }
-}

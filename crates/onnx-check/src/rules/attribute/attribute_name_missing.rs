@@ -18,21 +18,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn attributes_have_names() {
-        let model = |m: &mut Builder, name: &str| {
-            m.inputs(["x"]);
-            let attribute = m.attribute(name, 1);
-            m.node_with("y = Softmax (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Softmax / attribute """#;
-        check_model(|m| model(m, ""), &[("ONNX2406", place)]);
-        check_model(|m| model(m, "axis"), &[]);
-    }
-}

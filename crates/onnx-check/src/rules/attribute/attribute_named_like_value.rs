@@ -29,21 +29,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
 
 /// How many inputs and outputs are compared: more would take long where a hostile node has many attributes, too.
 const MOST: usize = 64;
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn names_tell_attributes_from_values() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x", "axis"]);
-            let attribute = m.attribute("axis", 0);
-            m.node_with(node, [attribute]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Softmax / attribute "axis""#;
-        check_model(|m| model(m, "y = Softmax (axis)"), &[("ONNX2409", place)]);
-        check_model(|m| model(m, "y = Softmax (x)"), &[]);
-    }
-}

@@ -32,27 +32,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
             .help("give it one, or remove the attribute")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{AttrKind, AttrValue, Attribute};
-    use onnx_types::FieldForms;
-
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn tensor_attributes_have_values() {
-        let model = |m: &mut Builder, value: AttrValue| {
-            let name = m.model.intern("value");
-            let kind = Some(AttrKind::Tensor.code());
-            m.node_with(
-                "y = Constant ()",
-                [Attribute::from_parts(name, value, kind, FieldForms::CANONICAL, None)],
-            );
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Constant / attribute "value""#;
-        check_model(|m| model(m, AttrValue::None), &[("ONNX2405", place)]);
-        check_model(|m| model(m, scalar().into()), &[]);
-    }
-}

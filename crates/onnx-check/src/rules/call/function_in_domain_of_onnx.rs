@@ -31,27 +31,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             .help("move the function to your own domain, import that domain, and set it in the node")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, domain: &str) {
-        m.import("d", 1);
-        m.inputs(["x"]);
-        m.node(&format!("y = {domain}f (x)"));
-        m.outputs(["y"]);
-        m.function(domain.trim_end_matches('.'), "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        m.last_function().forms.set_explicit(onnx_types::field::function::DOMAIN, true);
-    }
-
-    #[test]
-    fn functions_stay_out_of_the_domains_of_onnx() {
-        check_model(|m| model(m, ""), &[("ONNX2657", r#"graph "g" / node #0 f"#)]);
-        check_model(|m| model(m, "d."), &[]);
-    }
-}

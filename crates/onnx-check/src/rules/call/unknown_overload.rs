@@ -33,39 +33,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         }
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    /// A model that calls a function of one input, one output and the attributes `a` and, with a default, `b`.
-    fn model(m: &mut Builder, call: &str, attributes: &[&str]) {
-        m.import("d", 1);
-        m.inputs(["x", "y"]);
-        let given: Vec<_> = attributes.iter().map(|name| m.attribute(name, 1)).collect();
-        m.node_with(call, given);
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
-        m.last_function().attributes.push(a);
-        m.push_default(b);
-    }
-
-    #[test]
-    fn overloads_are_there() {
-        let overloaded = |m: &mut Builder, overload: &str| {
-            model(m, "r = d.f (x)", &["a"]);
-            let overload = m.model.intern(overload);
-            let [op, domain] = ["f", "d"].map(|name| m.model.intern(name));
-            let attributes = vec![m.attribute("a", 1)];
-            let graph = m.graph();
-            let node = onnx_ir::LoadedNode { op, domain, overload, attributes, ..Default::default() };
-            m.model.load_node(graph, node, &[], &[onnx_ir::LoadedOutput::Absent]);
-        };
-        check_model(|m| overloaded(m, "o"), &[("ONNX2656", r#"graph "g" / node #1 d::f"#)]);
-        check_model(|m| overloaded(m, ""), &[]);
-    }
-}

@@ -23,25 +23,3 @@ pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::DeviceConfiguration;
-
-    use crate::testing::{Builder, check_model};
-
-    fn device(m: &mut Builder, name: &str, num_devices: i32, devices: &[&str]) {
-        m.model.info_mut().ir_version = 11;
-        let name = m.model.intern(name);
-        let devices = devices.iter().map(|device| m.model.intern(device)).collect();
-        let device = DeviceConfiguration { name, num_devices, devices, ..Default::default() };
-        m.model.info_mut().configurations.push(device);
-    }
-
-    #[test]
-    fn configurations_have_names() {
-        let place = r#"device configuration "" / element 0"#;
-        check_model(|m| device(m, "", 2, &[]), &[("ONNX2801", place)]);
-        check_model(|m| device(m, "d", 2, &[]), &[]);
-    }
-}

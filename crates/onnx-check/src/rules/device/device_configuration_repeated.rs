@@ -28,28 +28,3 @@ pub(crate) fn check(cx: &mut DeviceCx<'_, '_>) {
             .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::DeviceConfiguration;
-
-    use crate::testing::{Builder, check_model};
-
-    fn device(m: &mut Builder, name: &str, num_devices: i32, devices: &[&str]) {
-        m.model.info_mut().ir_version = 11;
-        let name = m.model.intern(name);
-        let devices = devices.iter().map(|device| m.model.intern(device)).collect();
-        let device = DeviceConfiguration { name, num_devices, devices, ..Default::default() };
-        m.model.info_mut().configurations.push(device);
-    }
-
-    #[test]
-    fn configurations_are_told_apart() {
-        let two = |m: &mut Builder, second| {
-            device(m, "d", 2, &[]);
-            device(m, second, 2, &[]);
-        };
-        check_model(|m| two(m, "d"), &[("ONNX2802", r#"device configuration "d""#)]);
-        check_model(|m| two(m, "e"), &[]);
-    }
-}

@@ -41,22 +41,3 @@ pub(crate) fn check(cx: &mut FeatureCx<'_, '_>) {
 pub(crate) fn fix(model: &mut Model) -> Vec<String> {
     raise(model, Feature::is_annotation)
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::MetadataEntry;
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, version: i64) {
-        m.model.info_mut().ir_version = version;
-        let (graph, key) = (m.graph(), m.model.intern("key"));
-        m.model.graph_mut(graph).metadata.push(MetadataEntry::new(key, "value"));
-    }
-
-    #[test]
-    fn annotations_exist_in_the_version_of_the_format() {
-        check_model(|m| model(m, 9), &[("ONNX2031", r#"graph "g""#)]);
-        check_model(|m| model(m, 10), &[]);
-    }
-}

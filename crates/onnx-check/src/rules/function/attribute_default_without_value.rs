@@ -33,32 +33,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, change: impl FnOnce(&mut Builder)) {
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        change(m);
-    }
-
-    #[test]
-    fn defaults_are_values() {
-        let place = r#"function "f" of domain "d" / attribute "a""#;
-        let refer = |m: &mut Builder| {
-            let default = m.reference("a", "b", onnx_ir::AttrKind::Int);
-            m.push_default(default);
-        };
-        check_model(|m| model(m, refer), &[("ONNX2608", place)]);
-        let give = |m: &mut Builder| {
-            let default = m.attribute("a", 1);
-            m.push_default(default);
-        };
-        check_model(|m| model(m, give), &[]);
-    }
-}

@@ -19,17 +19,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn functions_have_names() {
-        check_model(
-            |m| m.function("d", "", Some(""), |_| ()),
-            &[("ONNX2601", r#"function "" of domain "d""#)],
-        );
-        check_model(|m| m.function("d", "f", Some(""), |_| ()), &[]);
-    }
-}

@@ -32,30 +32,3 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, change: impl FnOnce(&mut Builder)) {
-        m.function("d", "f", Some(""), |m| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.outputs(["y"]);
-        });
-        change(m);
-    }
-
-    #[test]
-    fn outputs_have_names_of_their_own() {
-        let twice = |m: &mut Builder| {
-            m.function("d", "h", Some(""), |m| {
-                m.inputs(["x"]);
-                m.node("y = Relu (x)");
-                m.outputs(["y", "y"]);
-            });
-        };
-        check_model(twice, &[("ONNX2606", r#"function "h" of domain "d" / output 1 "y""#)]);
-        check_model(|m| model(m, |_| ()), &[]);
-    }
-}

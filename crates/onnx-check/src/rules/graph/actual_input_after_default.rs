@@ -38,30 +38,3 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
             .help("move inputs with initializers to the end of the list")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrValue;
-
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn constants_of_old_nested_graphs_are_the_last_inputs() {
-        let model = |m: &mut Builder, inputs: [&str; 4]| {
-            m.model.info_mut().ir_version = 3;
-            m.inputs(["n", "c", "s"]);
-            let body = m.nested("body", |m| {
-                m.inputs(inputs);
-                m.initializer("w", scalar());
-                m.node("next = Add (state, w)");
-                m.outputs(["keep", "next"]);
-            });
-            let body = m.attribute("body", AttrValue::Graph(body));
-            m.node_with("y = Loop (n, c, s)", [body]);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 Loop / attribute "body" / graph "body" / input 3 "state""#;
-        check_model(|m| model(m, ["i", "keep", "w", "state"]), &[("ONNX2215", place)]);
-        check_model(|m| model(m, ["i", "keep", "state", "w"]), &[]);
-    }
-}

@@ -66,26 +66,3 @@ fn for_each_variable(model: &Model, mut take: impl FnMut(Symbol)) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::{ElemType, Shape};
-
-    use super::*;
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn dimension_variables_are_identifiers() {
-        let model = |m: &mut Builder, variable: &str| {
-            m.inputs(["x"]);
-            m.node("y = Identity (x)");
-            m.outputs(["y"]);
-            let shape = Shape::new([Dim::Known(1), Dim::Var(m.model.intern(variable))]);
-            let tensor = Type::tensor(ElemType::Float, Some(shape));
-            m.typed("x", Some(tensor.clone()));
-            m.typed("y", Some(Type::sequence(tensor)));
-        };
-        check_model(|m| model(m, "batch size"), &[("ONNX2208", "model")]);
-        check_model(|m| model(m, "batch_size"), &[]);
-    }
-}

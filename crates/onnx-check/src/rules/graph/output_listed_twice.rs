@@ -38,20 +38,3 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn outputs_are_distinct() {
-        let model = |m: &mut Builder, second: &str| {
-            m.inputs(["x"]);
-            m.node("y = Relu (x)");
-            m.node("z = Identity (y)");
-            m.outputs(["y", second]);
-        };
-        check_model(|m| model(m, "y"), &[("ONNX2204", r#"graph "g" / output 1 "y""#)]);
-        check_model(|m| model(m, "z"), &[]);
-    }
-}

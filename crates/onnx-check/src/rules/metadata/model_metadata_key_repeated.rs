@@ -47,21 +47,3 @@ pub(crate) fn fix(model: &mut Model) -> Vec<String> {
         count => vec![format!("dropped entries of `metadata_props` that repeat others ({count})")],
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::MetadataEntry;
-
-    use crate::testing::{Builder, check_model};
-
-    fn entries(m: &mut Builder, keys: &[&str]) -> Vec<MetadataEntry> {
-        keys.iter().map(|key| MetadataEntry::new(m.model.intern(key), "value")).collect()
-    }
-
-    #[test]
-    fn keys_stand_once() {
-        let model = |m: &mut Builder, keys: &[&str]| m.model.info_mut().metadata = entries(m, keys);
-        check_model(|m| model(m, &["a", "b", "a"]), &[("ONNX2020", r#"metadata "a""#)]);
-        check_model(|m| model(m, &["a", "b"]), &[]);
-    }
-}

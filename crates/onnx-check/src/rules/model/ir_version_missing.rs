@@ -22,14 +22,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn a_model_has_an_ir_version() {
-        check_model(|m| m.model.info_mut().ir_version = 0, &[("ONNX2001", "field ir_version")]);
-        check_model(|m| m.model.info_mut().ir_version = 3, &[]);
-    }
-}

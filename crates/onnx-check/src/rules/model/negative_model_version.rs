@@ -21,14 +21,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::check_model;
-
-    #[test]
-    fn versions_are_not_negative() {
-        check_model(|m| m.model.info_mut().model_version = -1, &[("ONNX2006", "field model_version")]);
-        check_model(|m| m.model.info_mut().model_version = 1, &[]);
-    }
-}

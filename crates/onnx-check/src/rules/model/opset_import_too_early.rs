@@ -25,21 +25,3 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn imports_came_with_ir_version_3() {
-        check_model(|m| m.model.info_mut().ir_version = 2, &[("ONNX2004", "field opset_import")]);
-        let old = |m: &mut Builder| {
-            m.no_imports();
-            m.model.info_mut().ir_version = 2;
-            m.inputs(["x"]);
-            m.node("y = Ceil (x)");
-            m.outputs(["y"]);
-        };
-        check_model(old, &[]);
-    }
-}

@@ -27,19 +27,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn nodes_leave_the_default_domain_empty() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x"]);
-            m.node(node);
-            m.outputs(["y"]);
-        };
-        check_model(|m| model(m, "y = ai.onnx.Relu (x)"), &[("ONNX2302", r#"graph "g" / node #0 Relu"#)]);
-        check_model(|m| model(m, "y = Relu (x)"), &[]);
-    }
-}

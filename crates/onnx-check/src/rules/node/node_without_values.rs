@@ -19,21 +19,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn nodes_take_or_give_something() {
-        let model = |m: &mut Builder, node: &str| {
-            m.import("com.example", 1);
-            m.node(node);
-        };
-        check_model(
-            |m| model(m, "com.example.Frob ()"),
-            &[("ONNX2307", r#"graph "g" / node #0 com.example::Frob"#)],
-        );
-        check_model(|m| model(m, "y = com.example.Frob ()"), &[]);
-    }
-}

@@ -19,19 +19,3 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn nodes_call_something() {
-        let model = |m: &mut Builder, node: &str| {
-            m.inputs(["x"]);
-            m.node(node);
-            m.outputs(["y"]);
-        };
-        check_model(|m| model(m, "y = (x)"), &[("ONNX2306", r#"graph "g" / node #0"#)]);
-        check_model(|m| model(m, "y = Relu (x)"), &[]);
-    }
-}

@@ -29,34 +29,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
             .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrKind;
-
-    use crate::testing::{Builder, check_model};
-
-    /// A node that refers to `target`, in a function with the attributes `a` and, an integer, `b`; or in the graph.
-    fn model(m: &mut Builder, target: &str, kind: AttrKind, is_function: bool) {
-        let node = |m: &mut Builder| {
-            m.inputs(["x"]);
-            let attribute = m.reference("axis", target, kind);
-            m.node_with("y = Softmax (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        if !is_function {
-            return node(m);
-        }
-        m.function("d", "f", Some(""), node);
-        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
-        m.last_function().attributes.push(a);
-        m.push_default(b);
-    }
-
-    #[test]
-    fn references_stand_in_functions() {
-        let place = r#"graph "g" / node #0 Softmax / attribute "axis""#;
-        check_model(|m| model(m, "a", AttrKind::Int, false), &[("ONNX2670", place)]);
-        check_model(|m| model(m, "a", AttrKind::Int, true), &[]);
-    }
-}

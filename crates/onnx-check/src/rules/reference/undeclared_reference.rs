@@ -35,34 +35,3 @@ pub(crate) fn check(cx: &mut AttributeCx<'_, '_>) {
         Diagnostic::new(&RULE, places.attribute(node, name), message).help(help).beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::AttrKind;
-
-    use crate::testing::{Builder, check_model};
-
-    /// A node that refers to `target`, in a function with the attributes `a` and, an integer, `b`; or in the graph.
-    fn model(m: &mut Builder, target: &str, kind: AttrKind, is_function: bool) {
-        let node = |m: &mut Builder| {
-            m.inputs(["x"]);
-            let attribute = m.reference("axis", target, kind);
-            m.node_with("y = Softmax (x)", [attribute]);
-            m.outputs(["y"]);
-        };
-        if !is_function {
-            return node(m);
-        }
-        m.function("d", "f", Some(""), node);
-        let (a, b) = (m.model.intern("a"), m.attribute("b", 1));
-        m.last_function().attributes.push(a);
-        m.push_default(b);
-    }
-
-    #[test]
-    fn references_are_to_attributes_of_the_function() {
-        let place = r#"function "f" of domain "d" / node #0 Softmax / attribute "axis""#;
-        check_model(|m| model(m, "c", AttrKind::Int, true), &[("ONNX2671", place)]);
-        check_model(|m| model(m, "b", AttrKind::Int, true), &[]);
-    }
-}

@@ -29,19 +29,3 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::spread::{RIGHT, Spread, model};
-    use crate::testing::check_model;
-
-    #[test]
-    fn shard_count_missing_is_found() {
-        let wrong = Spread { shards: 0, ..RIGHT };
-        check_model(
-            |m| model(m, &wrong),
-            &[("ONNX2853", r#"graph "g" / node #0 Relu / device configuration "d" / value "x""#)],
-        );
-        check_model(|m| model(m, &RIGHT), &[]);
-    }
-}

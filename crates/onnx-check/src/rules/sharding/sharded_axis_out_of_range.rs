@@ -51,19 +51,3 @@ fn rank(cx: &ShardingCx<'_, '_>, tensor: ValueRef) -> Option<i64> {
     let rank = constant.or_else(|| Some(value.ty()?.shape()?.rank()))?;
     i64::try_from(rank).ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::spread::{RIGHT, Spread, model};
-    use crate::testing::check_model;
-
-    #[test]
-    fn sharded_axis_out_of_range_is_found() {
-        let wrong = Spread { axis: 1, ..RIGHT };
-        check_model(
-            |m| model(m, &wrong),
-            &[("ONNX2852", r#"graph "g" / node #0 Relu / device configuration "d" / value "x""#)],
-        );
-        check_model(|m| model(m, &RIGHT), &[]);
-    }
-}

@@ -36,19 +36,3 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::spread::{RIGHT, Spread, model};
-    use crate::testing::check_model;
-
-    #[test]
-    fn sharding_of_foreign_value_is_found() {
-        let wrong = Spread { tensor: "z", ..RIGHT };
-        check_model(
-            |m| model(m, &wrong),
-            &[("ONNX2851", r#"graph "g" / node #0 Relu / device configuration "d" / value "z""#)],
-        );
-        check_model(|m| model(m, &RIGHT), &[]);
-    }
-}

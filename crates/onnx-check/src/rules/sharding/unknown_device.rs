@@ -34,19 +34,3 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::spread::{RIGHT, Spread, model};
-    use crate::testing::check_model;
-
-    #[test]
-    fn unknown_device_is_found() {
-        let wrong = Spread { devices: [0, 2], ..RIGHT };
-        check_model(
-            |m| model(m, &wrong),
-            &[("ONNX2854", r#"graph "g" / node #0 Relu / device configuration "d" / value "x""#)],
-        );
-        check_model(|m| model(m, &RIGHT), &[]);
-    }
-}

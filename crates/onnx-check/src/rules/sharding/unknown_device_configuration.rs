@@ -29,19 +29,3 @@ pub(crate) fn check(cx: &mut ShardingCx<'_, '_>) {
             .beyond_reference(true)
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::spread::{RIGHT, Spread, model};
-    use crate::testing::check_model;
-
-    #[test]
-    fn unknown_device_configuration_is_found() {
-        let wrong = Spread { configuration: "e", ..RIGHT };
-        check_model(
-            |m| model(m, &wrong),
-            &[("ONNX2850", r#"graph "g" / node #0 Relu / device configuration "e""#)],
-        );
-        check_model(|m| model(m, &RIGHT), &[]);
-    }
-}

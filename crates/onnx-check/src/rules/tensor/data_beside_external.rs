@@ -32,23 +32,3 @@ fn holds_elements(record: &UnknownField) -> bool {
     let is_empty = matches!(record.bytes.as_ref(), [tag, 0] if tag & 7 == 2);
     matches!(record.number, 4..=7 | 9..=11) && !is_empty
 }
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use onnx_types::tensor::{ExternalData, Tensor};
-    use onnx_types::{ElemType, UnknownField};
-
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn elements_stand_in_one_place() {
-        let model = |m: &mut Builder, raw: &'static [u8]| {
-            let mut tensor = Tensor::external(ElemType::Float, [1], ExternalData::new("w.bin")).unwrap();
-            tensor.extra_mut().unknown.push(UnknownField { number: 9, bytes: Bytes::from_static(raw) });
-            m.initializer("w", tensor);
-        };
-        check_model(|m| model(m, b"\x4a\x04abcd"), &[("ONNX2506", r#"graph "g" / initializer "w""#)]);
-        check_model(|m| model(m, b"\x4a\x00"), &[]);
-    }
-}

@@ -19,23 +19,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             .help("store the tensor whole, and remove `segment`: readers take a piece for the tensor")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::TensorSegment;
-
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn tensors_are_whole() {
-        let model = |m: &mut Builder, segment| {
-            let mut tensor = scalar();
-            tensor.extra_mut().segment = segment;
-            m.initializer("w", tensor);
-        };
-        let segment = TensorSegment { begin: Some(0), end: Some(1), source: None };
-        let place = r#"graph "g" / initializer "w" / field segment"#;
-        check_model(|m| model(m, Some(segment)), &[("ONNX2509", place)]);
-        check_model(|m| model(m, None), &[]);
-    }
-}

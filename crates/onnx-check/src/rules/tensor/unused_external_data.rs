@@ -23,23 +23,3 @@ pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
             .help("set `data_location`, or remove the entries: readers ignore them")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::tensor::TensorMetadata;
-
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn entries_mean_something() {
-        let model = |m: &mut Builder, entries| {
-            let mut tensor = scalar();
-            tensor.extra_mut().unused_external = entries;
-            m.initializer("w", tensor);
-        };
-        let place = r#"graph "g" / initializer "w" / field external_data"#;
-        let entries = vec![TensorMetadata::new("location", "w.bin")];
-        check_model(|m| model(m, entries), &[("ONNX2510", place)]);
-        check_model(|m| model(m, vec![]), &[]);
-    }
-}

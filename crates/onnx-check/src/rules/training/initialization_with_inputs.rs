@@ -24,28 +24,3 @@ pub(crate) fn check(cx: &mut TrainingCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_ir::{Owner, TrainingInfo};
-
-    use crate::testing::{Builder, check_model};
-
-    fn model(m: &mut Builder, has_input: bool) {
-        let graph = m.model.new_training_graph(Owner::Initialization);
-        let [name, x] = ["init", "x"].map(|name| m.model.intern(name));
-        m.model.set_graph_name(graph, name);
-        if has_input {
-            let value = m.model.new_value_in(graph, x);
-            m.model.load_graph_input(graph, value);
-        }
-        let info = TrainingInfo { initialization: Some(graph), ..TrainingInfo::default() };
-        m.model.info_mut().training.push(info);
-    }
-
-    #[test]
-    fn initializations_have_no_inputs() {
-        check_model(|m| model(m, true), &[("ONNX2704", r#"training info #0 / graph "init""#)]);
-        check_model(|m| model(m, false), &[]);
-    }
-}

@@ -28,25 +28,3 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use onnx_types::{ElemType, Shape, Type};
-
-    use super::*;
-    use crate::testing::{Builder, check_model};
-
-    #[test]
-    fn an_asterisk_is_no_variable() {
-        let model = |m: &mut Builder, variable: &str| {
-            m.inputs(["x"]);
-            m.node("y = Identity (x)");
-            m.outputs(["y"]);
-            let shape = Shape::new([Dim::Known(1), Dim::Var(m.model.intern(variable))]);
-            m.typed("x", Some(Type::tensor(ElemType::Float, Some(shape))));
-        };
-        let place = r#"graph "g" / input 0 "x" / type / dimension 1"#;
-        check_model(|m| model(m, "*"), &[("ONNX2905", place)]);
-        check_model(|m| model(m, "N"), &[]);
-    }
-}

@@ -29,27 +29,3 @@ pub(crate) fn check(cx: &mut ValueCx<'_, '_>) {
             .help("rename the inner one")
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Builder, check_model, scalar};
-
-    #[test]
-    fn inner_inputs_and_initializers_have_names_of_their_own() {
-        let branch = |m: &mut Builder, name: &'static str| {
-            m.inputs(["c", "x"]);
-            let [first, second] = ["a", "b"].map(|graph| {
-                m.nested(graph, |m| {
-                    m.initializer(if graph == "a" { name } else { "v" }, scalar());
-                    m.outputs([if graph == "a" { name } else { "v" }]);
-                })
-            });
-            let attributes = [m.attribute("then_branch", first), m.attribute("else_branch", second)];
-            m.node_with("y = If (c)", attributes);
-            m.outputs(["y"]);
-        };
-        let place = r#"graph "g" / node #0 If / attribute "then_branch" / graph "a" / initializer "x""#;
-        check_model(|m| branch(m, "x"), &[("ONNX2102", place)]);
-        check_model(|m| branch(m, "w"), &[]);
-    }
-}
