@@ -2,9 +2,9 @@
 //!
 //! # Decoding
 //!
-//! [`load`] reads a model file, [`decode`] bytes in memory. The result is an `onnx_ir::Model` and the findings of reading:
-//! what is malformed but can be represented, with its byte offset. Only bytes that are not protobuf, and exceeded limits, are
-//! errors. Tensors share the memory of the input.
+//! [`load`] reads a model file, [`decode`] bytes in memory. The result is an `onnx_ir::Model` and the diagnostics of
+//! reading: what is malformed but can be represented, with its byte offset. Only bytes that are not protobuf, and
+//! exceeded limits, are errors. Tensors share the memory of the input.
 //!
 //! ```
 //! use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};

@@ -13,7 +13,7 @@ use crate::{DecodeError, DecodeOptions, FileSource, ReadMode, decode};
 pub struct Loaded {
     /// The model. Its external data stays in its files.
     pub model: Model,
-    /// The findings of reading, in file order.
+    /// The diagnostics of reading, in file order.
     pub findings: Sink,
     /// The files of its external data, for whatever reads weights.
     pub data: FileSource,

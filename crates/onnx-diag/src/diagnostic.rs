@@ -1,4 +1,4 @@
-//! A finding about a model: [`Diagnostic`] and [`Label`].
+//! A diagnostic about a model: [`Diagnostic`] and [`Label`].
 
 use crate::escape::bounded;
 use crate::locus::Locus;
@@ -56,7 +56,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds another place that explains the finding.
+    /// Adds another locus that explains the diagnostic.
     pub fn label(mut self, locus: Locus, text: impl Into<String>) -> Self {
         self.labels.push(Label { locus, text: bounded(text.into(), TEXT_BYTES) });
         self

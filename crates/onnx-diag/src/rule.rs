@@ -42,7 +42,7 @@ pub enum Reference {
 }
 
 /// Work on a model that its caller stopped, by an interrupt or a time limit. It is the one rule that all crates share, so
-/// that a stop looks alike everywhere: such work has no other finding and no result.
+/// that a stop looks alike everywhere: such work has no other diagnostic and no result.
 pub static STOPPED: Rule = Rule::new(8005, "stopped", Severity::Error, "The work was stopped before it had a result.").with_explain("## What\n\nA time limit was exceeded, or the caller cancelled the work. What was found until then is \
               dropped, so that no result depends on the speed of the machine.\n\n## Why\n\nThe exit status is 3, and no \
               output is written.\n\n## Repair\n\nAllow more time.\n");

@@ -25,7 +25,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All findings together.
+    /// All diagnostics together.
     pub const fn total(self) -> u64 {
         self.errors.saturating_add(self.warnings).saturating_add(self.notes)
     }
@@ -50,7 +50,7 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// 100 findings for one rule, 1000 in all: more than anyone reads, and little memory on any model.
+    /// 100 diagnostics for one rule, 1000 in total: enough for readers, and little memory for any model.
     pub const DEFAULT: Self = Self { per_rule: 100, total: 1000 };
 
     /// Keeps everything. On hostile input this uses memory in proportion to the number of defects.
@@ -79,7 +79,7 @@ impl Policy {
         self
     }
 
-    /// Makes every finding of the rule an error.
+    /// Makes every diagnostic of the rule an error.
     #[must_use]
     pub fn deny(self, rule: &Rule) -> Self {
         self.set(rule, Severity::Error)
@@ -92,7 +92,7 @@ impl Policy {
         self
     }
 
-    /// Makes every finding that is at least this severe an error; what is said about single rules goes first.
+    /// Makes every diagnostic that is at least this severe an error; overrides of single rules take precedence.
     #[must_use]
     pub fn deny_from(mut self, severity: Severity) -> Self {
         self.deny_from = Some(severity);
@@ -136,7 +136,7 @@ impl Policy {
 pub struct RuleCount {
     /// The rule.
     pub rule: &'static Rule,
-    /// The number of its findings.
+    /// The number of its diagnostics.
     pub found: u64,
     /// The number of those that were kept.
     pub kept: u64,
@@ -151,7 +151,7 @@ impl RuleCount {
     }
 }
 
-/// Collects findings in the order in which they are reported, within [`Caps`], under a [`Policy`].
+/// Collects diagnostics in the order in which they are reported, within [`Caps`], under a [`Policy`].
 #[derive(Clone, Debug)]
 pub struct Sink {
     diagnostics: Vec<Diagnostic>,
@@ -243,22 +243,22 @@ impl Sink {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.locus.position());
     }
 
-    /// The findings that were kept.
+    /// The diagnostics that were kept.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The findings that were kept, owned.
+    /// The diagnostics that were kept, owned.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
 
-    /// The exact number of findings of each severity, kept or not.
+    /// The exact number of diagnostics of each severity, kept or not.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Whether any finding is an error.
+    /// Whether any diagnostic is an error.
     pub const fn has_errors(&self) -> bool {
         self.counts.errors > 0
     }
@@ -300,7 +300,7 @@ impl Sink {
         self.diagnostics = Vec::new();
     }
 
-    /// The policy that findings are reported under.
+    /// The policy that diagnostics are reported under.
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }

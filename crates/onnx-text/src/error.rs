@@ -75,7 +75,7 @@ impl ParseError {
         &self.findings
     }
 
-    /// Everything that is wrong, to be merged with other findings.
+    /// Everything that is wrong, to be merged with other diagnostics.
     #[must_use]
     pub fn into_findings(self) -> Sink {
         *self.findings

@@ -191,7 +191,7 @@ impl<'a> Lexer<'a> {
         self.mark.at += 1;
     }
 
-    /// Takes a byte if it comes next.
+    /// Consumes a byte if it comes next.
     #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
@@ -220,7 +220,7 @@ impl<'a> Lexer<'a> {
         rest.get(..end.unwrap_or(rest.len()))
     }
 
-    /// Takes the identifier that comes next, if one does.
+    /// Consumes the identifier that comes next, if one does.
     #[inline]
     pub(crate) fn word(&mut self) -> Option<&'a [u8]> {
         let word = self.peek_word()?;
@@ -248,7 +248,7 @@ impl<'a> Lexer<'a> {
         Some(content)
     }
 
-    /// Takes a string; the opening quote comes next.
+    /// Consumes a string; the opening quote comes next.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, [u8]>, LexError> {
         if let Some(content) = self.plain_string() {
             return Ok(Cow::Borrowed(content));
@@ -324,7 +324,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes the literal that comes next, if one does.
+    /// Consumes the literal that comes next, if one does.
     pub(crate) fn literal(&mut self) -> Result<Option<Literal<'a>>, LexError> {
         match self.peek() {
             Some(b'"') => self.string().map(|string| Some(Literal::String(string))),

@@ -71,7 +71,7 @@ onnx_types::option_setters! {
 pub struct Decoded {
     /// The model.
     pub model: Model,
-    /// The findings of reading, in file order.
+    /// The diagnostics of reading, in file order.
     pub findings: Sink,
 }
 
@@ -94,7 +94,7 @@ pub struct Decoded {
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let limits = wire_limits(&options.execution.limits);
     let input = Input::new(bytes, limits)?;
@@ -244,14 +244,14 @@ impl<'a> Cx<'a> {
         Ok(from_bytes(&payload).into_owned())
     }
 
-    /// Records a finding at a byte offset.
+    /// Records a diagnostic at a byte offset.
     #[cold]
     fn report(&mut self, rule: &'static Rule, offset: usize, message: impl FnOnce() -> String) {
         let beyond = rule.reference == Reference::NotEnforced;
         self.report_as(rule, offset, beyond, message);
     }
 
-    /// Records a finding at a byte offset, saying whether the reference would not have it.
+    /// Records a diagnostic at a byte offset, saying whether the reference would not have it.
     #[cold]
     fn report_as(
         &mut self,

@@ -15,7 +15,7 @@ use crate::error::DecodeError;
 pub struct DecodedOperatorSet {
     /// The document.
     pub document: OperatorSetDocument,
-    /// The findings of reading, in file order.
+    /// The diagnostics of reading, in file order.
     pub findings: Sink,
 }
 
@@ -35,7 +35,7 @@ pub struct DecodedOperatorSet {
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<DecodedOperatorSet, DecodeError> {
     let input = Input::new(bytes, super::wire_limits(&options.execution.limits))?;
     let mut cx = Cx::new(&input, options);

@@ -16,7 +16,7 @@ use crate::error::DecodeError;
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let (decoded, ()) = part(bytes, options, |cx| {
         let main = cx.model.main_graph();
@@ -32,7 +32,7 @@ pub fn decode_graph(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, De
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, FunctionId), DecodeError> {
     part(bytes, options, |cx| {
         let whole = cx.input.reader();
@@ -57,7 +57,7 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_main_graph(bytes, options, |cx, main| cx.node_fields(cx.input.reader(), 0, main, 0))
 }
@@ -67,7 +67,7 @@ pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, No
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| cx.attribute(&cx.input.reader(), cx.input.whole()))
 }
@@ -88,7 +88,7 @@ pub fn decode_attribute(bytes: Bytes, options: &DecodeOptions) -> Result<(Decode
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = TensorParts::default();
@@ -102,7 +102,7 @@ pub fn decode_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, 
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
     in_node(bytes, options, |cx| {
         let mut parts = SparseParts::default();
@@ -116,7 +116,7 @@ pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(De
 /// # Errors
 ///
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
-/// else is a finding.
+/// else is reported as a diagnostic.
 pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
     let read = |cx: &mut Cx<'_>, main| cx.graph_input(&cx.input.reader(), cx.input.whole(), main);
     let (decoded, ()) = in_main_graph(bytes, options, read)?;

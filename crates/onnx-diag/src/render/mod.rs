@@ -16,9 +16,9 @@ use crate::rule::Severity;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// The severity and code of a finding, the carets under its source, and counts of it.
+    /// The severity and code of a diagnostic, the carets under its source, and counts of it.
     Severity(Severity),
-    /// The message of a finding.
+    /// The message of a diagnostic.
     Message,
     /// Arrows, bars and line numbers next to the source text.
     Gutter,

@@ -32,7 +32,7 @@ pub struct Options<'a> {
     pub source: Option<&'a str>,
     /// The colors.
     pub style: &'a dyn Style,
-    /// One line per finding: `file: severity[code]: message (place)`.
+    /// One line per diagnostic: `file: severity[code]: message (place)`.
     pub concise: bool,
     /// Text after the number of diagnostics that are only counted, such as ` (--notes shows them)`.
     pub reveal: &'a str,
@@ -95,7 +95,7 @@ pub fn render(out: &mut dyn Write, sink: &Sink, options: &Options<'_>) -> fmt::R
     p.summary(sink)
 }
 
-/// Writes one finding, without a summary.
+/// Writes one diagnostic, without a summary.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic, options: &Option
     Printer { out, options, source: options.source.map(Source::new) }.diagnostic(diagnostic)
 }
 
-/// The lines of the source, found once so that many findings in a large file stay cheap.
+/// The lines of the source, found once so that many diagnostics in a large file stay cheap.
 struct Source<'a> {
     lines: Vec<&'a str>,
 }

@@ -21,7 +21,7 @@ struct Head {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes attributes up to the closing angle bracket; the opening one was taken.
+    /// Parses attributes up to the closing angle bracket; the opening one was consumed.
     pub(super) fn attributes(&mut self, attributes: &mut Vec<Attribute>) -> Result {
         self.items(b'>', |parser| {
             let name = parser.name("the name of an attribute")?;
@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes what follows the name of an attribute.
+    /// Parses the rest of an attribute after its name.
     pub(super) fn attribute(&mut self, name: Symbol) -> Result<Attribute> {
         let kind = if self.lex.eat(b':') { Some(self.kind()?) } else { None };
         let mut head = Head::default();
@@ -91,7 +91,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes a list.
+    /// Parses a list.
     fn list_value(&mut self, mark: Mark, declared: Option<AttrKind>) -> Result<AttrValue> {
         self.lex.bump();
         if self.lex.eat(b']') {
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a single value, of the given kind unless that is undefined.
+    /// Parses a single value, of the given kind unless that is undefined.
     fn value(&mut self, kind: AttrKind) -> Result<AttrValue> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a string, or a graph with a quoted name.
+    /// Parses a string, or a graph with a quoted name.
     fn string_or_graph(&mut self) -> Result<AttrValue> {
         let mark = self.lex.mark();
         let string = self.string("a string")?;

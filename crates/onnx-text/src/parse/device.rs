@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::{Parser, Result};
 
 impl Parser<'_> {
-    /// Takes the string in field `number`. A key that is there with its default is kept as such.
+    /// Parses the string in field `number`. A key that is there with its default is kept as such.
     pub(super) fn text_entry(&mut self, number: u32, text: &mut Symbol, forms: &mut FieldForms) -> Result {
         *text = self.text("a string")?;
         forms.set_explicit(number, text.is_empty());
@@ -37,7 +37,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes a device configuration of the model.
+    /// Parses a device configuration of the model.
     pub(super) fn device(&mut self) -> Result<DeviceConfiguration> {
         let mut device = DeviceConfiguration::default();
         self.record(|parser, key| {
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok(device)
     }
 
-    /// Takes a device configuration of a node.
+    /// Parses a device configuration of a node.
     pub(super) fn node_devices(&mut self) -> Result<NodeDeviceConfiguration> {
         let mut devices = NodeDeviceConfiguration {
             configuration: Symbol::EMPTY,

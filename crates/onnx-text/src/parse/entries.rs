@@ -125,7 +125,7 @@ impl Parser<'_> {
         self.numbers(plain, |parser| parser.uint64(max), push)
     }
 
-    /// Takes a list in braces.
+    /// Parses a list in braces.
     pub(super) fn braces(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
         self.expect(b'{')?;
         if self.lex.eat(b'}') {
@@ -139,7 +139,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes a list of numbers in braces: runs of those that `plain` reads, and each other one as `item`.
+    /// Parses a list of numbers in braces: runs of those that `plain` reads, and each other one as `item`.
     pub(super) fn numbers<T>(
         &mut self,
         plain: impl Fn(&[u8]) -> Option<(T, usize)>,
@@ -163,7 +163,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes a binary32.
+    /// Parses a binary32.
     fn f32(&mut self) -> Result<f32> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -204,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes an entry of `int32_data`: an integer, or the value of a float type of 8 or 16 bits.
+    /// Parses an entry of `int32_data`: an integer, or the value of a float type of 8 or 16 bits.
     fn int32(&mut self, elem: ElemType, range: &RangeInclusive<i64>) -> Result<i32> {
         self.lex.peek();
         let mark = self.lex.mark();

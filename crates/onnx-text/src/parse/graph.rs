@@ -43,7 +43,7 @@ impl Waiting {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes a graph that sees the names of the graphs that are open, unless it is `isolated`.
+    /// Parses a graph that sees the names of the graphs that are open, unless it is `isolated`.
     pub(super) fn graph(&mut self, graph: GraphId, isolated: bool) -> Result {
         self.deeper()?;
         let outer = self.loader.enter(graph, isolated);
@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
         self.loader.leave(&mut self.model, outer);
     }
 
-    /// Takes a graph in whose scope the parser is.
+    /// Parses a graph in whose scope the parser is.
     pub(super) fn graph_inside(&mut self, graph: GraphId) -> Result {
         self.steps.push(Step::Graph(graph));
         let result = self.graph_head(graph).and_then(|waiting| {
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Takes everything before the nodes, and defines inputs and initializers.
+    /// Parses everything before the nodes, and defines inputs and initializers.
     #[inline(never)]
     fn graph_head(&mut self, graph: GraphId) -> Result<Box<Waiting>> {
         let name = self.name("the name of a graph")?;
@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         Ok(waiting)
     }
 
-    /// Takes `=>`.
+    /// Consumes `=>`.
     pub(super) fn arrow(&mut self) -> Result {
         if self.lex.peek() == Some(b'=') && self.lex.second() == Some(b'>') {
             self.lex.bump();
@@ -129,13 +129,13 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes a list in parentheses.
+    /// Parses a list in parentheses.
     pub(super) fn parentheses(&mut self, item: impl FnMut(&mut Self) -> Result) -> Result {
         self.expect(b'(')?;
         if self.lex.eat(b')') { Ok(()) } else { self.items(b')', item) }
     }
 
-    /// Takes initializers and value info.
+    /// Parses initializers and value info.
     fn definitions(&mut self, waiting: &mut Waiting) -> Result {
         self.expect(b'<')?;
         if self.lex.eat(b'>') {
@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
         Ok(annotation)
     }
 
-    /// Takes a list of keys and names.
+    /// Parses a list of keys and names.
     pub(super) fn parameters(&mut self, parameters: &mut Vec<Parameter>) -> Result {
         self.list(|parser| {
             let key = parser.text("a string")?;

@@ -33,7 +33,7 @@ pub(super) struct Initializer {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes a name with or without a type.
+    /// Parses a name with or without a type.
     pub(super) fn info(&mut self) -> Result<Info> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes the type of a value.
+    /// Parses the type of a value.
     fn value_type(&mut self) -> Result<Arc<Type>> {
         let mark = self.lex.mark();
         let (ty, code) = self.shared_type()?;

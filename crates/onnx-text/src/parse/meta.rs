@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
         self.record(entry)
     }
 
-    /// Takes `{key: value, …}`.
+    /// Parses `{key: value, …}`.
     pub(super) fn record(&mut self, mut entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>) -> Result {
         self.expect(b'{')?;
         if self.lex.eat(b'}') {
@@ -72,7 +72,7 @@ impl<'a> Parser<'a> {
         self.error_at(&rules::UNKNOWN_KEY, mark, key.len(), message)
     }
 
-    /// Takes the value of a key that most annotations know.
+    /// Parses the value of a key that most annotations know.
     pub(super) fn form_entry(&mut self, key: &[u8], form: &mut Form) -> Result<bool> {
         match key {
             b"doc_string" => form.doc = self.text("a string")?,
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// Takes a list in brackets.
+    /// Parses a list in brackets.
     pub(super) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result) -> Result {
         self.expect(b'[')?;
         if self.lex.eat(b']') {
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a list of integers.
+    /// Parses a list of integers.
     pub(super) fn ints(&mut self, mut push: impl FnMut(i64)) -> Result {
         self.list(|parser| parser.int().map(&mut push))
     }
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes bytes as a string of hexadecimal digits.
+    /// Parses bytes as a string of hexadecimal digits.
     pub(super) fn hex(&mut self) -> Result<Bytes> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -150,7 +150,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the bytes that a small message was read from, if an annotation gives them.
+    /// Parses the bytes that a small message was read from, if an annotation gives them.
     pub(super) fn source(&mut self) -> Result<Option<Bytes>> {
         let mut source = None;
         self.annotation(|parser, key| match key {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         Ok(source)
     }
 
-    /// Takes a list of metadata.
+    /// Parses a list of metadata.
     pub(super) fn metadata(&mut self, metadata: &mut Metadata) -> Result {
         self.list(|parser| {
             let key = parser.text("a string")?;
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes a list of a tensor's metadata or external data.
+    /// Parses a list of a tensor's metadata or external data.
     pub(super) fn tensor_metadata(&mut self, metadata: &mut Vec<TensorMetadata>) -> Result {
         self.list(|parser| {
             let key = parser.owned_text()?;
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
         Ok(Text::from(from_bytes(&bytes).into_owned()))
     }
 
-    /// Takes a list of imported operator sets.
+    /// Parses a list of imported operator sets.
     pub(super) fn opsets(&mut self, imports: &mut Vec<OpsetImport>) -> Result {
         self.list(|parser| {
             let domain = parser.text("a domain in quotes")?;

@@ -73,7 +73,7 @@ onnx_types::option_setters! {
 /// # Errors
 ///
 /// Returns an error if the text is not a model, or the interrupt stops the work. The error holds everything that is
-/// wrong, up to [`Limits::text_errors`] findings.
+/// wrong, up to [`Limits::text_errors`] diagnostics.
 pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, Parser::model)?;
     Ok(model)
@@ -84,7 +84,7 @@ pub fn parse_model(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 /// # Errors
 ///
 /// Returns an error if the text is not a graph, or the interrupt stops the work. The error holds everything that is
-/// wrong, up to [`Limits::text_errors`] findings.
+/// wrong, up to [`Limits::text_errors`] diagnostics.
 pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<Model, ParseError> {
     let (model, ()) = parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -98,7 +98,7 @@ pub fn parse_graph(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result
 /// # Errors
 ///
 /// Returns an error if the text is not a function, or the interrupt stops the work. The error holds everything that is
-/// wrong, up to [`Limits::text_errors`] findings.
+/// wrong, up to [`Limits::text_errors`] diagnostics.
 pub fn parse_function(
     text: impl AsRef<[u8]>,
     options: &ParseOptions<'_>,
@@ -111,7 +111,7 @@ pub fn parse_function(
 /// # Errors
 ///
 /// Returns an error if the text is not a node, or the interrupt stops the work. The error holds everything that is
-/// wrong, up to [`Limits::text_errors`] findings.
+/// wrong, up to [`Limits::text_errors`] diagnostics.
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
         if self.stopped.is_none() { Ok(()) } else { Err(self.error(&STOPPED, String::new)) }
     }
 
-    /// Takes a punctuation mark.
+    /// Consumes a punctuation mark.
     #[inline]
     fn expect(&mut self, byte: u8) -> Result {
         if self.lex.eat(byte) {
@@ -349,7 +349,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes an identifier.
+    /// Parses an identifier.
     fn word(&mut self, what: &str) -> Result<&'a [u8]> {
         match self.lex.word() {
             Some(word) => Ok(word),
@@ -390,7 +390,7 @@ impl<'a> Parser<'a> {
         Some((content, self.intern_hashed(content, scanned.hash())))
     }
 
-    /// Takes a name, quoted or not, if one comes next.
+    /// Parses a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
         let first = self.lex.peek();
@@ -408,7 +408,7 @@ impl<'a> Parser<'a> {
         Ok(Some(self.intern(word)))
     }
 
-    /// Takes a name, quoted or not.
+    /// Parses a name, quoted or not.
     #[inline]
     fn name(&mut self, what: &str) -> Result<Symbol> {
         match self.try_name()? {
@@ -417,7 +417,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a string.
+    /// Parses a string.
     fn string(&mut self, what: &str) -> Result<Cow<'a, [u8]>> {
         if self.lex.peek() != Some(b'"') {
             return Err(self.expected(what));
@@ -426,13 +426,13 @@ impl<'a> Parser<'a> {
         self.lex.string().map_err(|error| self.lex_error(mark, error))
     }
 
-    /// Takes a string as a name or text.
+    /// Parses a string as a name or text.
     fn text(&mut self, what: &str) -> Result<Symbol> {
         let bytes = self.string(what)?;
         Ok(self.intern(&bytes))
     }
 
-    /// Takes a literal.
+    /// Parses a literal.
     fn literal(&mut self, what: &str) -> Result<Literal<'a>> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -443,7 +443,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes an integer.
+    /// Parses an integer.
     fn int(&mut self) -> Result<i64> {
         self.lex.peek();
         let mark = self.lex.mark();

@@ -22,7 +22,7 @@ struct Header {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes a model: header, graph, training steps and functions.
+    /// Parses a model: header, graph, training steps and functions.
     pub(super) fn model(&mut self) -> Result {
         self.model.info_mut().forms = FieldForms::CANONICAL;
         let has_graph = if self.lex.peek() == Some(b'<') { self.model_header()? } else { true };
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes keys in angle brackets.
+    /// Parses keys in angle brackets.
     fn header(&mut self, mut entry: impl FnMut(&mut Self, &'a [u8]) -> Result<bool>) -> Result {
         self.expect(b'<')?;
         loop {
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes `@training {…}`.
+    /// Parses `@training {…}`.
     fn training(&mut self) -> Result<TrainingInfo> {
         self.expect(b'@')?;
         if self.lex.peek_word() != Some(b"training") {
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
             .map_or(ValueRef::Name(name), |output| ValueRef::Value(output.value()))
     }
 
-    /// Takes a function with its header.
+    /// Parses a function with its header.
     pub(super) fn function(&mut self) -> Result<FunctionId> {
         let header = if self.lex.peek() == Some(b'<') { self.function_header()? } else { Header::default() };
         let name = self.name("the name of a function")?;
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes a formal input or output; a type before it makes an entry of the value info.
+    /// Parses a formal input or output; a type before it makes an entry of the value info.
     fn formal(&mut self, names: &mut Vec<Symbol>, infos: &mut Vec<Info>) -> Result {
         if self.is_type() {
             let info = self.info()?;
@@ -301,7 +301,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Takes the value info of a function, which has no initializers.
+    /// Parses the value info of a function, which has no initializers.
     fn function_infos(&mut self, infos: &mut Vec<Info>) -> Result {
         loop {
             match self.definition(false)? {
@@ -318,7 +318,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the attributes of a function, with or without defaults.
+    /// Parses the attributes of a function, with or without defaults.
     fn function_attributes(&mut self, function: FunctionId) -> Result {
         loop {
             let name = self.name("the name of an attribute")?;

@@ -32,7 +32,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a node and adds it to a graph.
+    /// Parses a node and adds it to a graph.
     pub(super) fn node(&mut self, graph: GraphId) -> Result<NodeId> {
         self.steps.push(Step::Node { graph, op: Symbol::EMPTY, name: Symbol::EMPTY, output: Symbol::EMPTY });
         let node = self.node_inside(graph);
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 
-    /// Takes names with commas between them. An absent name before a comma is the empty one; a comma at the end adds
+    /// Parses names with commas between them. An absent name before a comma is the empty one; a comma at the end adds
     /// nothing.
     #[inline]
     fn operands(&mut self, mut push: impl FnMut(&mut Self, Symbol)) -> Result {
@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes domain, operator and overload.
+    /// Parses domain, operator and overload.
     fn operator(&mut self, node: &mut LoadedNode) -> Result {
         let is_quoted = self.lex.peek() == Some(b'"');
         let scanned = if is_quoted { None } else { self.prescanned_name() };

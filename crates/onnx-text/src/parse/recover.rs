@@ -171,7 +171,7 @@ impl Open {
         Some(bracket)
     }
 
-    /// Takes a closing bracket. Only a brace is sure enough to close what was forgotten inside.
+    /// Consumes a closing bracket. Only a brace also closes the brackets inside it that are still open.
     fn close(&mut self, closing: u8) {
         let bracket = opening(closing);
         if closing == b'}' {

@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         is_elided
     }
 
-    /// Takes the data of an elided tensor from the original model.
+    /// Uses the data of an elided tensor from the original model.
     fn elided(&mut self, head: &Head) -> Result<Payload> {
         self.lex.bump();
         self.lex.peek();
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes data that say which field they are for; their number is not compared with the dimensions.
+    /// Parses data that say which field they are for; their number is not compared with the dimensions.
     fn named_data(&mut self, head: &Head, word: &[u8]) -> Result<Payload> {
         let storage = match word {
             b"raw" | b"splat" => return self.raw(head, word == b"splat"),
@@ -228,7 +228,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes raw data: bytes in hexadecimal digits, or elements. Of a splat, one element.
+    /// Parses raw data: bytes in hexadecimal digits, or elements. Of a splat, one element.
     fn raw(&mut self, head: &Head, is_splat: bool) -> Result<Payload> {
         self.lex.word();
         self.lex.peek();
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
         usize::try_from(count).unwrap_or(usize::MAX).min(self.lex.rest().len() / 2)
     }
 
-    /// Takes one element of a type of at most 16 bits, by its value or, for a float, by its bit pattern.
+    /// Parses one element of a type of at most 16 bits, by its value or, for a float, by its bit pattern.
     fn element(&mut self, elem: ElemType) -> Result<u16> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -405,7 +405,7 @@ impl<'a> Parser<'a> {
             && self.lex.after_word() != Some(b'(')
     }
 
-    /// Takes the dimensions of a sparse tensor.
+    /// Parses the dimensions of a sparse tensor.
     pub(super) fn sparse_dims(&mut self) -> Result<SmallVec<[i64; 4]>> {
         self.lex.word();
         let mut dims = SmallVec::new();
@@ -415,7 +415,7 @@ impl<'a> Parser<'a> {
         Ok(dims)
     }
 
-    /// Takes the parts of a sparse tensor, after the equals sign.
+    /// Parses the parts of a sparse tensor, after the equals sign.
     pub(super) fn sparse(&mut self, dims: SmallVec<[i64; 4]>) -> Result<SparseTensor> {
         let mut sparse = SparseTensor {
             values: None,
@@ -453,7 +453,7 @@ impl<'a> Parser<'a> {
         tensor
     }
 
-    /// Takes what follows the type of a tensor: name, equals sign and data.
+    /// Parses the rest of a tensor after its type: name, equals sign and data.
     pub(super) fn named_tensor(&mut self, mark: Mark, text: &TypeText) -> Result<Tensor> {
         let head = self.tensor_head(mark, &text.ty, text.code)?;
         let name = if self.lex.peek_word().is_some() || self.lex.peek() == Some(b'"') {

@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         rest.get(..end).filter(|_| ends)
     }
 
-    /// Takes a type of a value, whose elements must be of a type that exists.
+    /// Parses a type of a value, whose elements must be of a type that exists.
     pub(super) fn ty(&mut self) -> Result<Type> {
         let mark = self.lex.mark();
         let TypeText { ty, code } = self.type_text()?;
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         Ok(TypeKind::Opaque { domain, name })
     }
 
-    /// Takes identifiers with dots between them, or a string.
+    /// Parses identifiers with dots between them, or a string.
     fn dotted(&mut self) -> Result<Symbol> {
         if self.lex.peek() == Some(b'"') {
             return self.text("a name");
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         Ok(self.intern(&name))
     }
 
-    /// Takes an element type: a name, or `?7` for a number.
+    /// Parses an element type: a name, or `?7` for a number.
     fn elem(&mut self) -> Result<i32> {
         self.lex.peek();
         let mark = self.lex.mark();
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a shape: none is that of a scalar, empty brackets are an unknown rank.
+    /// Parses a shape: none is that of a scalar, empty brackets are an unknown rank.
     fn shape(&mut self) -> Result<Option<Shape>> {
         if !self.lex.eat(b'[') {
             return Ok(Some(Shape::scalar()));

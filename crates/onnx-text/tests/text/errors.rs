@@ -3,7 +3,7 @@
 use onnx_diag::render::text;
 use onnx_text::{ParseError, ParseOptions, parse_function, parse_graph, parse_model, parse_node};
 
-/// The findings as `slug line:column`.
+/// The diagnostics as `slug line:column`.
 fn found<T>(result: Result<T, ParseError>) -> Vec<String> {
     let Err(error) = result else { return Vec::new() };
     let findings = error.into_findings().into_diagnostics();
