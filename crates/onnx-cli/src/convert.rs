@@ -22,7 +22,7 @@ use crate::{size, tensors};
 pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let format = format::of_output(&args.output_file, args.to)?;
     if is_stream(&args.output_file) && args.external_data.is_some() {
-        return Err(Failure::new("external data is stored next to the model, which needs to be a file")
+        return Err(Failure::new("external data needs a file that it can be stored next to")
             .help("write to a file instead of `-`, or omit `--external-data`"));
     }
     store::refuse_terminal(&args.output_file, format)?;
