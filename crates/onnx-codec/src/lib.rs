@@ -53,6 +53,7 @@ pub mod operator_set;
 pub mod rules;
 mod sniff;
 pub mod source;
+pub mod value;
 
 pub use decode::{
     DecodeOptions, Decoded, DecodedOperatorSet, decode, decode_attribute, decode_function, decode_graph,

@@ -63,6 +63,11 @@ impl Budget {
         self.work(count as u64)
     }
 
+    /// Bytes of the values that are stored.
+    pub(crate) const fn live(&self) -> u64 {
+        self.live
+    }
+
     /// Ends the accounting of a kernel.
     pub(crate) const fn end_kernel(&mut self) {
         self.scratch = 0;

@@ -66,15 +66,19 @@
 struct RunningModels;
 
 mod budget;
+pub mod compare;
 pub mod contrib;
 mod cx;
 mod engine;
 mod family;
 pub mod fault;
+pub mod generate;
 mod number;
+mod observer;
 mod ops;
 mod options;
 mod registry;
+mod statistics;
 mod value;
 
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};
@@ -83,6 +87,8 @@ pub use family::Axes;
 pub use fault::{Failure, FailureKind};
 pub use number::{Elems, Float, Number, Unit};
 pub use onnx_types::Limits;
+pub use observer::{NodeRun, Observer};
 pub use options::EvalOptions;
 pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, uncovered};
+pub use statistics::Statistics;
 pub use value::{MapKey, Value};

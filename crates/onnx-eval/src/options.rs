@@ -4,6 +4,8 @@ use onnx_schema::Registry;
 use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Limits};
 
+use crate::observer::Observer;
+
 /// Options for running a model; [`EvalOptions::default`] serves most callers.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -15,11 +17,13 @@ pub struct EvalOptions<'a> {
     pub data: &'a dyn DataSource,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
+    /// What is told of every node that runs. By default nothing is.
+    pub observer: Option<&'a dyn Observer>,
 }
 
 impl Default for EvalOptions<'_> {
     fn default() -> Self {
-        Self { execution: Execution::DEFAULT, data: &NoData, registry: Registry::STANDARD }
+        Self { execution: Execution::DEFAULT, data: &NoData, registry: Registry::STANDARD, observer: None }
     }
 }
 
@@ -49,6 +53,13 @@ impl<'a> EvalOptions<'a> {
     #[must_use]
     pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    /// Sets an observer of every node that runs.
+    #[must_use]
+    pub const fn with_observer(mut self, observer: &'a dyn Observer) -> Self {
+        self.observer = Some(observer);
         self
     }
 

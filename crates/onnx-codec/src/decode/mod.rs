@@ -102,7 +102,7 @@ pub fn decode(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeEr
 }
 
 /// The limits that concern bytes whatever they mean.
-const fn wire_limits(limits: &Limits) -> WireLimits {
+pub(crate) const fn wire_limits(limits: &Limits) -> WireLimits {
     let &Limits { message_depth, input_bytes, string_bytes, .. } = limits;
     WireLimits { message_depth, input_bytes, string_bytes }
 }

@@ -24,7 +24,7 @@ use onnx_types::{FieldForms, Limits, Symbol, Text, UnknownField};
 use crate::error::EncodeError;
 
 pub use operator_set::encode_operator_set;
-pub(crate) use parts::functions;
+pub(crate) use parts::{functions, part as encode_parts, tensor_into};
 pub use parts::{encode_function, encode_graph, encode_node};
 
 /// Options for encoding a model.
@@ -88,7 +88,7 @@ pub fn encode(model: &Model, options: &EncodeOptions) -> Result<Segments, Encode
 
 type Result<T = (), E = EncodeError> = std::result::Result<T, E>;
 
-struct Cx<'m> {
+pub(crate) struct Cx<'m> {
     model: &'m Model,
     plan: &'m NamePlan,
     options: &'m EncodeOptions,

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use onnx_ir::{FunctionId, GraphId, Model, NodeId};
 use onnx_proto::wire::{Segments, Writer};
 
+use onnx_types::tensor::Tensor;
+
 use super::{Cx, EncodeOptions, Result};
 
 /// Writes a graph of a model as `GraphProto`.
@@ -57,7 +59,8 @@ pub(crate) fn functions(model: &Model, options: &EncodeOptions) -> Result<Vec<(F
     model.functions().iter().map(write).collect()
 }
 
-pub(super) fn part(
+/// Writes with the context of a model.
+pub(crate) fn part(
     model: &Model,
     options: &EncodeOptions,
     write: impl FnOnce(&Cx<'_>, &mut Writer) -> Result,
@@ -67,4 +70,9 @@ pub(super) fn part(
     let mut writer = Writer::with_capacity(1024);
     write(&cx, &mut writer)?;
     Ok(writer.finish())
+}
+
+/// Writes the fields of a tensor, with this name instead of its own.
+pub(crate) fn tensor_into(cx: &Cx<'_>, writer: &mut Writer, tensor: &Tensor, name: Option<&str>) -> Result {
+    cx.tensor(writer, tensor, name)
 }

@@ -11,6 +11,7 @@ use super::types;
 use crate::budget::Budget;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{self, Failure, FailureKind};
+use crate::observer::NodeRun;
 use crate::options::EvalOptions;
 use crate::value::Value;
 
@@ -195,6 +196,9 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     fn dispatch(&mut self, step: &Step<'m>, inputs: &mut SmallVec<[Option<Value>; 4]>) -> Outcome {
         self.budget.work(NODE_STEPS)?;
+        if let Some(observer) = self.options.observer {
+            observer.begin(step.id);
+        }
         if let Some(schema) = step.schema {
             types::check(schema, inputs)?;
         }
@@ -292,6 +296,16 @@ impl<'p, 'm> Machine<'p, 'm> {
     /// Stores the outputs of a node and frees what is not used after it.
     fn finish(&mut self, step: &Step<'m>, mut outputs: SmallVec<[Option<Value>; 2]>) -> Outcome {
         outputs.resize(outputs.len().max(step.outputs.len()), None);
+        if let Some(observer) = self.options.observer {
+            let made = outputs.iter().flatten().map(Value::resident_bytes).fold(0, u64::saturating_add);
+            let live_bytes = self.budget.live().saturating_add(made);
+            observer.end(&NodeRun {
+                node: step.id,
+                depth: self.active.len(),
+                outputs: &outputs,
+                live_bytes,
+            });
+        }
         for (index, (&slot, value)) in step.outputs.iter().zip(outputs).enumerate() {
             match (slot, value) {
                 (Some(slot), Some(value)) => self.store(self.frame(), slot, value, true)?,

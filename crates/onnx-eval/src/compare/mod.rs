@@ -1,0 +1,311 @@
+//! Comparing what two models compute: both run on the same inputs, and values of equal name are compared.
+//!
+//! Two floats are equal if they are the same number, both are NaN, or they are within a [`Tolerance`]. Integers, strings and
+//! `bool` are compared exactly. Types and shapes must be equal.
+//!
+//! ```
+//! use onnx_eval::compare::{CompareOptions, Side, compare};
+//! use onnx_eval::{EvalOptions, Value};
+//! use onnx_types::tensor::Tensor;
+//!
+//! let parse = |body: &str| {
+//!     let text = format!(r#"<ir_version: 10, opset_import: ["": 20]> g (float[2] x) => (float[2] y) {{ {body} }}"#);
+//!     onnx_text::parse_model(&text, &onnx_text::ParseOptions::default())
+//! };
+//! let (a, b) = (parse("y = Mul (x, x)")?, parse("y = Abs (x)")?);
+//! let options = EvalOptions::default();
+//! let inputs = [("x", Value::from(Tensor::vector(&[1.0_f32, 3.0])))];
+//! let found = compare((&a, &options), (&b, &options), &inputs, &CompareOptions::default()).unwrap();
+//! let difference = &found.outputs[0].difference;
+//! assert_eq!((difference.exceeding, difference.max_abs), (1, 6.0));
+//! assert_eq!(difference.first.as_ref().unwrap().index, [1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod difference;
+mod elements;
+mod tolerance;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+use onnx_diag::Locus;
+use onnx_ir::{Model, NodeId, ValueId};
+
+use crate::engine::Evaluator;
+use crate::fault::{self, Failure, FailureKind};
+use crate::observer::{NodeRun, Observer};
+use crate::options::EvalOptions;
+use crate::value::Value;
+
+pub use difference::{Difference, First, compare_values};
+pub use tolerance::{DEFAULTS, Tolerance, Tolerances};
+
+/// What is compared, and how exactly.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct CompareOptions {
+    /// How far two floats may be apart.
+    pub tolerances: Tolerances,
+    /// Whether the outputs of nodes of the main graphs that have the same name are compared, too. Their values in the first
+    /// model stay in memory, at most [`run_bytes`](crate::Limits::run_bytes).
+    pub inner: bool,
+}
+
+onnx_types::option_setters! {
+    CompareOptions {
+        with_tolerances => tolerances: Tolerances,
+        with_inner => inner: bool,
+    }
+}
+
+/// One of the two models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The first one.
+    A,
+    /// The second one.
+    B,
+}
+
+/// One of the models does not run.
+#[derive(Clone, Debug)]
+pub struct CompareFailure {
+    /// The model.
+    pub side: Side,
+    /// Why.
+    pub failure: Failure,
+}
+
+impl fmt::Display for CompareFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = if self.side == Side::A { "first" } else { "second" };
+        write!(f, "the {side} model does not run: {}", self.failure)
+    }
+}
+
+impl std::error::Error for CompareFailure {}
+
+/// Two values of the same name.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Compared {
+    /// The name.
+    pub name: String,
+    /// The value in the second model.
+    pub value: ValueId,
+    /// The node of the second model that computes it, for an inner value.
+    pub node: Option<NodeId>,
+    /// The type and the shape in the first model.
+    pub ty: String,
+    /// How the values differ.
+    pub difference: Difference,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The outputs of the second model, each with the value of this name in the first one: an output or an inner value.
+    pub outputs: Vec<Compared>,
+    /// With [`CompareOptions::inner`], the values of nodes of both main graphs in the order in which the second model computes
+    /// them.
+    pub inner: Vec<Compared>,
+    /// The outputs of the first model that the second one does not have.
+    pub only_in_a: Vec<String>,
+    /// The outputs of the second model for which the first one has no value.
+    pub only_in_b: Vec<String>,
+}
+
+impl Comparison {
+    /// Whether all outputs of the second model are within the tolerances of values of the first one.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.only_in_b.is_empty() && self.outputs.iter().all(|output| output.difference.agrees())
+    }
+
+    /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances.
+    #[must_use]
+    pub fn divergence(&self) -> Option<&Compared> {
+        self.inner.iter().find(|compared| !compared.difference.agrees())
+    }
+}
+
+/// Runs two models on the same inputs and compares their outputs by name.
+///
+/// The second model can be a part of the first one: an output of it that is an inner value of the first model is compared with
+/// this value, and an input of it without a given value receives the value of that name.
+///
+/// # Errors
+///
+/// Returns the failure of the model that does not run on these inputs.
+pub fn compare(
+    a: (&Model, &EvalOptions<'_>),
+    b: (&Model, &EvalOptions<'_>),
+    inputs: &[(&str, Value)],
+    options: &CompareOptions,
+) -> Result<Comparison, CompareFailure> {
+    let on = |side| move |failure| CompareFailure { side, failure };
+    let collector = Collector {
+        model: a.0,
+        wanted: wanted(a.0, b.0, inputs, options),
+        left: Mutex::new(Some(a.1.execution.limits.run_bytes)),
+        values: Mutex::default(),
+    };
+    let outputs = run(a, inputs, &collector).map_err(on(Side::A))?;
+    let mut known = collector.finish().map_err(on(Side::A))?;
+    let names = output_names(a.0);
+    known.extend(names.iter().cloned().zip(outputs));
+
+    let mut given = inputs.to_vec();
+    for &input in b.0.graph(b.0.main_graph()).inputs() {
+        let record = b.0.value(input);
+        let name = b.0.str(record.name());
+        let is_open = record.initializer().is_none() && !given.iter().any(|(known, _)| *known == name);
+        if let Some(value) = known.get(name).filter(|_| is_open) {
+            given.push((name, value.clone()));
+        }
+    }
+    let comparer = Comparer { model: b.0, known: &known, options, found: Mutex::default() };
+    let outputs = run(b, &given, &comparer).map_err(on(Side::B))?;
+    let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut comparison = Comparison { inner, ..Comparison::default() };
+    let graph = b.0.graph(b.0.main_graph());
+    for (output, value) in graph.outputs().iter().zip(&outputs) {
+        let name = b.0.str(b.0.value(output.value()).name());
+        match known.get(name) {
+            Some(expected) => {
+                let difference = compare_values(expected, value, &options.tolerances);
+                comparison.outputs.push(Compared {
+                    name: name.to_owned(),
+                    value: output.value(),
+                    node: None,
+                    ty: expected.describe(),
+                    difference,
+                });
+            }
+            None => comparison.only_in_b.push(name.to_owned()),
+        }
+    }
+    let ours = output_names(b.0);
+    comparison.only_in_a = names.into_iter().filter(|name| !ours.contains(name)).collect();
+    Ok(comparison)
+}
+
+fn output_names(model: &Model) -> Vec<String> {
+    let outputs = model.graph(model.main_graph()).outputs();
+    outputs.iter().map(|output| model.str(model.value(output.value()).name()).to_owned()).collect()
+}
+
+/// Runs a model on those of the inputs that it has.
+fn run(
+    (model, options): (&Model, &EvalOptions<'_>),
+    inputs: &[(&str, Value)],
+    observer: &dyn Observer,
+) -> Result<Vec<Value>, Failure> {
+    let options = options.clone().with_observer(observer);
+    let evaluator = Evaluator::new(model, &options)?;
+    let of_input = |&input: &ValueId| {
+        let name = model.str(model.value(input).name());
+        inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    };
+    evaluator.run_in_order(evaluator.inputs().iter().map(of_input).collect())
+}
+
+type Values = HashMap<String, Value, RandomState>;
+
+/// The names of inner values of the first model that are needed.
+fn wanted(
+    a: &Model,
+    b: &Model,
+    inputs: &[(&str, Value)],
+    options: &CompareOptions,
+) -> HashMap<String, (), RandomState> {
+    let graph = b.graph(b.main_graph());
+    let mut wanted: HashMap<String, (), RandomState> = HashMap::default();
+    let name = |value: ValueId| b.str(b.value(value).name()).to_owned();
+    wanted.extend(graph.outputs().iter().map(|output| (name(output.value()), ())));
+    let open = graph.inputs().iter().map(|&input| name(input));
+    wanted.extend(open.filter(|name| !inputs.iter().any(|(known, _)| known == name)).map(|name| (name, ())));
+    if options.inner {
+        for node in b.nodes(b.main_graph()) {
+            wanted.extend(b.node(node).outputs().iter().flatten().map(|&value| (name(value), ())));
+        }
+    }
+    for output in output_names(a) {
+        wanted.remove(&output);
+    }
+    wanted.remove("");
+    wanted
+}
+
+/// Keeps values of the first model.
+struct Collector<'a> {
+    model: &'a Model,
+    wanted: HashMap<String, (), RandomState>,
+    /// Bytes that may still be kept; `None` if they did not suffice.
+    left: Mutex<Option<u64>>,
+    values: Mutex<Values>,
+}
+
+impl Collector<'_> {
+    fn finish(self) -> Result<Values, Failure> {
+        let values = self.values.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if self.left.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Ok(values);
+        }
+        let message = "the inner values to compare take too much memory: raise the limit `run_bytes` to allow it";
+        Err(Failure::new(FailureKind::Limit, &fault::LIMIT, None, Locus::model(), message))
+    }
+}
+
+impl Observer for Collector<'_> {
+    fn end(&self, run: &NodeRun<'_>) {
+        if run.depth != 1 || self.wanted.is_empty() {
+            return;
+        }
+        for (&id, value) in self.model.node(run.node).outputs().iter().zip(run.outputs) {
+            let (Some(id), Some(value)) = (id, value) else { continue };
+            let name = self.model.str(self.model.value(id).name());
+            if !self.wanted.contains_key(name) {
+                continue;
+            }
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            *left = left.and_then(|left| left.checked_sub(value.resident_bytes()));
+            if left.is_some() {
+                let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+                values.insert(name.to_owned(), value.clone());
+            }
+        }
+    }
+}
+
+/// Compares values of the second model as it computes them.
+struct Comparer<'a> {
+    model: &'a Model,
+    known: &'a Values,
+    options: &'a CompareOptions,
+    found: Mutex<Vec<Compared>>,
+}
+
+impl Observer for Comparer<'_> {
+    fn end(&self, run: &NodeRun<'_>) {
+        if run.depth != 1 || !self.options.inner {
+            return;
+        }
+        for (&id, value) in self.model.node(run.node).outputs().iter().zip(run.outputs) {
+            let (Some(id), Some(value)) = (id, value) else { continue };
+            let name = self.model.str(self.model.value(id).name());
+            let Some(expected) = self.known.get(name) else { continue };
+            let difference = compare_values(expected, value, &self.options.tolerances);
+            let (name, ty) = (name.to_owned(), expected.describe());
+            let compared = Compared { name, value: id, node: Some(run.node), ty, difference };
+            self.found.lock().unwrap_or_else(PoisonError::into_inner).push(compared);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Tests of comparisons.
+
+use std::sync::Arc;
+
+use onnx_text::{ParseOptions, parse_model};
+use onnx_types::tensor::{F8E4M3Fn, Tensor, f16};
+
+use super::*;
+use crate::MapKey;
+
+fn differ(a: impl Into<Value>, b: impl Into<Value>) -> Difference {
+    compare_values(&a.into(), &b.into(), &Tolerances::default())
+}
+
+fn floats(elements: &[f32]) -> Tensor {
+    Tensor::vector(elements)
+}
+
+#[test]
+fn nan_equals_nan_and_nothing_else() {
+    let nan = f32::NAN;
+    assert_eq!(differ(floats(&[nan, 1.0]), floats(&[-nan, 1.0])).differing, 0);
+    let found = differ(floats(&[1.0, nan]), floats(&[1.0, 2.0]));
+    assert_eq!((found.exceeding, found.max_abs), (1, f64::INFINITY));
+    let first = found.first.unwrap();
+    assert_eq!((first.index, first.a.as_str(), first.b.as_str()), (vec![1], "NaN", "2.0"));
+}
+
+#[test]
+fn infinities_are_equal_to_themselves_only() {
+    let infinity = f32::INFINITY;
+    assert!(differ(floats(&[infinity]), floats(&[infinity])).agrees());
+    assert!(!differ(floats(&[infinity]), floats(&[-infinity])).agrees());
+    let loose = Tolerances::default().with_rtol(Some(1e9)).with_atol(Some(1e9));
+    let found = compare_values(&floats(&[infinity]).into(), &floats(&[3.0]).into(), &loose);
+    assert_eq!(found.exceeding, 1);
+}
+
+#[test]
+fn distances_are_counted_in_values_of_the_type() {
+    let next = f32::from_bits(1.0_f32.to_bits() + 1);
+    let found = differ(floats(&[1.0, -0.0]), floats(&[next, f32::from_bits(2)]));
+    assert_eq!((found.differing, found.exceeding, found.max_ulps), (2, 0, 2));
+    assert_eq!(found.max_abs, f64::from(next) - 1.0);
+    let found = differ(Tensor::vector(&[f16::from_f32(1.0)]), Tensor::vector(&[f16::from_f32(1.0 + 3.0 / 1024.0)]));
+    assert_eq!((found.max_ulps, found.agrees()), (3, true));
+    let narrow = |code| Tensor::vector(&[F8E4M3Fn::from_bits(code)]);
+    assert!(differ(narrow(0x38), narrow(0x39)).agrees());
+    let found = differ(narrow(0x38), narrow(0x3a));
+    assert_eq!((found.max_ulps, found.exceeding), (2, 1));
+}
+
+#[test]
+fn integers_strings_and_truth_values_are_exact() {
+    let found = differ(Tensor::vector(&[i64::MIN, 5]), Tensor::vector(&[i64::MIN, 6]));
+    assert_eq!((found.exceeding, found.max_abs, found.max_ulps), (1, 1.0, 1));
+    let found = differ(Tensor::vector(&[u64::MAX]), Tensor::vector(&[u64::MAX - 1]));
+    assert_eq!(found.exceeding, 1);
+    let first = found.first.unwrap();
+    assert_eq!((first.a.as_str(), first.b.as_str()), ("18446744073709551615", "18446744073709551614"));
+    let found = differ(Tensor::vector(&[-1_i8]), Tensor::vector(&[1_i8]));
+    assert_eq!((found.exceeding, found.max_abs), (1, 2.0));
+    let found = differ(Tensor::vector(&[true, false]), Tensor::vector(&[true, true]));
+    assert_eq!(found.first.map(|first| (first.index, first.a)), Some((vec![1], "false".to_owned())));
+    let texts = |b| Tensor::from_strings([2], ["a", b]).unwrap();
+    assert_eq!(differ(texts("b"), texts("c")).exceeding, 1);
+    assert!(differ(texts("b"), texts("b")).agrees());
+}
+
+#[test]
+fn types_and_shapes_must_be_equal() {
+    let found = differ(floats(&[1.0]), Tensor::vector(&[1.0_f64]));
+    assert_eq!(found.mismatch.as_deref(), Some("double[1] instead of float[1]"));
+    let found = differ(floats(&[1.0]), Tensor::from_slice([1, 1], &[1.0_f32]).unwrap());
+    assert_eq!((found.agrees(), found.mismatch.as_deref()), (false, Some("float[1,1] instead of float[1]")));
+}
+
+#[test]
+fn values_in_sequences_and_maps() {
+    let sequence = |last| Value::Sequence(Arc::new(vec![floats(&[1.0]).into(), floats(&[0.0, last]).into()]));
+    let found = compare_values(&sequence(1.0), &sequence(2.0), &Tolerances::default());
+    let first = found.first.unwrap();
+    assert_eq!((first.path.as_str(), first.index, found.elements), ("[1]", vec![1], 3));
+    let map = |key| Value::Map(Arc::new([(MapKey::Int(key), floats(&[1.0]).into())].into()));
+    assert!(compare_values(&map(1), &map(1), &Tolerances::default()).agrees());
+    assert!(!compare_values(&map(1), &map(2), &Tolerances::default()).agrees());
+}
+
+#[test]
+fn the_index_has_an_entry_for_each_axis() {
+    let of = |element| Tensor::from_slice([2, 3], &[0.0_f32, 0.0, 0.0, 0.0, 0.0, element]).unwrap();
+    assert_eq!(differ(of(0.0), of(1.0)).first.unwrap().index, [1, 2]);
+}
+
+fn model(body: &str) -> Model {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {body}");
+    parse_model(&text, &ParseOptions::default()).unwrap()
+}
+
+fn compared(a: &Model, b: &Model) -> Result<Comparison, CompareFailure> {
+    let options = EvalOptions::default();
+    let inputs = [("x", Value::from(floats(&[1.0, -2.0])))];
+    compare((a, &options), (b, &options), &inputs, &CompareOptions::default().with_inner(true))
+}
+
+#[test]
+fn the_first_node_that_differs_is_found() {
+    let a = model("(float[2] x) => (float[2] y) { s = Neg (x) t = Exp (s) u = Relu (t) y = Add (u, s) }");
+    let b = model("(float[2] x) => (float[2] y) { s = Neg (x) t = Abs (s) u = Relu (t) y = Add (u, s) }");
+    let found = compared(&a, &b).unwrap();
+    assert!(!found.agrees());
+    let names: Vec<&str> = found.inner.iter().map(|compared| compared.name.as_str()).collect();
+    assert_eq!(names, ["s", "t", "u", "y"]);
+    assert_eq!(found.divergence().unwrap().name, "t");
+    assert!(compared(&a, &a).unwrap().divergence().is_none());
+}
+
+#[test]
+fn a_part_is_compared_with_the_whole() {
+    let whole = model("(float[2] x) => (float[2] y) { s = Neg (x) t = Exp (s) y = Relu (t) }");
+    let part = model("(float[2] s) => (float[2] t) { t = Exp (s) }");
+    let found = compared(&whole, &part).unwrap();
+    assert!(found.agrees());
+    assert_eq!((found.outputs.len(), found.only_in_a, found.only_in_b), (1, vec!["y".to_owned()], vec![]));
+    let other = model("(float[2] s) => (float[2] z) { z = Exp (s) }");
+    let found = compared(&whole, &other).unwrap();
+    assert_eq!((found.agrees(), found.only_in_b), (false, vec!["z".to_owned()]));
+}
+
+#[test]
+fn the_model_that_fails_is_named() {
+    let runs = model("(float[2] x) => (float[2] y) { y = Neg (x) }");
+    let fails = model("(float[2] x) => (float[2] y) { y = Concat <axis = 5> (x) }");
+    assert_eq!(compared(&runs, &fails).unwrap_err().side, Side::B);
+    assert_eq!(compared(&fails, &runs).unwrap_err().side, Side::A);
+}
+
+#[test]
+fn inner_values_are_within_a_limit() {
+    let a = model("(float[2] x) => (float[2] y) { s = Neg (x) t = Exp (s) u = Abs (t) y = Exp (u) }");
+    let mut limits = crate::Limits::default();
+    limits.run_bytes = 16;
+    let options = EvalOptions::default().with_limits(limits);
+    let inputs = [("x", Value::from(floats(&[1.0, -2.0])))];
+    let inner = CompareOptions::default().with_inner(true);
+    let failure = compare((&a, &options), (&a, &options), &inputs, &inner).unwrap_err();
+    assert_eq!(failure.failure.kind(), FailureKind::Limit);
+}

@@ -1,0 +1,233 @@
+//! Inputs for a run that nobody gave: values of the declared types in the ranges that the model implies.
+//!
+//! An element depends only on the seed, the name of the input and its linear index. With `mix` the output function of
+//! splitmix64, the state of an input is `mix(seed)`, then for each byte of the name `mix(state ^ byte)`; the draw of element
+//! `k` is `mix(state + (k + 1)·0x9e3779b97f4a7c15)`, of which the upper 53 bits are a number in [0, 1).
+//!
+//! | element type | range, if the model implies none |
+//! |---|---|
+//! | floats, complex numbers | [-1, 1) |
+//! | integers of at most 8 bits | all values |
+//! | other integers | 0 and 1 if the model has an operator that takes indices, else 0 to 9 |
+//! | `bool` | both |
+//! | strings | one letter, `a` to `z` |
+//!
+//! The model implies a range if the input, or what `Cast`, `Reshape` and similar operators make of it, is an operand that an
+//! operator restricts: indices of `Gather`, the variance of `BatchNormalization`, a divisor. Only such nodes are considered, so
+//! a run on generated inputs can still fail.
+
+mod ranges;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use onnx_ir::{Model, ValueId};
+use onnx_types::tensor::{Payload, Tensor};
+use onnx_types::{ElemClass, ElemType, Limits, TensorType, Type, TypeKind};
+
+use crate::number::{Number, by_number};
+use crate::value::Value;
+use ranges::{Range, Ranges};
+
+/// Number of elements of a generated sequence.
+const ITEMS: usize = 2;
+/// The size of a dimension that the type of an element of a sequence leaves open.
+const OPEN_SIZE: i64 = 2;
+
+/// Why no value can be generated for an input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The model declares no type from which a value can be made; the reason.
+    Type(String),
+    /// The tensor exceeds a limit; its name.
+    Limit(&'static str),
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type(reason) => f.write_str(reason),
+            Self::Limit(name) => write!(f, "the value is too large: raise the limit `{name}` to allow it"),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+/// Sizes of a value of the model: `None` if the rank is not known, an element that is `None` for an unknown size.
+pub type SizesOf<'a> = dyn Fn(ValueId) -> Option<Vec<Option<i64>>> + 'a;
+
+/// Generates values for the inputs of a model.
+///
+/// ```
+/// use onnx_eval::generate::Generator;
+/// use onnx_eval::Limits;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+/// g (float[2, 3] x) => (float[2, 3] y) { y = Sqrt (x) }"#;
+/// let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
+/// let x = model.graph(model.main_graph()).inputs()[0];
+/// let sizes = |_| Some(vec![Some(2), Some(3)]);
+/// let value = Generator::new(&model, 0, &sizes).value(x, &Limits::default())?;
+/// let tensor = value.tensor().unwrap();
+/// assert_eq!(tensor.dims(), [2, 3]);
+/// // `Sqrt` needs numbers that are not negative.
+/// assert!(tensor.iter_f64(&onnx_types::tensor::NoData)?.all(|number| number > 0.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Generator<'a> {
+    model: &'a Model,
+    seed: u64,
+    sizes: &'a SizesOf<'a>,
+    ranges: Ranges<'a>,
+}
+
+impl fmt::Debug for Generator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generator").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Generator<'a> {
+    /// A generator of values with these sizes of the inputs, and, as far as they are known, of inner values: the size of an
+    /// axis bounds its indices.
+    #[must_use]
+    pub fn new(model: &'a Model, seed: u64, sizes: &'a SizesOf<'a>) -> Self {
+        Self { model, seed, sizes, ranges: Ranges::new(model, sizes) }
+    }
+
+    /// A value for an input of the main graph: a tensor, two elements for a sequence, a present optional.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the element type or a size of the input is not known, if it is a map or another type of which no
+    /// values are generated, or if it exceeds [`Limits::run_elements`].
+    pub fn value(&self, input: ValueId, limits: &Limits) -> Result<Value, GenerateError> {
+        let record = self.model.value(input);
+        let name = self.model.str(record.name());
+        let unknown = || GenerateError::Type("its type is not declared".to_owned());
+        let mut ty: &Type = record.ty().ok_or_else(unknown)?;
+        let is_optional = matches!(ty.kind, TypeKind::Optional(_));
+        if let TypeKind::Optional(inner) = &ty.kind {
+            ty = inner.as_deref().ok_or_else(unknown)?;
+        }
+        let value = match &ty.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+                let sizes = (self.sizes)(input).and_then(|sizes| sizes.into_iter().collect());
+                let dims: Vec<i64> = sizes.ok_or_else(|| {
+                    GenerateError::Type("its rank, or the size of a dimension, is not known".to_owned())
+                })?;
+                let range = self.ranges.of(input, tensor.elem);
+                Value::from(self.tensor(tensor.elem, dims, name, range, limits)?)
+            }
+            TypeKind::Sequence(Some(item)) => match &item.kind {
+                TypeKind::Tensor(tensor) => self.sequence(tensor, name, limits)?,
+                _ => return Err(GenerateError::Type("it is a sequence of other values than tensors".to_owned())),
+            },
+            _ => return Err(GenerateError::Type("no value of its type can be generated".to_owned())),
+        };
+        Ok(if is_optional { Value::Optional(Some(Arc::new(value))) } else { value })
+    }
+
+    fn sequence(&self, item: &TensorType, name: &str, limits: &Limits) -> Result<Value, GenerateError> {
+        let dims: Vec<i64> = item
+            .shape
+            .iter()
+            .flat_map(|shape| shape.dims())
+            .map(|dim| dim.known().unwrap_or(OPEN_SIZE))
+            .collect();
+        let range = self.ranges.default(item.elem);
+        let items: Result<Vec<Value>, GenerateError> = (0..ITEMS)
+            .map(|index| {
+                let name = format!("{name}/{index}");
+                Ok(Value::from(self.tensor(item.elem, dims.clone(), &name, range, limits)?))
+            })
+            .collect();
+        Ok(Value::Sequence(Arc::new(items?)))
+    }
+
+    fn tensor(
+        &self,
+        elem: ElemType,
+        dims: Vec<i64>,
+        name: &str,
+        range: Range,
+        limits: &Limits,
+    ) -> Result<Tensor, GenerateError> {
+        let too_large = GenerateError::Limit("run_elements");
+        let count = dims.iter().try_fold(1_u64, |count, &dim| count.checked_mul(u64::try_from(dim).ok()?));
+        let count = if dims.contains(&0) { Some(0) } else { count };
+        let count = count.filter(|&count| count <= limits.run_elements).ok_or(too_large.clone())?;
+        let bits = u64::from(elem.bits().unwrap_or(256).max(8));
+        if count.saturating_mul(bits / 8) > limits.run_bytes {
+            return Err(GenerateError::Limit("run_bytes"));
+        }
+        let count = usize::try_from(count).map_err(|_| too_large)?;
+        let draws = Draws::new(self.seed, name);
+        let payload = match elem.class() {
+            ElemClass::None => return Err(GenerateError::Type("its element type is not known".to_owned())),
+            ElemClass::String => {
+                let letter = |index| Bytes::from(vec![b'a' + (draws.unit(index) * 26.0) as u8]);
+                Payload::strings((0..count).map(letter).collect())
+            }
+            ElemClass::Complex => complex(elem, count, draws),
+            _ => numbers(elem, count, draws, range)?,
+        };
+        Ok(Tensor::from_parts(elem.code(), dims.into_iter().collect(), payload))
+    }
+}
+
+fn numbers(elem: ElemType, count: usize, draws: Draws, range: Range) -> Result<Payload, GenerateError> {
+    let is_float = elem.is_float();
+    let encoded = by_number!(elem, T => {
+        let number = |index| T::of_f64(range.number(index, count, draws.unit(index), is_float));
+        Ok::<_, crate::cx::Stop>(T::encode(elem, (0..count).map(number).collect()))
+    });
+    encoded.map_err(|_| GenerateError::Type("no value of its element type can be generated".to_owned()))
+}
+
+fn complex(elem: ElemType, count: usize, draws: Draws) -> Payload {
+    let mut bytes = Vec::new();
+    for index in 0..count.saturating_mul(2) {
+        let number = draws.unit(index) * 2.0 - 1.0;
+        if elem == ElemType::Complex64 {
+            bytes.extend_from_slice(&(number as f32).to_le_bytes());
+        } else {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    Payload::Raw(bytes.into())
+}
+
+/// The draws of an input.
+#[derive(Clone, Copy)]
+struct Draws(u64);
+
+impl Draws {
+    fn new(seed: u64, name: &str) -> Self {
+        Self(name.bytes().fold(mix(seed), |state, byte| mix(state ^ u64::from(byte))))
+    }
+
+    /// A number in [0, 1).
+    fn unit(self, index: usize) -> f64 {
+        let step = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mix(self.0.wrapping_add(step)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+const fn mix(mut word: u64) -> u64 {
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A number from 0 to `below` (exclusive) that depends only on a seed and a name, such as that of a dimension variable.
+#[must_use]
+pub fn small_number(seed: u64, name: &str, below: u64) -> u64 {
+    (Draws::new(seed, name).unit(0) * below as f64) as u64
+}
+
+#[cfg(test)]
+mod tests;
