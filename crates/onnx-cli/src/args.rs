@@ -14,6 +14,7 @@ use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
 use crate::report::ReportArgs;
+use crate::run::RunArgs;
 use crate::size;
 
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Find the types and shapes of all values, and write them into the model.
     Infer(InferArgs),
+    /// Run a model on given or generated inputs.
+    Run(RunArgs),
     /// Convert between formats, and move weights out of the model or into it.
     Convert(ConvertArgs),
     /// Show a model as text that people can read and edit.

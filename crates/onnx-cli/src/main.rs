@@ -30,6 +30,7 @@ mod print;
 mod progress;
 mod report;
 mod rules;
+mod run;
 mod size;
 mod smith;
 #[cfg(test)]
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
         Command::Infer(args) => infer::run(&args, &mut out),
+        Command::Run(args) => run::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
         Command::Parse(args) => parse::run(&args, &mut out),

@@ -92,6 +92,7 @@ pub struct Failure(Box<Record>);
 struct Record {
     kind: FailureKind,
     node: Option<NodeId>,
+    limit: Option<&'static str>,
     diagnostic: Diagnostic,
 }
 
@@ -104,7 +105,12 @@ impl Failure {
         message: impl Into<String>,
     ) -> Self {
         let diagnostic = Diagnostic::new(rule, locus, message).help(help(rule));
-        Self(Box::new(Record { kind, node, diagnostic }))
+        Self(Box::new(Record { kind, node, limit: None, diagnostic }))
+    }
+
+    pub(crate) const fn with_limit(mut self, limit: Option<&'static str>) -> Self {
+        self.0.limit = limit;
+        self
     }
 
     pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
@@ -122,6 +128,12 @@ impl Failure {
     #[must_use]
     pub fn node(&self) -> Option<NodeId> {
         self.0.node
+    }
+
+    /// The name of the limit that was exceeded, if one was.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        self.0.limit
     }
 
     /// The failure as a diagnostic: rule, locus, reason, and the types of the operands.

@@ -66,6 +66,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-formats",
             "onnx-text",
             "onnx-check",
+            "onnx-eval",
             "onnx-shape-infer",
             "onnx-smith",
         ],

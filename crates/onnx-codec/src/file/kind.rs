@@ -20,6 +20,8 @@ pub enum Kind {
     Message,
     /// A JSON object.
     Json,
+    /// A tensor in the format of NumPy (`.npy`), or an archive of such (`.npz`).
+    Array,
 }
 
 /// The extensions of models in every form.
@@ -61,6 +63,7 @@ impl Kind {
             Self::Model => "a model",
             Self::Message => "a protobuf message",
             Self::Json => "a JSON object",
+            Self::Array => "an array of NumPy",
         }
     }
 
@@ -70,6 +73,7 @@ impl Kind {
             Self::Model => MODEL_EXTENSIONS,
             Self::Message => MESSAGE_EXTENSIONS,
             Self::Json => &["json"],
+            Self::Array => &["npy", "npz"],
         }
     }
 
@@ -105,6 +109,7 @@ impl Kind {
                 !is_model && (starts_with_field(text) || is_message(&mut file, entry.len, false)?)
             }
             Self::Json => text.starts_with(b"{"),
+            Self::Array => head.starts_with(b"\x93NUMPY") || head.starts_with(b"PK\x03\x04"),
         })
     }
 }

@@ -257,7 +257,8 @@ impl Collector<'_> {
             return Ok(values);
         }
         let message = "the inner values to compare take too much memory: raise the limit `run_bytes` to allow it";
-        Err(Failure::new(FailureKind::Limit, &fault::LIMIT, None, Locus::model(), message))
+        let failure = Failure::new(FailureKind::Limit, &fault::LIMIT, None, Locus::model(), message);
+        Err(failure.with_limit(Some("run_bytes")))
     }
 }
 

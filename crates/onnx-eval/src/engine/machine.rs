@@ -401,6 +401,7 @@ fn operands(inputs: &[Option<Value>]) -> String {
 
 fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> Failure {
     use FailureKind as K;
+    let limit = if let Stop::Limit(name) = stop { Some(name) } else { None };
     let (kind, rule, message) = match stop {
         Stop::Failed(reason) => (K::Operator, &fault::OPERATOR_FAILED, reason),
         Stop::Unsupported(what) => (K::Missing, &fault::KERNEL_MISSING, what),
@@ -415,6 +416,6 @@ fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> F
         }
     };
     let locus = node.map_or_else(Locus::model, |node| Places::new(model).node(node));
-    let failure = Failure::new(kind, rule, node, locus, message);
+    let failure = Failure::new(kind, rule, node, locus, message).with_limit(limit);
     if operands.is_empty() { failure } else { failure.note(format!("the inputs are {operands}")) }
 }

@@ -1,0 +1,69 @@
+//! Arguments of `onnx run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::files::ValueFormat;
+use crate::args::{InputArgs, OutputArgs};
+use crate::report::ReportArgs;
+
+const RUN_EXAMPLES: &str = "\
+Without inputs, they are generated, and the command reports their types; only sizes, seed and names of
+inputs decide about them.
+
+Examples:
+  onnx run model.onnx                                 on generated inputs
+  onnx run model.onnx --feed x=x.npy -o outputs.npz   on given inputs
+  onnx run model.onnx --feeds test_data_set_0 -o out  input_K.pb or NAME.npy; writes output_K.pb
+  onnx run model.onnx --set batch=2 --stats           where do time and memory go?
+  onnx run model.onnx --at /layer.0/Softmax           inner values, too";
+
+/// Arguments of `onnx run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) feeds: FeedArgs,
+    /// Size of a dimension variable, or of an axis of an input (`x[0]`), for generated inputs; may be given several times.
+    #[arg(long = "set", value_name = "DIM=N")]
+    pub(crate) sizes: Vec<String>,
+    /// Write the outputs into this directory, or into one archive of NumPy.
+    #[arg(short, long, value_name = "DIR|FILE.npz", value_hint = ValueHint::AnyPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// The files in the directory: `output_K.pb`, or `NAME.npy`.
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "output", default_value_t = ValueFormat::Pb)]
+    pub(crate) to: ValueFormat,
+    /// Also print inner values: a name of a value or node, or another selector (repeatable).
+    #[arg(long, value_name = "SEL")]
+    pub(crate) at: Vec<String>,
+    /// List the nodes with the longest run time and those that run with the most memory.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) write: OutputArgs,
+}
+
+/// Where inputs come from.
+#[derive(Debug, Args)]
+pub(crate) struct FeedArgs {
+    /// A value of an input: a file `.npy`, `.npz` or `.pb` (repeatable).
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) feed: Vec<String>,
+    /// Values of inputs: a directory with `input_K.pb` by index or `NAME.npy`, or an archive `.npz`.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath)]
+    pub(crate) feeds: Option<PathBuf>,
+    /// Seed of generated inputs and of random operators; it permits that only some inputs are given. Without this, 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}

@@ -1,0 +1,301 @@
+//! Tensors in the format of NumPy: `.npy`, versions 1 to 3.
+
+use bytes::Bytes;
+use onnx_types::ElemType;
+use onnx_types::tensor::{NoData, Payload, Tensor};
+
+use crate::exit::Failure;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The tensor in a file. An array of opaque elements, which is what extensions of NumPy write, has the declared type.
+pub(super) fn read(bytes: &Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
+    let malformed = || Failure::new("is not an array in the format of NumPy");
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(malformed)?;
+    let (length, rest) = match *rest {
+        [1, _, a, b, ref rest @ ..] => (usize::from(u16::from_le_bytes([a, b])), rest),
+        [2 | 3, _, a, b, c, d, ref rest @ ..] => (u32::from_le_bytes([a, b, c, d]) as usize, rest),
+        _ => return Err(malformed()),
+    };
+    let (header, data) = rest.split_at_checked(length).ok_or_else(malformed)?;
+    let header = Header::parse(std::str::from_utf8(header).map_err(|_| malformed())?)?;
+    let data = bytes.slice_ref(data);
+    header.tensor(data, declared)
+}
+
+/// What the header says: a dictionary in the notation of Python.
+struct Header {
+    is_big_endian: bool,
+    kind: char,
+    size: usize,
+    is_fortran_order: bool,
+    dims: Vec<i64>,
+}
+
+impl Header {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let malformed = || Failure::new("has a header that is not of an array of numbers or strings");
+        let after = |key: &str| {
+            let quoted = [format!("'{key}'"), format!("\"{key}\"")];
+            let found = quoted.iter().find_map(|key| Some(text.split_once(key.as_str())?.1));
+            found.and_then(|rest| rest.trim_start().strip_prefix(':')).map(str::trim_start)
+        };
+        let descr = after("descr").ok_or_else(malformed)?;
+        let quote = descr.chars().next().filter(|quote| matches!(quote, '\'' | '"')).ok_or_else(malformed)?;
+        let descr = descr.get(1..).and_then(|rest| rest.split_once(quote)).ok_or_else(malformed)?.0;
+        let mut characters = descr.chars();
+        let order = characters.next().ok_or_else(malformed)?;
+        let kind = characters.next().ok_or_else(malformed)?;
+        let is_known = matches!(order, '<' | '>' | '|' | '=');
+        let size = characters.as_str().parse().ok().filter(|_| is_known).ok_or_else(malformed)?;
+        let is_fortran_order = after("fortran_order").ok_or_else(malformed)?.starts_with("True");
+        let shape = after("shape").and_then(|rest| rest.strip_prefix('(')).ok_or_else(malformed)?;
+        let shape = shape.split_once(')').ok_or_else(malformed)?.0;
+        let dims = shape.split(',').map(str::trim).filter(|dim| !dim.is_empty());
+        let dims: Option<Vec<i64>> = dims.map(|dim| dim.parse().ok().filter(|&dim| dim >= 0)).collect();
+        Ok(Self { is_big_endian: order == '>', kind, size, is_fortran_order, dims: dims.ok_or_else(malformed)? })
+    }
+
+    fn elem(&self, declared: Option<ElemType>) -> Result<ElemType, Failure> {
+        use ElemType as E;
+        Ok(match (self.kind, self.size) {
+            ('b', 1) => E::Bool,
+            ('i', 1) => E::Int8,
+            ('i', 2) => E::Int16,
+            ('i', 4) => E::Int32,
+            ('i', 8) => E::Int64,
+            ('u', 1) => E::Uint8,
+            ('u', 2) => E::Uint16,
+            ('u', 4) => E::Uint32,
+            ('u', 8) => E::Uint64,
+            ('f', 2) => E::Float16,
+            ('f', 4) => E::Float,
+            ('f', 8) => E::Double,
+            ('c', 8) => E::Complex64,
+            ('c', 16) => E::Complex128,
+            ('U' | 'S', _) => E::String,
+            ('V', size) => declared
+                .filter(|elem| elem.bits().is_some_and(|bits| bits >= 8 && bits as usize == size * 8))
+                .ok_or_else(|| {
+                    Failure::new("has opaque elements that are not of the declared type")
+                        .help("use `.pb` for element types that NumPy does not have")
+                })?,
+            ('O', _) => {
+                return Err(Failure::new("holds objects of Python").help("save an array of fixed-width strings"));
+            }
+            (kind, size) => return Err(Failure::new(format_args!("has elements of type `{kind}{size}`"))),
+        })
+    }
+
+    fn tensor(&self, data: Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
+        let elem = self.elem(declared)?;
+        let width = if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) };
+        let count = self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
+        let count = if self.dims.contains(&0) { Some(0) } else { count };
+        let too_large = || Failure::new("is shorter than its header says");
+        let width = width.ok_or_else(too_large)?;
+        let length = count.and_then(|count| count.checked_mul(width)).ok_or_else(too_large)?;
+        let mut data = if length <= data.len() { data.slice(..length) } else { return Err(too_large()) };
+        if self.is_fortran_order && self.dims.len() > 1 && !data.is_empty() {
+            data = from_fortran(&data, width, &self.dims).into();
+        }
+        let payload = if elem == ElemType::String {
+            Payload::strings(self.strings(&data, width, count.unwrap_or_default())?)
+        } else {
+            let unit = if self.kind == 'c' { width / 2 } else { width };
+            if self.is_big_endian && unit > 1 {
+                data = data.chunks_exact(unit).flat_map(|chunk| chunk.iter().rev().copied()).collect();
+            }
+            Payload::Raw(data)
+        };
+        Ok(Tensor::from_parts(elem.code(), self.dims.iter().copied().collect(), payload))
+    }
+
+    /// Strings of fixed width, which end at zeros.
+    fn strings(&self, data: &[u8], width: usize, count: usize) -> Result<Vec<Bytes>, Failure> {
+        if width == 0 {
+            return Ok(vec![Bytes::new(); count]);
+        }
+        let text = |chunk: &[u8]| {
+            if self.kind == 'S' {
+                let end = chunk.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                return Some(Bytes::copy_from_slice(chunk.get(..end)?));
+            }
+            let codes = chunk.as_chunks::<4>().0.iter().map(|&code| match self.is_big_endian {
+                true => u32::from_be_bytes(code),
+                false => u32::from_le_bytes(code),
+            });
+            let text: Option<String> = codes.map(char::from_u32).collect();
+            Some(text?.trim_end_matches('\0').to_owned().into())
+        };
+        let texts: Option<Vec<Bytes>> = data.chunks_exact(width).map(text).collect();
+        texts.ok_or_else(|| Failure::new("has a string that is not valid Unicode"))
+    }
+}
+
+/// The elements of an array whose first axis varies fastest, in the order in which the last one does.
+fn from_fortran(data: &[u8], width: usize, dims: &[i64]) -> Vec<u8> {
+    let dims: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or_default()).collect();
+    let mut strides = Vec::with_capacity(dims.len());
+    let mut stride = width;
+    for &dim in &dims {
+        strides.push(stride);
+        stride = stride.saturating_mul(dim);
+    }
+    let mut ordered = Vec::with_capacity(data.len());
+    let mut index = vec![0_usize; dims.len()];
+    let mut offset = 0_usize;
+    while ordered.len() < data.len() {
+        let Some(element) = data.get(offset..offset + width) else { break };
+        ordered.extend_from_slice(element);
+        // The next index, with the last axis varying fastest.
+        for ((at, &dim), &stride) in index.iter_mut().zip(&dims).zip(&strides).rev() {
+            *at += 1;
+            offset += stride;
+            if *at < dim {
+                break;
+            }
+            offset -= stride * dim;
+            *at = 0;
+        }
+    }
+    ordered
+}
+
+/// The bytes of a file with a tensor.
+pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
+    use ElemType as E;
+    let (descr, data) = match tensor.elem() {
+        E::String => strings(tensor)?,
+        elem => {
+            let descr = match elem {
+                E::Bool => "|b1",
+                E::Int8 => "|i1",
+                E::Int16 => "<i2",
+                E::Int32 => "<i4",
+                E::Int64 => "<i8",
+                E::Uint8 => "|u1",
+                E::Uint16 => "<u2",
+                E::Uint32 => "<u4",
+                E::Uint64 => "<u8",
+                E::Float16 => "<f2",
+                E::Float => "<f4",
+                E::Double => "<f8",
+                E::Complex64 => "<c8",
+                E::Complex128 => "<c16",
+                _ => {
+                    let failure = Failure::new(format_args!("NumPy has no element type for {elem}"));
+                    return Err(failure.help("write protobuf: `-o DIR --to pb`"));
+                }
+            };
+            (descr.to_owned(), tensor.bytes(&NoData).map_err(Failure::new)?)
+        }
+    };
+    let mut dims: String = tensor.dims().iter().map(|dim| format!("{dim}, ")).collect();
+    if tensor.rank() > 1 {
+        dims.truncate(dims.len() - 2);
+    } else {
+        dims.truncate(dims.len().saturating_sub(1));
+    }
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
+    // The elements begin at a multiple of 64 bytes.
+    let filled = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - (MAGIC.len() + 4 + 1);
+    header.extend(std::iter::repeat_n(' ', filled - header.len()));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(|_| Failure::new("the tensor has too many dimensions"))?;
+    let mut file = Vec::with_capacity(MAGIC.len() + 4 + header.len() + data.len());
+    file.extend_from_slice(MAGIC);
+    file.extend_from_slice(&[1, 0]);
+    file.extend_from_slice(&length.to_le_bytes());
+    file.extend_from_slice(header.as_bytes());
+    file.extend_from_slice(&data);
+    Ok(file)
+}
+
+/// Strings as code points of fixed width, with the type of the elements.
+fn strings(tensor: &Tensor) -> Result<(String, Bytes), Failure> {
+    let texts: Result<Vec<&str>, _> = tensor.strings().map_err(Failure::new)?.collect();
+    let texts = texts.map_err(|_| {
+        Failure::new("a string is not UTF-8, which NumPy cannot hold").help("write protobuf: `-o DIR --to pb`")
+    })?;
+    let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or_default().max(1);
+    let size = texts.len().checked_mul(width).and_then(|count| count.checked_mul(4));
+    if size.is_none_or(|size| size > (1 << 31)) {
+        return Err(Failure::new("the strings take too much memory with a fixed width").help("write protobuf: `-o DIR --to pb`"));
+    }
+    let mut data = Vec::new();
+    for text in texts {
+        let end = data.len() + width * 4;
+        for c in text.chars() {
+            data.extend_from_slice(&u32::from(c).to_le_bytes());
+        }
+        data.resize(end, 0);
+    }
+    Ok((format!("<U{width}"), data.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(descr: &str, rest: &str, data: &[u8]) -> Bytes {
+        let header = format!("{{'descr': '{descr}', {rest}}}\n");
+        let length = (header.len() as u16).to_le_bytes();
+        [MAGIC, &[1, 0], &length, header.as_bytes(), data].concat().into()
+    }
+
+    const MATRIX: &str = "'fortran_order': False, 'shape': (2, 2), ";
+
+    #[test]
+    fn what_is_written_is_read() {
+        for tensor in [
+            Tensor::from_slice([2, 1], &[1.5_f32, -2.0]).unwrap(),
+            Tensor::scalar(7_i64),
+            Tensor::vector(&[true, false, true]),
+            Tensor::from_slice([0, 3], &[] as &[f64]).unwrap(),
+            Tensor::from_strings([2], ["é", "abc"]).unwrap(),
+        ] {
+            let bytes = write(&tensor).unwrap();
+            let length = u16::from_le_bytes([bytes[8], bytes[9]]);
+            assert_eq!((10 + usize::from(length)) % 64, 0);
+            let read = read(&bytes.into(), None).unwrap();
+            assert_eq!((read.elem(), read.dims()), (tensor.elem(), tensor.dims()));
+            assert!(read.same_meaning(&tensor, &NoData));
+        }
+    }
+
+    #[test]
+    fn orders_of_bytes_and_axes() {
+        let big = read(&file(">i2", MATRIX, &[0, 1, 0, 2, 0, 3, 0, 4]), None).unwrap();
+        assert_eq!(big.to_vec::<i16>(&NoData).unwrap(), [1, 2, 3, 4]);
+        let fortran = "'fortran_order': True, 'shape': (2, 3), ";
+        let columns = read(&file("|u1", fortran, &[1, 4, 2, 5, 3, 6]), None).unwrap();
+        assert_eq!(columns.to_vec::<u8>(&NoData).unwrap(), [1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn opaque_elements_have_the_declared_type() {
+        let bytes = file("|V2", "'fortran_order': False, 'shape': (1,), ", &[0x80, 0x3f]);
+        let read_as = |elem| read(&bytes, elem);
+        assert_eq!(read_as(Some(ElemType::Bfloat16)).unwrap().elem(), ElemType::Bfloat16);
+        assert!(read_as(Some(ElemType::Float)).is_err());
+        assert!(read_as(None).is_err());
+    }
+
+    #[test]
+    fn malformed_files_are_refused() {
+        for bytes in [
+            file("<f4", MATRIX, &[0; 15]),
+            file("<f4", "'fortran_order': False, 'shape': (2, -2), ", &[0; 16]),
+            file("<f4", "'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), ", &[]),
+            file("|O", MATRIX, &[0; 16]),
+            file("[('a', '<f4')]", MATRIX, &[0; 16]),
+            file("é4", MATRIX, &[0; 16]),
+            Bytes::from_static(b"\x93NUMPY\x01\x00\xff\xff{}"),
+            Bytes::from_static(b"\x93NUMPY"),
+            Bytes::new(),
+        ] {
+            read(&bytes, None).unwrap_err();
+        }
+    }
+}

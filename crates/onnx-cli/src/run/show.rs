@@ -1,0 +1,239 @@
+//! A value as text and as JSON.
+
+use std::fmt::Write as _;
+
+use onnx_eval::{MapKey, Statistics, Value};
+use onnx_types::tensor::{Complex, NoData, Tensor};
+use onnx_types::{ElemClass, ElemType};
+use serde_json::{Value as Json, json};
+
+use super::stats::{Entry, Stats};
+use crate::exit::Failure;
+use crate::output::{DIM, HEADING, KEY, paint, shown};
+use crate::size;
+
+/// Elements of a tensor, and values of a sequence or map, that are shown.
+const MOST: usize = 6;
+
+/// Text of a value under its name, in lines.
+pub(super) fn text(name: &str, value: &Value) -> Result<String, Failure> {
+    let mut text = String::new();
+    let mut open = vec![(shown(name), value)];
+    while let Some((name, value)) = open.pop() {
+        writeln!(text, "{}  {}", paint(HEADING, &name), paint(KEY, value.describe()))?;
+        match value {
+            Value::Tensor(tensor) => text.push_str(&tensor_text(tensor)?),
+            Value::Optional(inner) => {
+                open.extend(inner.as_deref().map(|inner| (format!("{name}.value"), inner)));
+            }
+            Value::Sequence(items) => {
+                let items = items.iter().enumerate().take(MOST);
+                let first: Vec<_> = items.map(|(index, item)| (format!("{name}[{index}]"), item)).collect();
+                open.extend(first.into_iter().rev());
+            }
+            Value::Map(entries) => {
+                let entries = entries.iter().take(MOST);
+                let first: Vec<_> =
+                    entries.map(|(key, value)| (format!("{name}[{}]", key_text(key)), value)).collect();
+                open.extend(first.into_iter().rev());
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn key_text(key: &MapKey) -> String {
+    match key {
+        MapKey::Int(key) => key.to_string(),
+        MapKey::Text(key) => shown(&String::from_utf8_lossy(key)),
+    }
+}
+
+fn tensor_text(tensor: &Tensor) -> Result<String, Failure> {
+    let statistics = Statistics::of(tensor).map_err(Failure::new)?;
+    let elements = elements(tensor)?;
+    let mut words: Vec<String> = elements
+        .iter()
+        .map(|element| match element {
+            Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
+            Json::String(text) => text.clone(),
+            other => other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number),
+        })
+        .collect();
+    if statistics.elements > elements.len() as u64 {
+        words.push("…".to_owned());
+    }
+    let mut text = format!("  {}\n", words.join(", "));
+    let mut facts = Vec::new();
+    if let (Some(min), Some(mean), Some(max)) = (statistics.min, statistics.mean, statistics.max)
+        && statistics.elements > 1
+    {
+        facts.push(format!("min {}, mean {}, max {}", number(min), number(mean), number(max)));
+    }
+    if statistics.nans > 0 {
+        facts.push(format!("{} NaN", size::grouped(statistics.nans)));
+    }
+    if statistics.infinities > 0 {
+        facts.push(format!("{} infinite", size::grouped(statistics.infinities)));
+    }
+    if !facts.is_empty() {
+        writeln!(text, "  {}", paint(DIM, facts.join(", ")))?;
+    }
+    Ok(text)
+}
+
+/// A number with at most six significant digits.
+pub(crate) fn number(number: f64) -> String {
+    let magnitude = number.abs();
+    if number == 0.0 || !number.is_finite() {
+        return format!("{number}");
+    }
+    if !(1e-4..1e6).contains(&magnitude) {
+        return format!("{number:.5e}");
+    }
+    let before = if magnitude >= 1.0 { magnitude.log10().floor() as usize + 1 } else { 0 };
+    let text = format!("{number:.*}", 6_usize.saturating_sub(before));
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
+
+/// The first elements, as JSON: numbers, `true` and `false`, and texts for strings, complex numbers and what is not finite.
+fn elements(tensor: &Tensor) -> Result<Vec<Json>, Failure> {
+    let float = |number: f64| match number {
+        _ if number.is_nan() => json!("NaN"),
+        _ if number.is_infinite() => json!(if number > 0.0 { "inf" } else { "-inf" }),
+        _ => json!(number),
+    };
+    // What is shown of a float is the shortest text of the number in its type.
+    let single = |number: f32| number.to_string().parse().map_or_else(|_| float(number.into()), float);
+    Ok(match (tensor.elem(), tensor.elem().class()) {
+        (_, ElemClass::String) => {
+            let texts = tensor.string_bytes().map_err(Failure::new)?.iter().take(MOST);
+            texts.map(|text| json!(String::from_utf8_lossy(text))).collect()
+        }
+        (ElemType::Bool, _) => {
+            let view = tensor.view::<bool>(&NoData).map_err(Failure::new)?;
+            view.iter().take(MOST).map(|element| json!(element)).collect()
+        }
+        (ElemType::Uint64, _) => {
+            let view = tensor.view::<u64>(&NoData).map_err(Failure::new)?;
+            view.iter().take(MOST).map(|element| json!(element)).collect()
+        }
+        (ElemType::Float, _) => {
+            let view = tensor.view::<f32>(&NoData).map_err(Failure::new)?;
+            view.iter().take(MOST).map(single).collect()
+        }
+        (ElemType::Complex64, _) => {
+            let view = tensor.view::<Complex<f32>>(&NoData).map_err(Failure::new)?;
+            view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
+        }
+        (ElemType::Complex128, _) => {
+            let view = tensor.view::<Complex<f64>>(&NoData).map_err(Failure::new)?;
+            view.iter().take(MOST).map(|element| json!(element.to_string())).collect()
+        }
+        (elem, _) if elem.is_float() => {
+            tensor.iter_f64(&NoData).map_err(Failure::new)?.take(MOST).map(float).collect()
+        }
+        _ => tensor.iter_i64(&NoData).map_err(Failure::new)?.take(MOST).map(|n| json!(n)).collect(),
+    })
+}
+
+/// A value as JSON. Of sequences and maps, the values of the first level are listed, at most six.
+pub(super) fn object(name: &str, value: &Value) -> Result<Json, Failure> {
+    let mut items = Vec::new();
+    match value {
+        Value::Sequence(list) => {
+            for (index, item) in list.iter().enumerate().take(MOST) {
+                items.push(flat(&format!("[{index}]"), item)?);
+            }
+        }
+        Value::Map(entries) => {
+            for (key, item) in entries.iter().take(MOST) {
+                items.push(flat(&key_text(key), item)?);
+            }
+        }
+        Value::Optional(Some(inner)) => items.push(flat("value", inner)?),
+        Value::Tensor(_) | Value::Optional(None) => {}
+    }
+    let mut object = flat(name, value)?;
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("items".to_owned(), Json::Array(items));
+    }
+    Ok(object)
+}
+
+fn flat(name: &str, value: &Value) -> Result<Json, Failure> {
+    let Some(tensor) = value.tensor() else {
+        return Ok(json!({ "name": name, "type": value.describe(), "tensor": null }));
+    };
+    let statistics = Statistics::of(tensor).map_err(Failure::new)?;
+    Ok(json!({
+        "name": name,
+        "type": value.describe(),
+        "tensor": {
+            "elem": tensor.elem().to_string(),
+            "shape": tensor.dims(),
+            "elements": elements(tensor)?,
+            "min": statistics.min,
+            "mean": statistics.mean,
+            "max": statistics.max,
+            "nans": statistics.nans,
+            "infinities": statistics.infinities,
+        },
+    }))
+}
+
+/// The two lists of nodes.
+pub(super) fn stats(stats: &Stats) -> Result<String, Failure> {
+    let mut text = String::new();
+    let line = |text: &mut String, first: String, second: String, entry: &Entry| {
+        let runs = if entry.runs > 1 { format!("  {} runs", entry.runs) } else { String::new() };
+        let (op, node) = (shown(&entry.op), shown(&entry.node));
+        writeln!(text, "  {first:>10} {second:>9}  {}  {node}{}", paint(KEY, op), paint(DIM, runs))
+    };
+    writeln!(text, "{}  {} in total", paint(HEADING, "longest run time"), time(stats.seconds))?;
+    for entry in &stats.time {
+        let share = 100.0 * entry.seconds / stats.seconds.max(f64::MIN_POSITIVE);
+        line(&mut text, time(entry.seconds), format!("{share:.1} %"), entry)?;
+    }
+    let peak = size::bytes(stats.peak_bytes);
+    writeln!(text, "{}  {peak} of values at most, without weights", paint(HEADING, "largest memory"))?;
+    for entry in &stats.memory {
+        line(&mut text, size::bytes(entry.live_bytes), size::bytes(entry.output_bytes), entry)?;
+    }
+    Ok(text)
+}
+
+/// A time: `1.23 s`, `4.56 ms`.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        _ if seconds >= 1.0 => format!("{seconds:.2} s"),
+        _ if seconds >= 1e-3 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.0} µs", seconds * 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_six_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-0.5, "-0.5"),
+            (1234.567_89, "1234.57"),
+            (0.000_123_456_7, "0.000123"),
+            (1.5e-5, "1.50000e-5"),
+            (2e6, "2.00000e6"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+            (100_000.0, "100000"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}

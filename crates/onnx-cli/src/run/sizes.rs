@@ -1,0 +1,220 @@
+//! Sizes of dimension variables for generated inputs.
+
+use onnx_eval::generate::small_number;
+use onnx_ir::{Model, ValueId};
+use onnx_shape_infer::{Inference, Relation, Violation};
+use onnx_types::{Dim, Symbol};
+
+use super::given::{inputs, name};
+use crate::exit::Failure;
+use crate::output::shown;
+
+/// A size that the user sets: `N=4` or `x[0]=4`.
+pub(crate) type Set = (String, i64);
+
+/// Reads `DIM[,DIM]=N`.
+pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
+    let malformed = || {
+        Failure::new(format_args!("`{}` is not DIM=N", shown(text)))
+            .help("write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`")
+    };
+    let (dims, size) = text.rsplit_once('=').ok_or_else(malformed)?;
+    let size = size.parse().ok().filter(|&size: &i64| size >= 0).ok_or_else(malformed)?;
+    if dims.is_empty() || dims.split(',').any(str::is_empty) {
+        return Err(malformed());
+    }
+    Ok(dims.split(',').map(|dim| (dim.to_owned(), size)).collect())
+}
+
+/// A variable whose size is chosen.
+struct Variable {
+    symbol: Symbol,
+    label: String,
+    size: i64,
+    /// Whether the size may change.
+    is_free: bool,
+    /// The next size to try.
+    next: usize,
+}
+
+/// Sizes that are tried if a smaller one contradicts the model.
+const LADDER: [i64; 16] = [1, 2, 4, 8, 12, 16, 32, 48, 64, 96, 128, 224, 256, 384, 512, 1024];
+/// Number of choices until the search ends.
+const TRIES: usize = 400;
+
+/// Sizes of all variables of the inputs.
+pub(crate) struct Sizes {
+    variables: Vec<Variable>,
+}
+
+impl Sizes {
+    /// Chooses sizes for the inputs that are to be generated: those that the user sets and those of given inputs, else small
+    /// ones by the seed, which grow until they contradict nothing that inference knows.
+    pub(crate) fn choose(
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+        set: &[Set],
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
+        let (solved, _) = inference.solve(&shapes);
+        let mut sizes = Self { variables: variables(model, inference, seed) };
+        for (symbol, size) in solved {
+            sizes.fix(symbol, size)?;
+        }
+        for (dim, size) in set {
+            let symbol = find(model, inference, &sizes.variables, dim, *size)?;
+            if let Some(symbol) = symbol {
+                sizes.fix(symbol, *size)?;
+            }
+        }
+        sizes.search(model, inference, given);
+        Ok(sizes)
+    }
+
+    fn fix(&mut self, symbol: Symbol, size: i64) -> Result<(), Failure> {
+        let Some(variable) = self.variables.iter_mut().find(|variable| variable.symbol == symbol) else {
+            return Ok(());
+        };
+        if !variable.is_free && variable.size != size {
+            let (label, known) = (shown(&variable.label), variable.size);
+            return Err(Failure::new(format_args!("`{label}` cannot be both {known} and {size}")));
+        }
+        (variable.size, variable.is_free) = (size, false);
+        Ok(())
+    }
+
+    pub(crate) fn value(&self, symbol: Symbol) -> Option<i64> {
+        self.variables.iter().find(|variable| variable.symbol == symbol).map(|variable| variable.size)
+    }
+
+    /// Symbols with their sizes.
+    pub(crate) fn symbols(&self) -> Vec<(Symbol, i64)> {
+        self.variables.iter().map(|variable| (variable.symbol, variable.size)).collect()
+    }
+
+    /// The variables by their names, with their sizes.
+    pub(crate) fn named(&self) -> Vec<(String, i64)> {
+        self.variables.iter().map(|variable| (variable.label.clone(), variable.size)).collect()
+    }
+
+    /// The shape of an input; `None` if its rank is not known.
+    pub(crate) fn shape(&self, inference: &Inference, input: ValueId) -> Option<Vec<Option<i64>>> {
+        let dims = inference.shape(input)?;
+        Some(dims.iter().map(|&dim| inference.exprs().eval(dim, &|symbol| self.value(symbol))).collect())
+    }
+
+    /// Increases free sizes that contradict declarations or guards.
+    fn search(&mut self, model: &Model, inference: &Inference, given: &[(ValueId, Vec<i64>)]) {
+        let initial: Vec<i64> = self.variables.iter().map(|variable| variable.size).collect();
+        for _ in 0..TRIES {
+            let symbols = self.contradicted(model, inference, given);
+            let raised = self
+                .variables
+                .iter_mut()
+                .find(|variable| variable.is_free && variable.next < LADDER.len() && symbols.contains(&variable.symbol));
+            match raised {
+                Some(variable) => {
+                    variable.size = LADDER.get(variable.next).copied().unwrap_or(variable.size);
+                    variable.next += 1;
+                }
+                None if symbols.is_empty() => return,
+                None => break,
+            }
+        }
+        // Nothing fits: the contradiction is reported for the small sizes.
+        for (variable, size) in self.variables.iter_mut().zip(initial) {
+            variable.size = size;
+        }
+    }
+
+    /// The symbols of everything that does not hold for these sizes.
+    fn contradicted(
+        &self,
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+    ) -> Vec<Symbol> {
+        let mut shapes: Vec<(ValueId, Vec<i64>)> = given.to_vec();
+        for &input in inputs(model) {
+            if !given.iter().any(|(known, _)| *known == input)
+                && let Some(dims) = self.shape(inference, input).and_then(|dims| dims.into_iter().collect())
+            {
+                shapes.push((input, dims));
+            }
+        }
+        let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
+        let (_, violations) = inference.solve(&shapes);
+        let dims = violations.into_iter().flat_map(|violation| match violation {
+            Violation::Size { dim, .. } => vec![dim],
+            Violation::Fact(fact) | Violation::Scoped(fact) => match fact.relation {
+                Relation::Equal(a, b)
+                | Relation::AtMost(a, b)
+                | Relation::Divides(a, b)
+                | Relation::Broadcasts(a, b) => vec![a, b],
+                Relation::Declared(_) | Relation::Default(_) => Vec::new(),
+            },
+            Violation::Rank { .. } => Vec::new(),
+        });
+        dims.flat_map(|dim| inference.exprs().symbols(dim)).collect()
+    }
+}
+
+/// The variables of the inputs, with small sizes.
+fn variables(model: &Model, inference: &Inference, seed: u64) -> Vec<Variable> {
+    let mut found: Vec<Variable> = Vec::new();
+    for &input in inputs(model) {
+        for (axis, &dim) in inference.shape(input).unwrap_or_default().iter().enumerate() {
+            for symbol in inference.exprs().symbols(dim) {
+                if found.iter().any(|variable| variable.symbol == symbol) {
+                    continue;
+                }
+                let declared = model.ty(input).and_then(|ty| ty.shape()).and_then(|shape| shape.dims().get(axis));
+                let is_named = declared.is_some_and(|dim| !matches!(dim, Dim::Unknown));
+                let text = inference.text(model, Dim::Var(symbol)).filter(|_| is_named);
+                let label = text.unwrap_or_else(|| format!("{}[{axis}]", name(model, input)));
+                // From 2 to 4.
+                let size = 2 + i64::try_from(small_number(seed, &label, 3)).unwrap_or_default();
+                found.push(Variable { symbol, label, size, is_free: true, next: 0 });
+            }
+        }
+    }
+    found
+}
+
+/// The symbol of a dimension that the user names; `None` if the axis has this size anyway.
+fn find(
+    model: &Model,
+    inference: &Inference,
+    variables: &[Variable],
+    wanted: &str,
+    size: i64,
+) -> Result<Option<Symbol>, Failure> {
+    if let Some(variable) = variables.iter().find(|variable| variable.label == wanted) {
+        return Ok(Some(variable.symbol));
+    }
+    let axis = wanted.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+    let input = |name_wanted: &str| inputs(model).iter().find(|&&input| name(model, input) == name_wanted);
+    if let Some((of, axis)) = axis
+        && let (Some(&input), Ok(axis)) = (input(of), axis.parse::<usize>())
+    {
+        return match inference.shape(input).and_then(|dims| dims.get(axis)).copied() {
+            Some(Dim::Var(symbol)) => Ok(Some(symbol)),
+            Some(Dim::Known(known)) if known == size => Ok(None),
+            Some(dim) => {
+                let text = inference.text(model, dim).unwrap_or_else(|| "unknown".to_owned());
+                Err(Failure::new(format_args!("`{}` is {} in this model", shown(wanted), shown(&text))))
+            }
+            None => Err(Failure::new(format_args!("there is no axis `{}`", shown(wanted)))),
+        };
+    }
+    let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(wanted)));
+    let known: Vec<String> =
+        variables.iter().take(20).map(|variable| format!("`{}`", shown(&variable.label))).collect();
+    Err(if known.is_empty() {
+        failure.help("the inputs of this model have no dimension variables")
+    } else {
+        failure.help(format!("there are {}", known.join(", ")))
+    })
+}

@@ -1,0 +1,140 @@
+//! What is observed during a run: time and memory of nodes, and inner values.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use onnx_eval::{NodeRun, Observer, Value};
+use onnx_ir::{Model, NodeId, ValueId};
+
+use super::given::name;
+
+/// Nodes that a list shows.
+const SHOWN: usize = 10;
+
+/// Observes a run.
+pub(super) struct Watcher<'a> {
+    model: &'a Model,
+    /// The inner values to keep.
+    wanted: &'a [ValueId],
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Nodes that run, with the time when they began and the time that nodes inside of them took.
+    active: Vec<(NodeId, Instant, Duration)>,
+    costs: HashMap<NodeId, Cost>,
+    values: HashMap<ValueId, Value>,
+}
+
+/// What a node took, in all its runs.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    runs: u64,
+    /// Without the nodes inside.
+    time: Duration,
+    /// The most bytes of all values after one of its runs.
+    live_bytes: u64,
+    output_bytes: u64,
+}
+
+/// A node in a list.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Entry {
+    pub(super) op: String,
+    /// Its name, or that of its first output.
+    pub(super) node: String,
+    pub(super) runs: u64,
+    pub(super) seconds: f64,
+    /// Bytes of all values that were kept when the node ended.
+    pub(super) live_bytes: u64,
+    pub(super) output_bytes: u64,
+}
+
+/// The most expensive nodes.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Stats {
+    pub(super) seconds: f64,
+    pub(super) peak_bytes: u64,
+    pub(super) time: Vec<Entry>,
+    pub(super) memory: Vec<Entry>,
+}
+
+impl Observer for Watcher<'_> {
+    fn begin(&self, node: NodeId) {
+        self.state().active.push((node, Instant::now(), Duration::ZERO));
+    }
+
+    fn end(&self, run: &NodeRun<'_>) {
+        let mut state = self.state();
+        let Some((_, start, inside)) = state.active.pop() else { return };
+        let total = start.elapsed();
+        if let Some((_, _, outer)) = state.active.last_mut() {
+            *outer += total;
+        }
+        let made = run.outputs.iter().flatten().map(Value::resident_bytes).fold(0, u64::saturating_add);
+        let cost = state.costs.entry(run.node).or_default();
+        cost.runs += 1;
+        cost.time += total.saturating_sub(inside);
+        cost.live_bytes = cost.live_bytes.max(run.live_bytes);
+        cost.output_bytes = cost.output_bytes.max(made);
+        for (&output, value) in self.model.node(run.node).outputs().iter().zip(run.outputs) {
+            if let (Some(output), Some(value)) = (output, value)
+                && self.wanted.contains(&output)
+            {
+                state.values.insert(output, value.clone());
+            }
+        }
+    }
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn new(model: &'a Model, wanted: &'a [ValueId]) -> Self {
+        Self { model, wanted, state: Mutex::default() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The inner values of the last run of their nodes.
+    pub(super) fn value(&self, value: ValueId) -> Option<Value> {
+        self.state().values.get(&value).cloned()
+    }
+
+    /// The nodes with the longest run time and those that ran with the most memory.
+    pub(super) fn stats(&self) -> Stats {
+        let state = self.state();
+        let mut all: Vec<(NodeId, Cost)> = state.costs.iter().map(|(&node, &cost)| (node, cost)).collect();
+        let seconds = all.iter().map(|(_, cost)| cost.time.as_secs_f64()).sum();
+        let peak_bytes = all.iter().map(|(_, cost)| cost.live_bytes).max().unwrap_or_default();
+        // Equal costs are in the order of the keys, which does not depend on the hash.
+        all.sort_by_key(|&(node, cost)| (Reverse(cost.time), node));
+        let time = self.entries(&all);
+        all.sort_by_key(|&(node, cost)| (Reverse(cost.live_bytes), node));
+        Stats { seconds, peak_bytes, time, memory: self.entries(&all) }
+    }
+
+    fn entries(&self, costs: &[(NodeId, Cost)]) -> Vec<Entry> {
+        let entry = |&(node, cost): &(NodeId, Cost)| Entry {
+            op: self.model.str(self.model.node(node).op()).to_owned(),
+            node: node_name(self.model, node).to_owned(),
+            runs: cost.runs,
+            seconds: cost.time.as_secs_f64(),
+            live_bytes: cost.live_bytes,
+            output_bytes: cost.output_bytes,
+        };
+        costs.iter().take(SHOWN).map(entry).collect()
+    }
+}
+
+/// The name of a node, or that of its first output.
+pub(crate) fn node_name(model: &Model, node: NodeId) -> &str {
+    let record = model.node(node);
+    match (model.str(record.name()), record.outputs().iter().flatten().next()) {
+        ("", Some(&output)) => name(model, output),
+        (own, _) => own,
+    }
+}
