@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use onnx_codec::ReadMode;
 
+use crate::compare::CompareArgs;
 use crate::format::Format;
 use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Infer(InferArgs),
     /// Run a model on given or generated inputs.
     Run(RunArgs),
+    /// Run two models on the same inputs and compare their outputs.
+    Compare(CompareArgs),
     /// Convert between formats, and move weights out of the model or into it.
     Convert(ConvertArgs),
     /// Show a model as text that people can read and edit.

@@ -9,6 +9,7 @@
 
 mod args;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod elided;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(&args, &mut out),
         Command::Infer(args) => infer::run(&args, &mut out),
         Command::Run(args) => run::run(&args, &mut out),
+        Command::Compare(args) => compare::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
         Command::Parse(args) => parse::run(&args, &mut out),

@@ -29,8 +29,7 @@ impl Statistics {
     ///
     /// Returns an error if the elements cannot be read.
     pub fn of(tensor: &Tensor) -> Result<Self, TensorError> {
-        let mut statistics =
-            Self { elements: tensor.element_count().unwrap_or_default(), ..Self::default() };
+        let mut statistics = Self { elements: tensor.element_count().unwrap_or_default(), ..Self::default() };
         if matches!(tensor.elem().class(), ElemClass::String | ElemClass::Complex | ElemClass::None) {
             return Ok(statistics);
         }

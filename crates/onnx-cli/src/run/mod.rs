@@ -28,13 +28,14 @@ pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use given::{Given, name, read as read_given};
 pub(crate) use prepare::{Inputs, inputs_for, refuse_partial};
 pub(crate) use show::number;
-pub(crate) use sizes::Set;
+pub(crate) use sizes::{Set, parse as parse_set};
 pub(crate) use stats::node_name;
 
 use stats::{Stats, Watcher};
 
 pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let set: Vec<Set> = args.sizes.iter().map(|text| sizes::parse(text)).collect::<Result<Vec<_>, _>>()?.concat();
+    let set: Vec<Set> =
+        args.sizes.iter().map(|text| sizes::parse(text)).collect::<Result<Vec<_>, _>>()?.concat();
     let progress = Progress::start("running", 1);
     progress.begin(&display_name(&args.input_file));
     let loaded = match load(&args.input_file, &args.input) {
@@ -129,11 +130,7 @@ fn execute(
 }
 
 /// How the commands run models.
-pub(crate) fn eval_options<'a>(
-    execution: &Execution,
-    seed: u64,
-    registry: &'a Registry,
-) -> EvalOptions<'a> {
+pub(crate) fn eval_options<'a>(execution: &Execution, seed: u64, registry: &'a Registry) -> EvalOptions<'a> {
     EvalOptions::default().with_execution(execution.clone().with_seed(seed)).with_registry(registry)
 }
 
@@ -160,7 +157,11 @@ fn announce(inputs: &Inputs, seed: u64, out: &Out) {
 }
 
 /// A run that failed: a property of the model or its inputs is a diagnostic, all else a failure of the command.
-pub(crate) fn failed(loaded: &Loaded, failure: onnx_eval::Failure, out: &mut Out) -> Result<Outcome, Failure> {
+pub(crate) fn failed(
+    loaded: &Loaded,
+    failure: onnx_eval::Failure,
+    out: &mut Out,
+) -> Result<Outcome, Failure> {
     if is_failure_of_command(failure.kind()) {
         return Err(as_failure(failure).about(&loaded.name));
     }

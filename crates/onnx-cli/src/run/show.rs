@@ -57,7 +57,9 @@ fn tensor_text(tensor: &Tensor) -> Result<String, Failure> {
         .map(|element| match element {
             Json::String(text) if tensor.elem() == ElemType::String => format!("\"{}\"", shown(text)),
             Json::String(text) => text.clone(),
-            other => other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number),
+            other => {
+                other.as_f64().filter(|_| tensor.elem().is_float()).map_or_else(|| other.to_string(), number)
+            }
         })
         .collect();
     if statistics.elements > elements.len() as u64 {

@@ -15,8 +15,9 @@ pub(crate) type Set = (String, i64);
 /// Reads `DIM[,DIM]=N`.
 pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
     let malformed = || {
-        Failure::new(format_args!("`{}` is not DIM=N", shown(text)))
-            .help("write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`")
+        Failure::new(format_args!("`{}` is not DIM=N", shown(text))).help(
+            "write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`",
+        )
     };
     let (dims, size) = text.rsplit_once('=').ok_or_else(malformed)?;
     let size = size.parse().ok().filter(|&size: &i64| size >= 0).ok_or_else(malformed)?;
@@ -38,7 +39,7 @@ struct Variable {
 }
 
 /// Sizes that are tried if a smaller one contradicts the model.
-const LADDER: [i64; 16] = [1, 2, 4, 8, 12, 16, 32, 48, 64, 96, 128, 224, 256, 384, 512, 1024];
+const LADDER: [i64; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 48, 64, 96, 128, 224, 256, 384, 512, 1024];
 /// Number of choices until the search ends.
 const TRIES: usize = 400;
 
@@ -109,17 +110,21 @@ impl Sizes {
     fn search(&mut self, model: &Model, inference: &Inference, given: &[(ValueId, Vec<i64>)]) {
         let initial: Vec<i64> = self.variables.iter().map(|variable| variable.size).collect();
         for _ in 0..TRIES {
-            let symbols = self.contradicted(model, inference, given);
-            let raised = self
-                .variables
-                .iter_mut()
-                .find(|variable| variable.is_free && variable.next < LADDER.len() && symbols.contains(&variable.symbol));
+            let contradicted = self.contradicted(model, inference, given);
+            let raised = self.variables.iter_mut().find_map(|variable| {
+                let is_open = variable.is_free && variable.next < LADDER.len();
+                let of_variable = |&&(symbol, _): &&(Symbol, Option<i64>)| symbol == variable.symbol;
+                let &(_, bound) = contradicted.iter().find(of_variable).filter(|_| is_open)?;
+                Some((variable, bound))
+            });
             match raised {
-                Some(variable) => {
-                    variable.size = LADDER.get(variable.next).copied().unwrap_or(variable.size);
+                Some((variable, bound)) => {
+                    let next = LADDER.get(variable.next).copied().unwrap_or(variable.size);
+                    // What the model demands is tried once.
+                    variable.size = bound.filter(|_| variable.next == 0).unwrap_or(next);
                     variable.next += 1;
                 }
-                None if symbols.is_empty() => return,
+                None if contradicted.is_empty() => return,
                 None => break,
             }
         }
@@ -129,13 +134,14 @@ impl Sizes {
         }
     }
 
-    /// The symbols of everything that does not hold for these sizes.
+    /// The symbols of everything that does not hold for these sizes, each with the number that it must equal or reach if the
+    /// condition is that simple.
     fn contradicted(
         &self,
         model: &Model,
         inference: &Inference,
         given: &[(ValueId, Vec<i64>)],
-    ) -> Vec<Symbol> {
+    ) -> Vec<(Symbol, Option<i64>)> {
         let mut shapes: Vec<(ValueId, Vec<i64>)> = given.to_vec();
         for &input in inputs(model) {
             if !given.iter().any(|(known, _)| *known == input)
@@ -147,17 +153,19 @@ impl Sizes {
         let shapes: Vec<(ValueId, &[i64])> = shapes.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
         let (_, violations) = inference.solve(&shapes);
         let dims = violations.into_iter().flat_map(|violation| match violation {
-            Violation::Size { dim, .. } => vec![dim],
+            Violation::Size { dim, .. } => vec![(dim, None)],
             Violation::Fact(fact) | Violation::Scoped(fact) => match fact.relation {
-                Relation::Equal(a, b)
-                | Relation::AtMost(a, b)
-                | Relation::Divides(a, b)
-                | Relation::Broadcasts(a, b) => vec![a, b],
+                Relation::Equal(a, b) | Relation::AtMost(a, b) => vec![(a, b.known()), (b, a.known())],
+                Relation::Divides(a, b) | Relation::Broadcasts(a, b) => vec![(a, None), (b, None)],
                 Relation::Declared(_) | Relation::Default(_) => Vec::new(),
             },
             Violation::Rank { .. } => Vec::new(),
         });
-        dims.flat_map(|dim| inference.exprs().symbols(dim)).collect()
+        dims.flat_map(|(dim, bound)| {
+            let bound = bound.filter(|_| matches!(dim, Dim::Var(_)));
+            inference.exprs().symbols(dim).into_iter().map(move |symbol| (symbol, bound))
+        })
+        .collect()
     }
 }
 
@@ -170,7 +178,8 @@ fn variables(model: &Model, inference: &Inference, seed: u64) -> Vec<Variable> {
                 if found.iter().any(|variable| variable.symbol == symbol) {
                     continue;
                 }
-                let declared = model.ty(input).and_then(|ty| ty.shape()).and_then(|shape| shape.dims().get(axis));
+                let declared =
+                    model.ty(input).and_then(|ty| ty.shape()).and_then(|shape| shape.dims().get(axis));
                 let is_named = declared.is_some_and(|dim| !matches!(dim, Dim::Unknown));
                 let text = inference.text(model, Dim::Var(symbol)).filter(|_| is_named);
                 let label = text.unwrap_or_else(|| format!("{}[{axis}]", name(model, input)));

@@ -3,10 +3,12 @@
 use crate::models;
 use crate::run::{Folder, onnx};
 
-const SUBCOMMANDS: [&str; 12] = [
+const SUBCOMMANDS: [&str; 14] = [
     "check",
     "info",
     "infer",
+    "run",
+    "compare",
     "convert",
     "print",
     "parse",

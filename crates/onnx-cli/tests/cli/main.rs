@@ -8,6 +8,7 @@
 )]
 
 mod check;
+mod compare;
 mod convert;
 mod files;
 mod help;
@@ -17,6 +18,7 @@ mod models;
 mod ops;
 mod reports;
 mod run;
+mod run_models;
 mod smith;
 mod status;
 mod text;

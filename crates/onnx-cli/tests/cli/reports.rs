@@ -23,12 +23,14 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 5] = [
+const RESULTS: [(&str, &str); 7] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
     ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
     ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
+    ("run/1", include_str!("../../../../docs/schema/run-1.schema.json")),
+    ("compare/1", include_str!("../../../../docs/schema/compare-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -66,6 +68,17 @@ fn close(schema: &mut Value) {
 fn every_kind_of_result_has_a_schema() {
     let folder = folder();
     folder.put("split.onnx", models::external("w.data"));
+    let list = |last| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 18]> g (float[N] x) => (seq(float[N]) y, float[N] t) {{
+            s = {last} (x)
+            t = Log (s)
+            y = SequenceConstruct (x, s)
+        }}"
+        )
+    };
+    folder.put("list.onnxtxt", list("Neg"));
+    folder.put("other.onnxtxt", list("Abs"));
     let mut kinds = std::collections::BTreeSet::new();
     for arguments in [
         "info good.onnx hostile.onnx late.onnxtxt split.onnx",
@@ -81,6 +94,10 @@ fn every_kind_of_result_has_a_schema() {
         "ops show BatchNormalization --version 6",
         "ops show Upsample --version 9",
         "ops show ai.onnx.ml.TreeEnsembleRegressor",
+        "run good.onnx --stats --at sum",
+        "run list.onnxtxt",
+        "compare good.onnx good.onnx --inner",
+        "compare list.onnxtxt other.onnxtxt --inner",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);

@@ -24,8 +24,8 @@ use onnx_types::{FieldForms, Limits, Symbol, Text, UnknownField};
 use crate::error::EncodeError;
 
 pub use operator_set::encode_operator_set;
-pub(crate) use parts::{functions, part as encode_parts, tensor_into};
 pub use parts::{encode_function, encode_graph, encode_node};
+pub(crate) use parts::{functions, part as encode_parts, tensor_into};
 
 /// Options for encoding a model.
 #[derive(Clone, Copy, Debug)]

@@ -47,19 +47,14 @@ fn boxed<T: Copy + Into<u128> + 'static>(elements: Elems<T>) -> Box<dyn Iterator
     Box::new((0..elements.len()).filter_map(move |index| elements.get(index).map(|&code| code.into())))
 }
 
-fn floats(
-    a: &Tensor,
-    b: &Tensor,
-    tolerance: Tolerance,
-    into: &mut Difference,
-) -> Result<(), TensorError> {
+fn floats(a: &Tensor, b: &Tensor, tolerance: Tolerance, into: &mut Difference) -> Result<(), TensorError> {
     let bits = a.elem().bits().unwrap_or(64);
     let is_signed = a.elem() != ElemType::Float8E8M0;
     let numbers = a.iter_f64(&NoData)?.zip(b.iter_f64(&NoData)?);
     for (index, ((a, b), (code_a, code_b))) in numbers.zip(codes(a)?.zip(codes(b)?)).enumerate() {
         into.elements += 1;
         let [ordered_a, ordered_b] = [code_a, code_b].map(|code| ordered(code, bits, is_signed));
-        number(index, (a, b), ordered_a.abs_diff(ordered_b), tolerance, into);
+        number(index, (a, b), (ordered_a.abs_diff(ordered_b), bits), tolerance, into);
     }
     Ok(())
 }
@@ -74,19 +69,25 @@ fn ordered(code: u128, bits: u32, is_signed: bool) -> i128 {
     if code & sign == 0 { magnitude } else { -magnitude }
 }
 
-/// Adds a pair of floats.
-fn number(index: usize, (a, b): (f64, f64), ulps: u128, tolerance: Tolerance, into: &mut Difference) {
+/// Adds a pair of floats of a type of this width.
+fn number(
+    index: usize,
+    (a, b): (f64, f64),
+    (ulps, bits): (u128, u32),
+    tolerance: Tolerance,
+    into: &mut Difference,
+) {
     if a == b || (a.is_nan() && b.is_nan()) {
         return;
     }
     let ulps = u64::try_from(ulps).unwrap_or(u64::MAX);
     let is_within = !a.is_nan() && !b.is_nan() && tolerance.allows(a, b, ulps);
-    into.add(index, is_within, Some((a, b, ulps)), || (shown(a), shown(b)));
+    into.add(index, is_within, Some((a, b, ulps)), || (shown(a, bits), shown(b, bits)));
 }
 
-/// A number that Rust and JSON read back as the same one.
-fn shown(number: f64) -> String {
-    format!("{number:?}")
+/// The shortest text that is read back as the same number of the type.
+fn shown(number: f64, bits: u32) -> String {
+    if bits <= 32 { format!("{:?}", number as f32) } else { format!("{number:?}") }
 }
 
 fn complex(a: &Tensor, b: &Tensor, tolerance: Tolerance, into: &mut Difference) -> Result<(), TensorError> {
@@ -101,7 +102,7 @@ fn complex(a: &Tensor, b: &Tensor, tolerance: Tolerance, into: &mut Difference) 
         for shift in [0, half] {
             let [a, b] = [a, b].map(|code| code >> shift & mask);
             let ulps = ordered(a, half, true).abs_diff(ordered(b, half, true));
-            number(index, (float(a), float(b)), ulps, tolerance, into);
+            number(index, (float(a), float(b)), (ulps, half), tolerance, into);
         }
     }
     Ok(())
@@ -121,7 +122,11 @@ fn integers(a: &Tensor, b: &Tensor, into: &mut Difference) -> Result<(), TensorE
         if a != b {
             let distance = u64::try_from(a.abs_diff(b)).unwrap_or(u64::MAX);
             into.add(index, false, Some((a as f64, b as f64, distance)), || {
-                if is_bool { ((a != 0).to_string(), (b != 0).to_string()) } else { (a.to_string(), b.to_string()) }
+                if is_bool {
+                    ((a != 0).to_string(), (b != 0).to_string())
+                } else {
+                    (a.to_string(), b.to_string())
+                }
             });
         }
     }

@@ -256,7 +256,8 @@ impl Collector<'_> {
         if self.left.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Ok(values);
         }
-        let message = "the inner values to compare take too much memory: raise the limit `run_bytes` to allow it";
+        let message =
+            "the inner values to compare take too much memory: raise the limit `run_bytes` to allow it";
         let failure = Failure::new(FailureKind::Limit, &fault::LIMIT, None, Locus::model(), message);
         Err(failure.with_limit(Some("run_bytes")))
     }

@@ -42,7 +42,8 @@ fn distances_are_counted_in_values_of_the_type() {
     let found = differ(floats(&[1.0, -0.0]), floats(&[next, f32::from_bits(2)]));
     assert_eq!((found.differing, found.exceeding, found.max_ulps), (2, 0, 2));
     assert_eq!(found.max_abs, f64::from(next) - 1.0);
-    let found = differ(Tensor::vector(&[f16::from_f32(1.0)]), Tensor::vector(&[f16::from_f32(1.0 + 3.0 / 1024.0)]));
+    let found =
+        differ(Tensor::vector(&[f16::from_f32(1.0)]), Tensor::vector(&[f16::from_f32(1.0 + 3.0 / 1024.0)]));
     assert_eq!((found.max_ulps, found.agrees()), (3, true));
     let narrow = |code| Tensor::vector(&[F8E4M3Fn::from_bits(code)]);
     assert!(differ(narrow(0x38), narrow(0x39)).agrees());

@@ -299,12 +299,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         if let Some(observer) = self.options.observer {
             let made = outputs.iter().flatten().map(Value::resident_bytes).fold(0, u64::saturating_add);
             let live_bytes = self.budget.live().saturating_add(made);
-            observer.end(&NodeRun {
-                node: step.id,
-                depth: self.active.len(),
-                outputs: &outputs,
-                live_bytes,
-            });
+            observer.end(&NodeRun { node: step.id, depth: self.active.len(), outputs: &outputs, live_bytes });
         }
         for (index, (&slot, value)) in step.outputs.iter().zip(outputs).enumerate() {
             match (slot, value) {

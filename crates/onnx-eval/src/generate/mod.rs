@@ -124,7 +124,11 @@ impl<'a> Generator<'a> {
             }
             TypeKind::Sequence(Some(item)) => match &item.kind {
                 TypeKind::Tensor(tensor) => self.sequence(tensor, name, limits)?,
-                _ => return Err(GenerateError::Type("it is a sequence of other values than tensors".to_owned())),
+                _ => {
+                    return Err(GenerateError::Type(
+                        "it is a sequence of other values than tensors".to_owned(),
+                    ));
+                }
             },
             _ => return Err(GenerateError::Type("no value of its type can be generated".to_owned())),
         };

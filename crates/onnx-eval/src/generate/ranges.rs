@@ -32,7 +32,9 @@ impl Range {
     /// The range of values that both allow, or the other range if none is.
     fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Within(a, b), Self::Within(c, d)) if a.max(c) <= b.min(d) => Self::Within(a.max(c), b.min(d)),
+            (Self::Within(a, b), Self::Within(c, d)) if a.max(c) <= b.min(d) => {
+                Self::Within(a.max(c), b.min(d))
+            }
             _ => other,
         }
     }
@@ -112,8 +114,8 @@ impl<'a> Ranges<'a> {
     /// Whether the first output of a node has the elements of an operand.
     fn passes(&self, node: NodeId, index: u32) -> bool {
         match self.op(node) {
-            "Cast" | "CastLike" | "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Transpose"
-            | "Expand" | "Tile" | "Slice" | "Split" => index == 0,
+            "Cast" | "CastLike" | "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze"
+            | "Transpose" | "Expand" | "Tile" | "Slice" | "Split" => index == 0,
             "Concat" => true,
             _ => false,
         }

@@ -63,7 +63,11 @@ fn types_have_ranges() {
 fn operands_of_functions_with_a_domain() {
     let divisor = first("(float[N] x) => (float[N] y) { y = Div (x, x) }", &[100], 0);
     assert!(divisor.iter().all(|&number| (1.0..2.0).contains(&number)));
-    let shape = first("(int64[3] s) => (float[A, B, C] y) <float[4] w = {1, 2, 3, 4}> { y = Reshape (w, s) }", &[3], 0);
+    let shape = first(
+        "(int64[3] s) => (float[A, B, C] y) <float[4] w = {1, 2, 3, 4}> { y = Reshape (w, s) }",
+        &[3],
+        0,
+    );
     assert_eq!(shape, [1.0, 1.0, -1.0]);
 }
 
@@ -72,9 +76,8 @@ fn what_is_too_large_or_unknown_is_refused() {
     let text = "<ir_version: 10, opset_import: [\"\": 20]> g (float[N] x) => (float[N] y) { y = Relu (x) }";
     let model = parse_model(text, &ParseOptions::default()).unwrap();
     let input = model.graph(model.main_graph()).inputs()[0];
-    let with = |sizes: &SizesOf<'_>| {
-        Generator::new(&model, 0, sizes).value(input, &Limits::default()).map(|_| ())
-    };
+    let with =
+        |sizes: &SizesOf<'_>| Generator::new(&model, 0, sizes).value(input, &Limits::default()).map(|_| ());
     assert_eq!(with(&|_| Some(vec![Some(i64::MAX)])), Err(GenerateError::Limit("run_elements")));
     assert!(matches!(with(&|_| Some(vec![None])), Err(GenerateError::Type(_))));
     assert!(matches!(with(&|_| None), Err(GenerateError::Type(_))));

@@ -38,9 +38,9 @@ pub(crate) fn value(
         "npz" => {
             let mut arrays = arrays(path)?;
             let only = (arrays.len() == 1).then(|| arrays.pop_first()).flatten().map(|(_, bytes)| bytes);
-            let bytes = only.or_else(|| arrays.remove(name)).ok_or_else(|| {
-                about(Failure::new(format_args!("has no array `{name}`")))
-            })?;
+            let bytes = only
+                .or_else(|| arrays.remove(name))
+                .ok_or_else(|| about(Failure::new(format_args!("has no array `{name}`"))))?;
             npy::read(&bytes, elem(ty)).map(Value::from).map_err(about)
         }
         "pb" => message(&read(path, ReadMode::Memory)?, ty, execution).map_err(about),

@@ -53,7 +53,13 @@ impl Header {
         let shape = shape.split_once(')').ok_or_else(malformed)?.0;
         let dims = shape.split(',').map(str::trim).filter(|dim| !dim.is_empty());
         let dims: Option<Vec<i64>> = dims.map(|dim| dim.parse().ok().filter(|&dim| dim >= 0)).collect();
-        Ok(Self { is_big_endian: order == '>', kind, size, is_fortran_order, dims: dims.ok_or_else(malformed)? })
+        Ok(Self {
+            is_big_endian: order == '>',
+            kind,
+            size,
+            is_fortran_order,
+            dims: dims.ok_or_else(malformed)?,
+        })
     }
 
     fn elem(&self, declared: Option<ElemType>) -> Result<ElemType, Failure> {
@@ -81,7 +87,9 @@ impl Header {
                         .help("use `.pb` for element types that NumPy does not have")
                 })?,
             ('O', _) => {
-                return Err(Failure::new("holds objects of Python").help("save an array of fixed-width strings"));
+                return Err(
+                    Failure::new("holds objects of Python").help("save an array of fixed-width strings")
+                );
             }
             (kind, size) => return Err(Failure::new(format_args!("has elements of type `{kind}{size}`"))),
         })
@@ -90,7 +98,8 @@ impl Header {
     fn tensor(&self, data: Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
         let elem = self.elem(declared)?;
         let width = if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) };
-        let count = self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
+        let count =
+            self.dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?));
         let count = if self.dims.contains(&0) { Some(0) } else { count };
         let too_large = || Failure::new("is shorter than its header says");
         let width = width.ok_or_else(too_large)?;
@@ -202,7 +211,8 @@ pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
     let filled = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - (MAGIC.len() + 4 + 1);
     header.extend(std::iter::repeat_n(' ', filled - header.len()));
     header.push('\n');
-    let length = u16::try_from(header.len()).map_err(|_| Failure::new("the tensor has too many dimensions"))?;
+    let length =
+        u16::try_from(header.len()).map_err(|_| Failure::new("the tensor has too many dimensions"))?;
     let mut file = Vec::with_capacity(MAGIC.len() + 4 + header.len() + data.len());
     file.extend_from_slice(MAGIC);
     file.extend_from_slice(&[1, 0]);
@@ -216,12 +226,14 @@ pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
 fn strings(tensor: &Tensor) -> Result<(String, Bytes), Failure> {
     let texts: Result<Vec<&str>, _> = tensor.strings().map_err(Failure::new)?.collect();
     let texts = texts.map_err(|_| {
-        Failure::new("a string is not UTF-8, which NumPy cannot hold").help("write protobuf: `-o DIR --to pb`")
+        Failure::new("a string is not UTF-8, which NumPy cannot hold")
+            .help("write protobuf: `-o DIR --to pb`")
     })?;
     let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or_default().max(1);
     let size = texts.len().checked_mul(width).and_then(|count| count.checked_mul(4));
     if size.is_none_or(|size| size > (1 << 31)) {
-        return Err(Failure::new("the strings take too much memory with a fixed width").help("write protobuf: `-o DIR --to pb`"));
+        return Err(Failure::new("the strings take too much memory with a fixed width")
+            .help("write protobuf: `-o DIR --to pb`"));
     }
     let mut data = Vec::new();
     for text in texts {

@@ -1,0 +1,69 @@
+//! Arguments of `onnx compare`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::args::InputArgs;
+use crate::report::ReportArgs;
+use crate::run::FeedArgs;
+
+const COMPARE_EXAMPLES: &str = "\
+Floats are equal if |a - b| <= atol + rtol * |b|, or within the distance in units in the last place;
+NaN equals NaN; integers, strings and truth values are compared exactly. The defaults depend on the
+element type and are printed. Exit status 1: an output is beyond its tolerance.
+
+Examples:
+  onnx compare a.onnx b.onnx                        generated inputs of several sizes, 0 and 1 among them
+  onnx compare a.onnx b.onnx --set batch=0,1,7 --runs 3
+  onnx compare a.onnx b.onnx --feeds test_data_set_0 --rtol 1e-3
+  onnx compare a.onnx b.onnx --inner                after which node do they diverge?
+  onnx compare whole.onnx - < part.onnx             inner values of A are inputs and outputs of B";
+
+/// Arguments of `onnx compare`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// The first model; `-` is standard input.
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
+    pub(crate) a: PathBuf,
+    /// The second model; `-` is standard input.
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    pub(crate) b: PathBuf,
+    #[command(flatten)]
+    pub(crate) feeds: FeedArgs,
+    /// Sizes of a dimension variable, or of an axis of an input (`x[0]`); the models run with each combination. Without this,
+    /// small sizes, then 1, then 0.
+    #[arg(long = "set", value_name = "DIM=N,…")]
+    pub(crate) sizes: Vec<String>,
+    /// Number of runs on generated inputs for each size; the seed counts up.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+    /// Relative tolerance of floats.
+    #[arg(long, value_name = "R", value_parser = tolerance)]
+    pub(crate) rtol: Option<f64>,
+    /// Absolute tolerance of floats.
+    #[arg(long, value_name = "A", value_parser = tolerance)]
+    pub(crate) atol: Option<f64>,
+    /// Tolerance of floats in units in the last place.
+    #[arg(long, value_name = "U")]
+    pub(crate) ulps: Option<u64>,
+    /// Also compare inner values of the same name, and name the first node after which they differ.
+    #[arg(long)]
+    pub(crate) inner: bool,
+    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// Reads a tolerance.
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if number >= 0.0 && f64::is_finite(number) => Ok(number),
+        _ => Err(format!("`{text}` is not a tolerance: write a number of 0 or more, such as 1e-4")),
+    }
+}

@@ -1,0 +1,171 @@
+//! A comparison as text and as JSON.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, Side};
+use onnx_ir::{Element, Selectors};
+use serde_json::{Value as Json, json};
+
+use super::{Pair, Run, title};
+use crate::exit::Failure;
+use crate::output::{BAD, DIM, GOOD, HEADING, KEY, paint, shown, terminal_safe};
+use crate::run::{node_name, number};
+use crate::size::grouped;
+
+/// All runs, and whether the models agree.
+pub(super) fn text(pair: &Pair<'_>, runs: &[Run], agree: bool) -> Result<String, Failure> {
+    let mut text = String::new();
+    let mut types = BTreeSet::new();
+    for run in runs {
+        writeln!(text, "{}", paint(HEADING, title(run)))?;
+        match &run.result {
+            Ok(comparison) => {
+                for output in &comparison.outputs {
+                    types.insert(output.ty.split('[').next().unwrap_or_default().to_owned());
+                    line(&mut text, output)?;
+                }
+                rest(&mut text, pair, comparison)?;
+            }
+            Err(not_run) => {
+                let side = if not_run.side == Side::A { "A" } else { "B" };
+                writeln!(text, "  {side} does not run: {}", shown(&not_run.message))?;
+            }
+        }
+    }
+    for (elem, ..) in DEFAULTS.iter().filter(|(elem, ..)| types.contains(&elem.to_string())) {
+        let tolerance = pair.options.tolerances.of(*elem);
+        let ulps = if tolerance.ulps > 0 { format!(", or {} ulps", tolerance.ulps) } else { String::new() };
+        let (atol, rtol) = (tolerance.atol, tolerance.rtol);
+        writeln!(text, "{}", paint(DIM, format!("{elem}: |a - b| <= {atol:e} + {rtol:e} * |b|{ulps}")))?;
+    }
+    let verdict = if agree { paint(GOOD, "the models agree") } else { paint(BAD, "the models differ") };
+    writeln!(text, "{verdict}")?;
+    Ok(text)
+}
+
+/// An output.
+fn line(text: &mut String, output: &Compared) -> Result<(), Failure> {
+    let (name, ty) = (shown(&output.name), paint(KEY, &output.ty));
+    writeln!(text, "  {name}  {ty}  {}", words(&output.difference))?;
+    Ok(())
+}
+
+fn words(difference: &Difference) -> String {
+    if let Some(mismatch) = &difference.mismatch {
+        return format!("{}: {mismatch}", paint(BAD, "differs"));
+    }
+    let Some(first) = &difference.first else { return paint(GOOD, "equal").to_string() };
+    let count = match difference.exceeding {
+        0 => paint(GOOD, "within the tolerance").to_string(),
+        count => {
+            let all = grouped(difference.elements);
+            paint(BAD, format!("{} of {all} elements differ", grouped(count))).to_string()
+        }
+    };
+    let numbers = if difference.max_abs > 0.0 {
+        let (abs, rel) = (number(difference.max_abs), number(difference.max_rel));
+        format!(": at most {abs}, relative {rel}, {} ulps", grouped(difference.max_ulps))
+    } else {
+        String::new()
+    };
+    let index: Vec<String> = first.index.iter().map(i64::to_string).collect();
+    let place = format!("{}[{}]", first.path, index.join(","));
+    format!("{count}{numbers}; first at {place}: {} and {}", first.a, first.b)
+}
+
+/// Outputs without a counterpart, and where inner values diverge.
+fn rest(text: &mut String, pair: &Pair<'_>, comparison: &Comparison) -> Result<(), Failure> {
+    for name in &comparison.only_in_b {
+        writeln!(text, "  {}  {}", shown(name), paint(BAD, "A has no value of this name"))?;
+    }
+    for name in &comparison.only_in_a {
+        writeln!(text, "  {}  {}", shown(name), paint(DIM, "only an output of A"))?;
+    }
+    if !pair.options.inner {
+        return Ok(());
+    }
+    let count = comparison.inner.len();
+    match comparison.divergence() {
+        None => writeln!(text, "  {}", paint(DIM, format!("{count} inner values agree")))?,
+        Some(compared) => {
+            let node = compared.node.map(|node| {
+                let op = pair.b.model.str(pair.b.model.node(node).op());
+                format!("{} `{}`", shown(op), shown(node_name(&pair.b.model, node)))
+            });
+            let node = node.unwrap_or_default();
+            writeln!(text, "  they diverge after the node {}:", paint(HEADING, node))?;
+            line(text, compared)?;
+        }
+    }
+    Ok(())
+}
+
+/// A run as JSON.
+pub(super) fn item(pair: &Pair<'_>, run: &Run) -> String {
+    let selectors = Selectors::new(&pair.b.model);
+    let sizes: Vec<Json> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
+    let tolerances: Vec<Json> = DEFAULTS
+        .iter()
+        .map(|(elem, ..)| {
+            let tolerance = pair.options.tolerances.of(*elem);
+            json!({ "elem": elem.to_string(), "rtol": tolerance.rtol, "atol": tolerance.atol, "ulps": tolerance.ulps })
+        })
+        .collect();
+    let mut item = json!({
+        "sizes": sizes,
+        "seed": run.seed,
+        "status": "not run",
+        "not_run": null,
+        "outputs": [],
+        "inner": null,
+        "divergence": null,
+        "only_in_a": [],
+        "only_in_b": [],
+        "tolerances": tolerances,
+    });
+    match &run.result {
+        Ok(comparison) => {
+            let outputs: Vec<Json> =
+                comparison.outputs.iter().map(|output| compared(pair, &selectors, output)).collect();
+            item["status"] = json!(if comparison.agrees() { "equal" } else { "different" });
+            item["outputs"] = json!(outputs);
+            item["only_in_a"] = json!(comparison.only_in_a);
+            item["only_in_b"] = json!(comparison.only_in_b);
+            if pair.options.inner {
+                item["inner"] = json!(comparison.inner.len());
+                item["divergence"] =
+                    comparison.divergence().map_or(Json::Null, |inner| compared(pair, &selectors, inner));
+            }
+        }
+        Err(not_run) => {
+            let side = if not_run.side == Side::A { "a" } else { "b" };
+            item["not_run"] = json!({ "model": side, "message": not_run.message });
+        }
+    }
+    terminal_safe(&item.to_string())
+}
+
+fn compared(pair: &Pair<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
+    let difference = &compared.difference;
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let first = difference.first.as_ref().map(|first| {
+        json!({ "path": first.path, "index": first.index, "a": first.a, "b": first.b, "within": first.is_within })
+    });
+    json!({
+        "name": compared.name,
+        "selector": selectors.text(Element::Value(compared.value)),
+        "node": compared.node.map(|node| node_name(&pair.b.model, node)),
+        "op": compared.node.map(|node| pair.b.model.str(pair.b.model.node(node).op())),
+        "type": compared.ty,
+        "agrees": difference.agrees(),
+        "elements": difference.elements,
+        "differing": difference.differing,
+        "exceeding": difference.exceeding,
+        "max_abs": finite(difference.max_abs),
+        "max_rel": finite(difference.max_rel),
+        "max_ulps": difference.max_ulps,
+        "first": first,
+        "mismatch": difference.mismatch,
+    })
+}

@@ -1,0 +1,118 @@
+//! `onnx compare`: equal models, broken ones, tolerances, sizes, parts.
+
+use crate::run::{Folder, onnx, onnx_with};
+
+const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 20]>";
+
+fn folder(a: &str, b: &str) -> Folder {
+    let folder = Folder::with("a.onnxtxt", format!("{HEAD} g {a}"));
+    folder.put("b.onnxtxt", format!("{HEAD} g {b}"));
+    folder
+}
+
+const CHAIN: &str = "(float[N, 3] x) => (float[N, 3] y) {
+    s = Neg (x)
+    [middle] t = Abs (s)
+    u = Exp (t)
+    y = Softmax (u)
+}";
+
+#[test]
+fn a_model_agrees_with_itself_for_several_sizes() {
+    let folder = folder(CHAIN, CHAIN);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --set N=0,1,7 --inner").exits(0);
+    for title in ["N=0, seed 0", "N=1, seed 0", "N=7, seed 0", "y  float[7,3]  equal", "4 inner values agree"]
+    {
+        assert!(run.out.contains(title), "{}", run.out);
+    }
+    assert!(run.out.ends_with("float: |a - b| <= 1e-5 + 1e-4 * |b|\nthe models agree\n"), "{}", run.out);
+    let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --runs 2 --format json").exits(0).json();
+    let runs = report["result"]["runs"].as_array().unwrap();
+    let sizes: Vec<_> = runs.iter().map(|run| run["sizes"][0]["size"].as_i64().unwrap()).collect();
+    assert_eq!(sizes[2..], [1, 1, 0, 0]);
+    assert_eq!(runs[1]["seed"], 1);
+}
+
+#[test]
+fn a_broken_model_is_found_with_its_node() {
+    let broken = CHAIN.replace("Abs", "Relu");
+    let folder = folder(CHAIN, &broken);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner").exits(1);
+    assert!(run.out.contains("they diverge after the node Relu `middle`:"), "{}", run.out);
+    assert!(run.out.ends_with("the models differ\n"), "{}", run.out);
+    let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --inner --format json").exits(1).json();
+    let divergence = &report["result"]["runs"][0]["divergence"];
+    assert_eq!((&divergence["node"], &divergence["name"]), (&"middle".into(), &"t".into()));
+}
+
+#[test]
+fn tolerances_decide() {
+    let folder = folder(
+        "(float[2] x) => (float[2] y) { y = Identity (x) }",
+        "(float[2] x) => (float[2] y) <float d = {0.001}> { y = Add (x, d) }",
+    );
+    folder.put("in/x.npy", {
+        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
+        let data = [1.0_f32, 2.0].map(f32::to_le_bytes).concat();
+        [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &data].concat()
+    });
+    let compare = |options: &str| onnx(&folder, &format!("compare a.onnxtxt b.onnxtxt --feeds in {options}"));
+    let run = compare("").exits(1);
+    assert!(run.out.contains("2 of 2 elements differ: at most 0.001"), "{}", run.out);
+    assert!(run.out.contains("first at [0]: 1.0 and 1.001"), "{}", run.out);
+    compare("--atol 0.0011").exits(0).says("within the tolerance");
+    compare("--rtol 0.0006 --atol 0").exits(1).says("1 of 2 elements differ");
+    // From 1 to 1.001 are 8,389 numbers, from 2 to 2.001 half as many.
+    compare("--rtol 0 --atol 0 --ulps 8389").exits(0);
+    compare("--rtol 0 --atol 0 --ulps 8388").exits(1).says("1 of 2 elements differ");
+    compare("--atol -1").exits(2);
+}
+
+#[test]
+fn integers_and_truth_values_are_exact() {
+    let folder = folder(
+        "(int64[8] x) => (int64[8] y, bool[8] z) <int64 c = {1}> { y = Add (x, c) z = Equal (x, y) }",
+        "(int64[8] x) => (int64[8] y, bool[8] z) <int64 c = {1}> { y = Sub (x, c) z = Equal (x, x) }",
+    );
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --atol 100 --rtol 100 --ulps 100").exits(1);
+    assert!(run.out.contains("y  int64[8]  8 of 8 elements differ: at most 2,"), "{}", run.out);
+    assert!(run.out.contains("z  bool[8]  8 of 8 elements differ"), "{}", run.out);
+    assert!(run.out.contains("first at [0]: false and true"), "{}", run.out);
+}
+
+#[test]
+fn nan_equals_nan() {
+    let root = "(float[4] x) => (float[4] y) { n = Abs (x) m = Neg (n) y = Sqrt (m) }";
+    let folder = folder(root, root);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt").exits(0);
+    assert!(run.out.contains("y  float[4]  equal"), "{}", run.out);
+}
+
+#[test]
+fn a_part_is_compared_with_the_whole_from_a_stream() {
+    let folder = folder(CHAIN, CHAIN);
+    let part = format!("{HEAD} g (float[N, 3] s) => (float[N, 3] u) {{ v = Abs (s) u = Exp (v) }}");
+    let run = onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt --set N=2", part.as_bytes()).exits(0);
+    assert!(run.out.contains("u  float[2,3]  equal\n  y  only an output of A"), "{}", run.out);
+    onnx_with(&folder, "compare - - --from onnxtxt", part.as_bytes()).exits(2).says("only one model");
+    let other = format!("{HEAD} g (float[N, 3] s) => (float[N, 3] other) {{ other = Abs (s) }}");
+    onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt", other.as_bytes())
+        .exits(1)
+        .says("A has no value of this name");
+}
+
+#[test]
+fn a_model_that_does_not_run_differs_from_one_that_does() {
+    let fixed =
+        "(float[N, 3] x) => (float[N, 3] y) <int64[2] k = {2, 3}> { r = Reshape (x, k) y = Softmax (r) }";
+    let folder = folder("(float[N, 3] x) => (float[N, 3] y) { y = Softmax (x) }", fixed);
+    let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --set N=2,5").exits(1);
+    assert!(run.out.contains("N=2, seed 0\n  y  float[2,3]  equal"), "{}", run.out);
+    assert!(run.out.contains("B does not run") && run.err.contains("ONNX5004"), "{}\n{}", run.out, run.err);
+    // The first model decides about the sizes.
+    let run = onnx(&folder, "compare b.onnxtxt a.onnxtxt").exits(0);
+    assert!(run.out.contains("A does not run"), "{}", run.out);
+    onnx(&folder, "compare b.onnxtxt a.onnxtxt --set N=3").exits(1).says("does not hold");
+    onnx(&folder, "compare a.onnxtxt missing.onnx").exits(2).says("missing.onnx");
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --set-limit run_steps=1").exits(3).says("run_steps");
+}
