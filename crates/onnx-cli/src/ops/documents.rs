@@ -40,7 +40,7 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
     Ok(registry)
 }
 
-/// The same, with the operators of onnxruntime in domains that no document declares, and the inference rules of all of them.
+/// The same, with the operators of onnxruntime in domains that no document declares, and the inference rules and kernels of all of them.
 /// Builds of onnxruntime differ in which operators they have, so others are accepted.
 pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<Registry, Failure> {
     let documents = registry(files)?;
@@ -50,7 +50,8 @@ pub(crate) fn registry_with_onnxruntime(files: &[PathBuf]) -> Result<Registry, F
             pack = pack.with_open_set(set);
         }
     }
-    documents.with(pack).map_err(Failure::new)
+    let registry = documents.with(pack).map_err(Failure::new)?;
+    registry.with(onnx_eval::contrib::pack()).map_err(Failure::new)
 }
 
 /// Reads a document, and its companion where that exists.

@@ -20,7 +20,7 @@ pub(super) fn read(bytes: &Bytes, declared: Option<ElemType>) -> Result<Tensor, 
     let (header, data) = rest.split_at_checked(length).ok_or_else(malformed)?;
     let header = Header::parse(std::str::from_utf8(header).map_err(|_| malformed())?)?;
     let data = bytes.slice_ref(data);
-    header.tensor(data, declared)
+    header.tensor(&data, declared)
 }
 
 /// What the header says: a dictionary in the notation of Python.
@@ -95,7 +95,7 @@ impl Header {
         })
     }
 
-    fn tensor(&self, data: Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
+    fn tensor(&self, data: &Bytes, declared: Option<ElemType>) -> Result<Tensor, Failure> {
         let elem = self.elem(declared)?;
         let width = if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) };
         let count =
