@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::run::Folder;
 
 /// The documents with blocks of commands.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/operator-sets.md"];
+const DOCUMENTS: [&str; 3] = ["README.md", "docs/operator-sets.md", "docs/running-models.md"];
 
 /// The files of the repository that commands may name, in addition to those of `tests/readme`.
 const FILES: [&str; 1] = ["tests/models/tf_keras_lstm_op15.onnx"];
@@ -100,5 +100,6 @@ fn all_documents_with_commands_are_run() {
             found.push(path.strip_prefix(root()).unwrap().display().to_string());
         }
     }
+    found.sort();
     assert_eq!(found, DOCUMENTS);
 }
