@@ -139,8 +139,7 @@ fn the_model_that_fails_is_named() {
 #[test]
 fn inner_values_are_within_a_limit() {
     let a = model("(float[2] x) => (float[2] y) { s = Neg (x) t = Exp (s) u = Abs (t) y = Exp (u) }");
-    let mut limits = crate::Limits::default();
-    limits.run_bytes = 16;
+    let limits = crate::Limits { run_bytes: 16, ..crate::Limits::DEFAULT };
     let options = EvalOptions::default().with_limits(limits);
     let inputs = [("x", Value::from(floats(&[1.0, -2.0])))];
     let inner = CompareOptions::default().with_inner(true);
