@@ -1,4 +1,4 @@
-//! Values of runs: `TensorProto`, `SequenceProto`, `OptionalProto` and `MapProto` as messages of their own, the form in
+//! Values of runs: `TensorProto`, `SequenceProto`, `OptionalProto` and `MapProto` as separate messages, the form in
 //! which test data are stored.
 
 use std::sync::Arc;

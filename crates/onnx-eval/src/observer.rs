@@ -1,10 +1,10 @@
-//! Observing the nodes of a run: for measurements, and for looking at inner values.
+//! Observing the nodes of a run: for measurements, and to inspect inner values.
 
 use onnx_ir::NodeId;
 
 use crate::value::Value;
 
-/// Is told of every node that runs. A node that enters graphs or calls a function ends after the nodes inside.
+/// Receives every node that runs. A node that enters graphs or calls a function ends after the nodes inside.
 pub trait Observer: Sync {
     /// A node begins.
     fn begin(&self, node: NodeId) {

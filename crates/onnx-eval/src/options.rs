@@ -17,7 +17,7 @@ pub struct EvalOptions<'a> {
     pub data: &'a dyn DataSource,
     /// The operators that are known. By default those of ONNX.
     pub registry: &'a Registry,
-    /// What is told of every node that runs. By default nothing is.
+    /// Observer of every node that runs. Default: none.
     pub observer: Option<&'a dyn Observer>,
 }
 

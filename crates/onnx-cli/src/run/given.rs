@@ -55,7 +55,7 @@ fn split<'a>(feed: &'a str, model: &Model) -> Result<(ValueId, &'a str), Failure
     Err(unknown(model, wanted))
 }
 
-/// There is no input of this name.
+/// The model has no input of this name.
 pub(crate) fn unknown(model: &Model, wanted: &str) -> Failure {
     let known: Vec<String> =
         inputs(model).iter().take(20).map(|&input| format!("`{}`", shown(name(model, input)))).collect();
@@ -94,7 +94,7 @@ fn directory(path: &Path, loaded: &Loaded) -> Result<Given, Failure> {
         }
     }
     if given.is_empty() {
-        return Err(Failure::new(format_args!("there are no inputs in `{}`", path.display()))
+        return Err(Failure::new(format_args!("`{}` has no file of an input", path.display()))
             .help("their files are `input_0.pb`, or NAME.npy for the input NAME"));
     }
     Ok(given)

@@ -89,7 +89,7 @@ fn selected(model: &Model, at: &[String]) -> Result<Vec<ValueId>, Failure> {
             .map_err(|error| Failure::new(format_args!("`{}` is not a selector: {error}", shown(text))))?;
         let found = selectors.values(&selector);
         if found.is_empty() {
-            return Err(Failure::new(format_args!("there is no value `{}`", shown(text)))
+            return Err(Failure::new(format_args!("the model has no value `{}`", shown(text)))
                 .help("`onnx print MODEL` shows the names"));
         }
         values.extend(found);

@@ -49,7 +49,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Chooses sizes for the inputs that are to be generated: those that the user sets and those of given inputs, else small
+    /// Chooses sizes for the inputs that must be generated: those that the user sets and those of given inputs, else small
     /// ones by the seed, which grow until they contradict nothing that inference knows.
     pub(crate) fn choose(
         model: &Model,
@@ -215,7 +215,7 @@ fn find(
                 let text = inference.text(model, dim).unwrap_or_else(|| "unknown".to_owned());
                 Err(Failure::new(format_args!("`{}` is {} in this model", shown(wanted), shown(&text))))
             }
-            None => Err(Failure::new(format_args!("there is no axis `{}`", shown(wanted)))),
+            None => Err(Failure::new(format_args!("axis `{}` does not exist", shown(wanted)))),
         };
     }
     let failure = Failure::new(format_args!("no input has the dimension variable `{}`", shown(wanted)));

@@ -174,7 +174,7 @@ fn a_model_that_fails_names_the_node() {
     );
     onnx(&folder, "run custom.onnxtxt").exits(2).says("`Op` has no kernel");
     onnx(&folder, "run missing.onnxtxt").exits(2).says("missing.onnxtxt");
-    onnx(&folder, "run m.onnxtxt --at nothing").exits(2).says("there is no value `nothing`");
+    onnx(&folder, "run m.onnxtxt --at nothing").exits(2).says("the model has no value `nothing`");
     onnx(&folder, "run m.onnxtxt --feeds nowhere").exits(2).says("is not a directory");
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn part(
     Ok(writer.finish())
 }
 
-/// Writes the fields of a tensor, with this name instead of its own.
+/// Writes the fields of a tensor, with this name instead of that of the tensor.
 pub(crate) fn tensor_into(cx: &Cx<'_>, writer: &mut Writer, tensor: &Tensor, name: Option<&str>) -> Result {
     cx.tensor(writer, tensor, name)
 }

@@ -1,4 +1,4 @@
-//! Inputs for a run that nobody gave: values of the declared types in the ranges that the model implies.
+//! Inputs for a run that the caller does not give: values of the declared types in the ranges that the model implies.
 //!
 //! An element depends only on the seed, the name of the input and its linear index. With `mix` the output function of
 //! splitmix64, the state of an input is `mix(seed)`, then for each byte of the name `mix(state ^ byte)`; the draw of element
