@@ -196,8 +196,7 @@ mod tests {
         let counts = [Profile::Spec, Profile::Reference].map(|profile| {
             let mut m = Builder::new();
             flood(&mut m);
-            m.model.mark_names_clean();
-            let sink = crate::check(&m.model, &CheckOptions::default().with_profile(profile));
+            let sink = crate::check(&m.model.finish(), &CheckOptions { profile, ..CheckOptions::default() });
             let kept: Vec<_> = sink.diagnostics().iter().map(|found| found.locus.to_string()).collect();
             (sink.counts().errors, kept)
         });

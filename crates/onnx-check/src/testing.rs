@@ -3,11 +3,9 @@
 //! Each test states the examples of its rule's page. They are built here line by line, until the text format can read the
 //! page itself.
 
-use std::collections::BTreeMap;
-
 use onnx_ir::{
-    AttrKind, AttrValue, Attribute, Constant, Def, Edit, FunctionInfo, GraphId, LoadedNode, LoadedOutput,
-    Model, NodeId, OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
+    AttrKind, AttrValue, Attribute, Constant, Edit, FunctionInfo, GraphId, ModelWriter, NodeFields, NodeId,
+    OpsetImport, Origin, OwnInfo, Owner, SparseTensor, TrainingInfo, ValueId,
 };
 use onnx_types::tensor::Tensor;
 use onnx_types::{ElemType, FieldForms, Shape, Type, UnknownFields};
@@ -29,9 +27,9 @@ pub(crate) fn check_with(
 ) {
     let mut builder = Builder::new();
     build(&mut builder);
-    builder.model.mark_names_clean();
-    assert_eq!(builder.model.verify(), Ok(()));
-    let sink = check(&builder.model, options);
+    let model = builder.model.finish();
+    assert_eq!(model.verify(), Ok(()));
+    let sink = check(&model, options);
     let found: Vec<_> = sink
         .diagnostics()
         .iter()
@@ -53,18 +51,19 @@ pub(crate) fn words(build: impl FnOnce(&mut Builder)) -> Vec<(String, Option<Str
 ///
 /// It starts with IR version 10, version 18 of the ONNX operators and an empty graph `g`.
 pub(crate) struct Builder {
-    pub(crate) model: Model,
-    /// The open graphs with their names, the outermost first.
-    scopes: Vec<(GraphId, BTreeMap<String, ValueId>)>,
+    pub(crate) model: ModelWriter,
+    /// The open graphs, the outermost first.
+    open: Vec<GraphId>,
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        let mut model = Model::new();
+        let mut model = ModelWriter::new(onnx_schema::interner());
         let main = model.main_graph();
+        model.enter(main, true);
         let name = model.intern("g");
         model.set_graph_name(main, name);
-        let mut builder = Self { model, scopes: vec![(main, BTreeMap::new())] };
+        let mut builder = Self { model, open: vec![main] };
         builder.model.info_mut().ir_version = 10;
         builder.import("", 18);
         builder
@@ -82,24 +81,20 @@ impl Builder {
     }
 
     pub(crate) fn graph(&self) -> GraphId {
-        self.scopes.last().unwrap().0
+        *self.open.last().unwrap()
     }
 
     /// Adds graph inputs. Those of the main graph are scalars of floats, unless [`typed`](Self::typed) says otherwise.
     pub(crate) fn inputs<const N: usize>(&mut self, names: [&str; N]) {
         for name in names {
-            let graph = self.graph();
             let value = self.define(name);
-            self.model.load_graph_input(graph, value);
             self.type_interface(value);
         }
     }
 
     /// Adds a graph input: a tensor of floats that has this rank.
     pub(crate) fn typed_input(&mut self, name: &str, rank: usize) {
-        let graph = self.graph();
         let value = self.define(name);
-        self.model.load_graph_input(graph, value);
         self.model.set_type(value, Some(Type::tensor(ElemType::Float, Some(Shape::unknown(rank)))));
     }
 
@@ -145,13 +140,8 @@ impl Builder {
 
     /// Adds an initializer.
     pub(crate) fn initializer(&mut self, name: &str, constant: impl Into<Constant>) {
-        let graph = self.graph();
-        let input = self.here(name).filter(|&value| {
-            let record = self.model.value(value);
-            matches!(record.def(), Def::Input { .. }) && record.initializer().is_none()
-        });
-        let value = input.unwrap_or_else(|| self.define(name));
-        self.model.load_initializer(graph, value, constant.into());
+        let name = self.model.intern(name);
+        self.model.write_initializer(name, constant.into());
     }
 
     /// Adds a node without attributes, written `y, z = domain.Op (a, b)`.
@@ -168,27 +158,15 @@ impl Builder {
         let (outputs, call) = text.split_once(" = ").unwrap_or(("", text));
         let (op, inputs) = call.split_once('(').unwrap();
         let (domain, op) = op.trim().rsplit_once('.').unwrap_or(("", op.trim()));
-        let inputs: Vec<_> = names(inputs.trim_end_matches(')'))
-            .into_iter()
-            .map(|name| (!name.is_empty()).then(|| self.used(name)))
-            .collect();
-        let outputs = names(outputs);
-        let graph = self.graph();
-        let loaded: Vec<_> = outputs.iter().map(|name| self.output(name)).collect();
-        let node = LoadedNode {
+        let [inputs, outputs] = [inputs.trim_end_matches(')'), outputs]
+            .map(|list| names(list).into_iter().map(|name| self.model.intern(name)).collect::<Vec<_>>());
+        let node = NodeFields {
             op: self.model.intern(op),
             domain: self.model.intern(domain),
             attributes: attributes.into_iter().collect(),
-            ..LoadedNode::default()
+            ..NodeFields::default()
         };
-        let node = self.model.load_node(graph, node, &inputs, &loaded);
-        for (index, name) in outputs.iter().enumerate() {
-            if let (LoadedOutput::New(_), Some(value)) = (loaded[index], self.model.node(node).output(index))
-            {
-                self.bind(name, value);
-            }
-        }
-        node
+        self.model.write_node(node, &inputs, &outputs)
     }
 
     /// Sets the byte offset of a node in its file.
@@ -211,7 +189,7 @@ impl Builder {
     pub(crate) fn nested(&mut self, name: &str, build: impl FnOnce(&mut Self)) -> GraphId {
         let name = self.model.intern(name);
         let graph = self.model.new_graph(name);
-        self.inside(graph, build);
+        self.inside(graph, false, build);
         graph
     }
 
@@ -231,9 +209,7 @@ impl Builder {
         record.opset_imports.extend(import);
         drop(record);
         let body = self.model.function(function).body();
-        let outer = std::mem::take(&mut self.scopes);
-        self.inside(body, build);
-        self.scopes = outer;
+        self.inside(body, true, build);
     }
 
     /// The function that was added last.
@@ -259,63 +235,30 @@ impl Builder {
         let graph = self.model.new_training_graph(Owner::Algorithm);
         let name = self.model.intern("step");
         self.model.set_graph_name(graph, name);
-        self.inside(graph, build);
+        self.inside(graph, false, build);
         self.model
             .info_mut()
             .training
             .push(TrainingInfo { algorithm: Some(graph), ..TrainingInfo::default() });
     }
 
-    fn inside(&mut self, graph: GraphId, build: impl FnOnce(&mut Self)) {
-        self.scopes.push((graph, BTreeMap::new()));
+    fn inside(&mut self, graph: GraphId, isolated: bool, build: impl FnOnce(&mut Self)) {
+        let outer = self.model.enter(graph, isolated);
+        self.open.push(graph);
         build(self);
-        let (graph, names) = self.scopes.pop().unwrap();
-        // Names that are not defined inside are looked up outside.
-        for (name, value) in names {
-            if self.model.value(value).def() == Def::Unresolved(graph)
-                && let Some((outer, names)) = self.scopes.last_mut()
-            {
-                self.model.load_unresolved(*outer, value);
-                names.insert(name, value);
-            }
-        }
+        self.open.pop();
+        self.model.leave(outer);
     }
 
-    fn here(&self, name: &str) -> Option<ValueId> {
-        self.scopes.last().unwrap().1.get(name).copied()
-    }
-
-    fn find(&self, name: &str) -> Option<ValueId> {
-        self.scopes.iter().rev().find_map(|(_, names)| names.get(name)).copied()
-    }
-
-    /// Binds a name to a new value, which shares it if it is bound already.
-    fn bind(&mut self, name: &str, value: ValueId) {
-        if self.find(name).is_some() {
-            self.model.set_name_as_read(value);
-        }
-        self.scopes.last_mut().unwrap().1.insert(name.to_owned(), value);
-    }
-
+    /// Defines an input.
     fn define(&mut self, name: &str) -> ValueId {
-        let symbol = self.model.intern(name);
-        let value = self.model.new_value_in(self.graph(), symbol);
-        self.bind(name, value);
-        value
+        let name = self.model.intern(name);
+        self.model.write_formal_input(name)
     }
 
     fn used(&mut self, name: &str) -> ValueId {
-        self.find(name).unwrap_or_else(|| self.define(name))
-    }
-
-    fn output(&mut self, name: &str) -> LoadedOutput {
-        match self.here(name) {
-            _ if name.is_empty() => LoadedOutput::Absent,
-            Some(value) if matches!(self.model.value(value).def(), Def::Unresolved(_)) => {
-                LoadedOutput::Unresolved(value)
-            }
-            _ => LoadedOutput::New(self.model.intern(name)),
-        }
+        let name = self.model.intern(name);
+        self.model.used(name)
     }
 }
 

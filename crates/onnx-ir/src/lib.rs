@@ -155,7 +155,6 @@ mod extras;
 mod graph;
 mod import;
 mod info;
-mod load;
 mod meaning;
 mod model;
 mod names;
@@ -178,6 +177,7 @@ mod uses;
 mod value;
 mod verify;
 mod walk;
+mod writer;
 
 pub use attr::{AttrExtra, AttrValue, Attribute};
 pub use builder::{Builder, NodeBuilder};
@@ -198,7 +198,6 @@ pub use graph::{
 };
 pub use import::Importer;
 pub use info::{Binding, DeviceConfiguration, ModelInfo, OpsetImport, TrainingInfo};
-pub use load::{LoadedInfo, LoadedNode, LoadedOutput, Loader, OuterGraph};
 pub use model::Model;
 pub use names::NamePlan;
 pub use node::{NewNode, Node};
@@ -216,3 +215,4 @@ pub use tensors::{TensorHolder, TensorPart, TensorPlace};
 pub use value::{Def, InfoEntry, OwnInfo, Use, User, Value};
 pub use verify::{Fault, FaultKind, Subject};
 pub use walk::{Event, Walk};
+pub use writer::{ModelWriter, NodeFields, OuterGraph, ValueInfoFields};

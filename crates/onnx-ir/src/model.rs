@@ -51,10 +51,8 @@ impl Model {
         Self::with_names(onnx_schema::interner())
     }
 
-    /// A model with an empty main graph, over a table of names that begins as [`onnx_schema::interner`] does; decoders
-    /// use it to make room for a file's names.
-    #[must_use]
-    pub fn with_names(names: Interner) -> Self {
+    /// A model with an empty main graph, over an interner that begins as [`onnx_schema::interner`] does.
+    pub(crate) fn with_names(names: Interner) -> Self {
         let mut graphs = SlotMap::with_key();
         let main = graphs.insert(Graph::new(Owner::Model));
         // A model that is made here has a graph, empty as it may be; a file may leave it out.
@@ -81,7 +79,7 @@ impl Model {
     }
 
     /// Makes room for this many more nodes and values.
-    pub fn reserve(&mut self, nodes: usize, values: usize) {
+    pub(crate) fn reserve(&mut self, nodes: usize, values: usize) {
         self.nodes.reserve(nodes);
         self.values.reserve(values);
         self.provenance.reserve(nodes);

@@ -196,7 +196,7 @@ impl Model {
     }
 
     /// Records where a value came from.
-    pub fn set_value_origin(&mut self, value: ValueId, origin: Origin) {
+    pub(crate) fn record_value_origin(&mut self, value: ValueId, origin: Origin) {
         self.provenance.values.insert(value, Packed::new(origin));
     }
 }

@@ -103,7 +103,8 @@ impl Smith<'_> {
                     continue;
                 }
                 if has_defaults && self.choices.chance(50) {
-                    self.model.load_function_default(function, parameter);
+                    // It contains no graph, which could belong to something else.
+                    let _ = self.model.push_function_default(function, parameter);
                 } else {
                     self.model.function_mut(function).attributes.push(name);
                     required.push(parameter);

@@ -36,7 +36,24 @@ impl Index {
         self.entries.len() / 5 * 4
     }
 
-    /// Number of entries in an index for `names` names.
+    /// Loads the entries of hashes into the caches of the processor.
+    #[inline]
+    #[cfg_attr(
+        not(test),
+        expect(
+            clippy::arithmetic_side_effects,
+            clippy::indexing_slicing,
+            reason = "the table has at least 16 entries, a power of two, so the mask stays within it"
+        )
+    )]
+    pub(crate) fn prefetch(&self, hashes: impl Iterator<Item = u32>) {
+        let mask = self.entries.len() - 1;
+        // The loads depend on nothing but the hashes, so they overlap; the sum only keeps them from being left out.
+        let sum = hashes.fold(0_u64, |sum, hash| sum ^ self.entries[hash as usize & mask]);
+        std::hint::black_box(sum);
+    }
+
+    /// How many entries so many names take.
     fn entries_for(names: usize) -> usize {
         names.saturating_add(names / 4).max(16).next_power_of_two()
     }

@@ -162,7 +162,7 @@ pub struct Interner {
     /// The index from text to symbol.
     index: Index,
     hasher: RandomState,
-    /// Where the search for a fresh name resumes, so that each name of a series takes constant time.
+    /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
     fresh: u64,
     /// Whether a name holds bytes that are not UTF-8.
     raw_bytes: bool,
@@ -227,7 +227,24 @@ impl Interner {
         self.lineage.id()
     }
 
-    /// The hash of a name's bytes in this table, for callers that look a name up more than once.
+    /// The symbol of `name`, which is added when it is new.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the table is full at some 2³¹ names; decoders limit the number of names long before.
+    #[inline]
+    pub fn intern(&mut self, name: &str) -> Symbol {
+        let NameHash(hash) = self.hash(name.as_bytes());
+        match self.index.find(hash, |symbol| text(&self.texts, symbol) == name) {
+            Ok(symbol) => self.lineage.tagged(symbol),
+            Err(slot) => self.add(slot, hash, name),
+        }
+    }
+
+    /// The hash of a name's bytes in this table.
+    ///
+    /// Loading many names takes three steps: hash them, [`prefetch`](Self::prefetch) their slots, and
+    /// [intern](Self::intern_utf8) them. In a large table, looking up a name is a cache miss; so the misses overlap.
     #[inline]
     #[must_use]
     pub fn hash(&self, name: &[u8]) -> NameHash {
@@ -237,47 +254,53 @@ impl Interner {
         NameHash((hasher.finish() >> 32) as u32)
     }
 
-    /// The symbol of `name`, which is added when it is new.
+    /// Loads the slots of names into the caches of the processor.
+    #[inline]
+    pub fn prefetch(&self, names: impl Iterator<Item = NameHash>) {
+        self.index.prefetch(names.map(|hash| hash.0));
+    }
+
+    /// The symbol of the text with these bytes and their [hash](Self::hash); it is added when it is new, and only then
+    /// checked for being UTF-8.
+    ///
+    /// Returns `None` if the bytes are not UTF-8, and if they are, or may be confused with, the form in which
+    /// [`raw_text`](crate::raw_text) represents such bytes.
     ///
     /// # Panics
     ///
-    /// Panics if the table is full at some 2³¹ names; decoders limit the number of names long before.
+    /// As [`intern`](Self::intern).
     #[inline]
-    pub fn intern(&mut self, name: &str) -> Symbol {
-        let hash = self.hash(name.as_bytes());
-        match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
-            Ok(symbol) => self.lineage.tagged(symbol),
+    pub fn intern_utf8(&mut self, name: &[u8], NameHash(hash): NameHash) -> Option<Symbol> {
+        match self.index.find(hash, |symbol| text(&self.texts, symbol).as_bytes() == name) {
+            Ok(symbol) => (!self.raw_bytes).then(|| self.lineage.tagged(symbol)),
             Err(slot) => {
-                self.raw_bytes |= holds_raw_bytes(name);
-                self.add(slot, hash.0, name)
+                let name = std::str::from_utf8(name).ok().filter(|name| !holds_raw_bytes(name))?;
+                Some(self.add_utf8(slot, hash, name))
             }
         }
     }
 
-    /// Like [`intern`](Self::intern), by the [`hash`](Self::hash) of a name that is known to contain no bytes that are not
-    /// UTF-8 in the form of [`raw_text`](crate::raw_text), such as a name in ASCII. It is not scanned again.
+    /// Like [`intern_utf8`](Self::intern_utf8), for a name that is known to be ASCII and not checked again.
     ///
     /// # Panics
     ///
-    /// See [`intern`](Self::intern).
+    /// As [`intern`](Self::intern).
     #[inline]
-    pub fn intern_verbatim(&mut self, name: &str, hash: NameHash) -> Symbol {
-        debug_assert!(!holds_raw_bytes(name));
-        match self.index.find(hash.0, |symbol| text(&self.texts, symbol) == name) {
+    pub fn intern_ascii(&mut self, name: &str, NameHash(hash): NameHash) -> Symbol {
+        debug_assert!(name.is_ascii());
+        match self.index.find(hash, |symbol| text(&self.texts, symbol) == name) {
             Ok(symbol) => self.lineage.tagged(symbol),
-            Err(slot) => self.add(slot, hash.0, name),
+            Err(slot) => self.add_utf8(slot, hash, name),
         }
     }
 
-    /// The symbol of the text with these bytes if the table holds it, by their [`hash`](Self::hash).
-    #[inline]
-    #[must_use]
-    pub fn find(&self, name: &[u8], hash: NameHash) -> Option<Symbol> {
-        let found = self.index.find(hash.0, |symbol| text(&self.texts, symbol).as_bytes() == name);
-        found.ok().map(|symbol| self.lineage.tagged(symbol))
+    fn add(&mut self, slot: usize, hash: u32, name: &str) -> Symbol {
+        self.raw_bytes |= holds_raw_bytes(name);
+        self.add_utf8(slot, hash, name)
     }
 
-    fn add(&mut self, slot: usize, hash: u32, name: &str) -> Symbol {
+    /// Adds a name that represents UTF-8.
+    fn add_utf8(&mut self, slot: usize, hash: u32, name: &str) -> Symbol {
         let symbol = Symbol::from_index(self.texts.intern(name).to_usize() as u32);
         self.index.insert(slot, hash, symbol);
         self.lineage.tagged(symbol)
@@ -292,7 +315,9 @@ impl Interner {
     /// The symbol of `name` if the table holds it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Symbol> {
-        self.find(name.as_bytes(), self.hash(name.as_bytes()))
+        let NameHash(hash) = self.hash(name.as_bytes());
+        let found = self.index.find(hash, |symbol| text(&self.texts, symbol) == name);
+        found.ok().map(|symbol| self.lineage.tagged(symbol))
     }
 
     /// The text of a symbol; the empty text for an unnamed symbol, and for one of another, longer table.

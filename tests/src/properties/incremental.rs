@@ -198,7 +198,7 @@ fn of_graph(script: &mut Script, kind: u8, [a, b, c]: [usize; 3]) -> Option<()> 
         }
         5 => model.retain_value_info(graph, |entry| entry.value() != value),
         6 => model.graph_mut(graph).doc = model.intern(["</p>", "", "text"][a % 3]),
-        _ => model.set_name_as_read(value),
+        _ => model.settle_names(),
     }
     Some(())
 }

@@ -81,8 +81,7 @@ mod tests {
     fn check_standalone(build: impl FnOnce(&mut Builder) -> Part, expected: &[(&str, &str, bool)]) {
         let mut m = Builder::new();
         let part = build(&mut m);
-        m.model.mark_names_clean();
-        let found = check_part(&m.model, part, &CheckOptions::default()).into_diagnostics();
+        let found = check_part(&m.model.finish(), part, &CheckOptions::default()).into_diagnostics();
         let found: Vec<_> =
             found.iter().map(|one| (one.rule.slug, one.locus.to_string(), one.beyond_reference)).collect();
         let found: Vec<_> =

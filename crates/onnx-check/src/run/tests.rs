@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use onnx_ir::{Attribute, LoadedNode};
+use onnx_ir::{Attribute, NodeFields};
 
 use super::*;
 use crate::check;
@@ -26,7 +26,9 @@ fn nesting_takes_no_stack() {
     for depth in 0..50_000 {
         let graph = if depth == 49_999 { m.graph() } else { m.model.new_graph(name) };
         let attributes = inner.map(|inner: GraphId| Attribute::new(name, inner)).into_iter().collect();
-        m.model.load_node(graph, LoadedNode { op, domain, attributes, ..LoadedNode::default() }, &[], &[]);
+        let outer = m.model.enter(graph, false);
+        m.model.write_node(NodeFields { op, domain, attributes, ..NodeFields::default() }, &[], &[]);
+        m.model.leave(outer);
         inner = Some(graph);
     }
     check_hostile(&m.model, 50_000);
@@ -39,8 +41,7 @@ fn floods_are_counted_in_linear_time() {
         // A name that nothing defines, one that is defined twice, an operator that does not exist.
         m.node(&format!("y = Frobnicate (undefined{index})"));
     }
-    m.model.mark_names_clean();
-    check_hostile(&m.model, 20_000 + 19_999 + 20_000);
+    check_hostile(&m.model.finish(), 20_000 + 19_999 + 20_000);
 }
 
 #[test]
@@ -49,8 +50,9 @@ fn the_same_model_gives_the_same_findings() {
     for index in 0..100 {
         m.node(&format!("y{} = Frob{} (u{})", index % 7, index % 5, index % 11));
     }
-    m.model.mark_names_clean();
-    let once = check(&m.model, &CheckOptions::default()).into_diagnostics();
-    assert_eq!(once, check(&m.model.clone(), &CheckOptions::default()).into_diagnostics());
+    let model = m.model.finish();
+    let [once, again] =
+        [model.clone(), model].map(|model| check(&model, &CheckOptions::default()).into_diagnostics());
+    assert_eq!(once, again);
     assert!(once.len() > 100);
 }

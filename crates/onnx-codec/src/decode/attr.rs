@@ -331,7 +331,7 @@ impl<'a> Cx<'a> {
     #[cold]
     fn reference_with_value(&mut self, name: Symbol, offset: usize) {
         let name = self.model.str(name).to_owned();
-        let nested = self.loader.depth() > 1;
+        let nested = self.model.depth() > 1;
         self.report_as(&rules::REFERENCE_WITH_VALUE, offset, !nested, || {
             format!("attribute {} refers to another one and holds a value, too", onnx_diag::Quoted(&name))
         });

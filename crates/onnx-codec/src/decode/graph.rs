@@ -50,14 +50,6 @@ pub(super) fn head(input: &Input) -> Option<Head> {
     Some(head)
 }
 
-/// The result of the first pass over a graph, for the other passes.
-struct Definitions<'a> {
-    /// Number of nodes.
-    nodes: usize,
-    /// The fields from the first one that refers to a value; nearly always, all nodes precede it.
-    references: Occurrences<'a>,
-}
-
 impl<'a> Cx<'a> {
     /// Reads a graph that sees the names of the graphs that are open, unless it is `isolated`; calls `inside` before the
     /// names of the graph are forgotten.
@@ -68,18 +60,22 @@ impl<'a> Cx<'a> {
         isolated: bool,
         inside: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let outer = self.loader.enter(graph, isolated);
+        let outer = self.model.enter(graph, isolated);
         self.steps.push(Step::Graph(Symbol::EMPTY));
-        let Definitions { nodes, references } = self.definitions(occurrences, graph)?;
-        self.nodes(occurrences.iter(), graph::NODE, nodes, graph)?;
+        let references = self.definitions(occurrences, graph)?;
+        let mut index = 0;
+        for occurrence in occurrences {
+            self.nodes(occurrence, graph::NODE, &mut index)?;
+        }
         self.references(&references, graph)?;
         inside(self)?;
         self.steps.pop();
-        self.loader.leave(&mut self.model, outer);
+        self.model.leave(outer);
         Ok(())
     }
 
-    /// The first walk: everything but nodes and what refers to values. Says where the rest is.
+    /// The first walk: everything but nodes and what refers to values. Returns the fields from the first one on that refers
+    /// to a value, which nearly always follow all nodes.
     #[cfg_attr(
         not(test),
         expect(
@@ -87,7 +83,7 @@ impl<'a> Cx<'a> {
             reason = "a message in memory has no more fields than bytes"
         )
     )]
-    fn definitions(&mut self, occurrences: &Occurrences<'a>, graph: GraphId) -> Result<Definitions<'a>> {
+    fn definitions(&mut self, occurrences: &Occurrences<'a>, graph: GraphId) -> Result<Occurrences<'a>> {
         let mut form = WireForm::default();
         let (mut nodes, mut infos, mut references) = (0_usize, 0_usize, Occurrences::new());
         for occurrence in occurrences {
@@ -113,7 +109,7 @@ impl<'a> Cx<'a> {
                     }
                     (graph::INITIALIZER, Some(tensor)) => {
                         let index = self.model.graph(graph).initializer_slots();
-                        self.initializer(&fields, tensor, graph)
+                        self.initializer(&fields, tensor)
                             .map_err(|error| error.in_item("initializer", index))?;
                     }
                     (graph::DOC_STRING, Some(text)) => {
@@ -122,11 +118,10 @@ impl<'a> Cx<'a> {
                     }
                     (graph::INPUT, Some(info)) => {
                         let index = self.model.graph(graph).inputs().len();
-                        self.graph_input(&fields, info, graph)
-                            .map_err(|error| error.in_item("input", index))?;
+                        self.graph_input(&fields, info).map_err(|error| error.in_item("input", index))?;
                     }
                     (graph::SPARSE_INITIALIZER, Some(sparse)) => {
-                        self.sparse_initializer(&fields, sparse, graph)
+                        self.sparse_initializer(&fields, sparse)
                             .map_err(|error| error.in_field("sparse_initializer"))?;
                     }
                     (graph::METADATA_PROPS, Some(entry)) => {
@@ -141,23 +136,21 @@ impl<'a> Cx<'a> {
             }
             references.extend(first.map(|offset| occurrence.starting_at(offset)));
         }
-        self.make_room(graph, nodes, infos)?;
+        self.make_room(nodes, infos)?;
         let mut record = self.model.graph_mut(graph);
         record.forms = form.forms;
         record.unknown = form.unknown;
-        Ok(Definitions { nodes, references })
+        Ok(references)
     }
 
-    /// Reserves capacity for `nodes` nodes and `infos` entries of `value_info`, or returns an error if the model would
-    /// exceed a limit.
-    fn make_room(&mut self, graph: GraphId, nodes: usize, infos: usize) -> Result<()> {
+    /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of
+    /// something.
+    fn make_room(&mut self, nodes: usize, infos: usize) -> Result<()> {
         let limits = &self.options.execution.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
         self.check("values", self.model.value_count(), limits.values, 0)?;
         self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
-        self.model.reserve(nodes, nodes);
-        self.loader.reserve(self.model.names().capacity(), nodes);
-        self.model.reserve_value_info(graph, infos);
+        self.model.reserve_graph(nodes, infos);
         Ok(())
     }
 
@@ -176,13 +169,11 @@ impl<'a> Cx<'a> {
             while let Some(field) = fields.next_field()? {
                 match (field.number, len(field.value)) {
                     (graph::OUTPUT, Some(info)) => {
-                        self.graph_output(&fields, info, graph)
-                            .map_err(|error| error.in_item("output", outputs))?;
+                        self.graph_output(&fields, info).map_err(|error| error.in_item("output", outputs))?;
                         outputs += 1;
                     }
                     (graph::VALUE_INFO, Some(info)) => {
-                        self.value_info(&fields, info, graph)
-                            .map_err(|error| error.in_item("value_info", infos))?;
+                        self.value_info(&fields, info).map_err(|error| error.in_item("value_info", infos))?;
                         infos += 1;
                     }
                     (graph::QUANTIZATION_ANNOTATION, Some(annotation)) => {
@@ -199,27 +190,22 @@ impl<'a> Cx<'a> {
         Ok(())
     }
 
-    fn initializer(&mut self, reader: &Reader<'a>, payload: Payload<'a>, graph: GraphId) -> Result<()> {
+    fn initializer(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
         self.work(payload)?;
         let (tensor, name) = self.named_tensor(reader, payload)?;
-        self.load_initializer(graph, name, Constant::Dense(tensor), payload.offset());
+        self.load_initializer(name, Constant::Dense(tensor), payload.offset());
         Ok(())
     }
 
-    fn sparse_initializer(
-        &mut self,
-        reader: &Reader<'a>,
-        payload: Payload<'a>,
-        graph: GraphId,
-    ) -> Result<()> {
+    fn sparse_initializer(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
         self.work(payload)?;
         let (sparse, name) = self.named_sparse(reader, payload)?;
-        self.load_initializer(graph, name, Constant::Sparse(sparse), payload.offset());
+        self.load_initializer(name, Constant::Sparse(sparse), payload.offset());
         Ok(())
     }
 
-    fn load_initializer(&mut self, graph: GraphId, name: Symbol, constant: Constant, offset: usize) {
-        let value = self.loader.initializer(&mut self.model, graph, name, constant);
+    fn load_initializer(&mut self, name: Symbol, constant: Constant, offset: usize) {
+        let value = self.model.write_initializer(name, constant);
         self.offset(value, offset);
     }
 }

@@ -1,6 +1,6 @@
 //! `ValueInfoProto`: graph inputs, graph outputs and `value_info`.
 
-use onnx_ir::{GraphId, LoadedInfo, Metadata, Origin, ValueId};
+use onnx_ir::{Metadata, Origin, ValueId, ValueInfoFields};
 use onnx_proto::field::value_info;
 use onnx_proto::wire::{Payload, Reader};
 use onnx_types::Symbol;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Cx, Result, WireForm, extras, len};
 
 impl<'a> Cx<'a> {
-    fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<LoadedInfo> {
+    fn info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ValueInfoFields> {
         self.work(payload)?;
         let mut fields = reader.message(payload)?;
         let mut canonical = fields.clone();
@@ -18,7 +18,7 @@ impl<'a> Cx<'a> {
             && !name.is_empty()
         {
             let name = self.name(&canonical, name)?;
-            return Ok(LoadedInfo { name, ty: Some(self.shared_ty(&canonical, &[ty])?), extras: None });
+            return Ok(ValueInfoFields { name, ty: Some(self.shared_ty(&canonical, &[ty])?), extras: None });
         }
         let mut form = WireForm::default();
         let (mut name, mut doc) = (Symbol::EMPTY, Symbol::EMPTY);
@@ -38,43 +38,28 @@ impl<'a> Cx<'a> {
             }
         }
         let ty = if occurrences.is_empty() { None } else { Some(self.shared_ty(&fields, &occurrences)?) };
-        Ok(LoadedInfo { name, ty, extras: extras(doc, metadata, form) })
+        Ok(ValueInfoFields { name, ty, extras: extras(doc, metadata, form) })
     }
 
     /// An input of a graph.
-    pub(super) fn graph_input(
-        &mut self,
-        reader: &Reader<'a>,
-        payload: Payload<'a>,
-        graph: GraphId,
-    ) -> Result<()> {
+    pub(super) fn graph_input(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
         let info = self.info(reader, payload)?;
-        let value = self.loader.input(&mut self.model, graph, info);
+        let value = self.model.write_input(info);
         self.offset(value, payload.offset());
         Ok(())
     }
 
     /// An output of a graph.
-    pub(super) fn graph_output(
-        &mut self,
-        reader: &Reader<'a>,
-        payload: Payload<'a>,
-        graph: GraphId,
-    ) -> Result<()> {
+    pub(super) fn graph_output(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
         let info = self.info(reader, payload)?;
-        self.loader.output(&mut self.model, graph, info);
+        self.model.write_output(info);
         Ok(())
     }
 
     /// An entry of `value_info`.
-    pub(super) fn value_info(
-        &mut self,
-        reader: &Reader<'a>,
-        payload: Payload<'a>,
-        graph: GraphId,
-    ) -> Result<()> {
+    pub(super) fn value_info(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<()> {
         let info = self.info(reader, payload)?;
-        self.loader.value_info(&mut self.model, graph, info);
+        self.model.write_value_info(info);
         Ok(())
     }
 

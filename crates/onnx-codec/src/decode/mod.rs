@@ -24,9 +24,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reference, Rule, Sink};
-use onnx_ir::{Extras, Loader, Model};
+use onnx_ir::{Extras, Model, ModelWriter};
 use onnx_proto::wire::{Field, Input, Payload, Reader, Value, WireError, WireErrorKind, WireLimits};
-use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
+use onnx_types::raw_text::from_bytes;
 use onnx_types::{Execution, FieldForms, Limits, NameHash, Symbol, Type, UnknownField, UnknownFields, Watch};
 use smallvec::SmallVec;
 
@@ -35,7 +35,7 @@ use crate::rules;
 
 use graph::Head;
 use name_cache::NameCache;
-use prescan::ScannedNodes;
+use prescan::{AsciiText, ScannedNodes};
 
 pub use operator_set::{DecodedOperatorSet, decode_operator_set};
 pub use parts::{
@@ -128,13 +128,16 @@ enum Step {
 struct Cx<'a> {
     input: &'a Input,
     options: &'a DecodeOptions,
-    model: Model,
+    model: ModelWriter,
     findings: Sink,
-    loader: Loader,
-    /// The result of the scan of the main graph's beginning.
+    /// What was found out about the main graph beforehand.
     head: Option<Head>,
     /// Reusable memory of the pre-scan, one for each open graph.
     scan_memory: Vec<ScannedNodes<'a>>,
+    /// The bytes of the current batch of nodes if they are ASCII.
+    text: AsciiText<'a>,
+    /// The last output of a node: nodes usually follow each other as their values do, so the next input often has this name.
+    last_output: (&'a [u8], Symbol),
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
@@ -161,11 +164,12 @@ impl<'a> Cx<'a> {
         Self {
             input,
             options,
-            loader: Loader::default(),
-            model: Model::with_names(onnx_schema::interner_with_capacity(names, bytes)),
+            model: ModelWriter::new(onnx_schema::interner_with_capacity(names, bytes)),
             head,
             findings: Sink::with(Policy::new(), caps),
             scan_memory: Vec::new(),
+            text: AsciiText::default(),
+            last_output: (&[], Symbol::EMPTY),
             steps: Vec::new(),
             types: HashMap::default(),
             name_cache: Box::default(),
@@ -179,6 +183,19 @@ impl<'a> Cx<'a> {
     fn name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
         let hash = self.model.names().hash(&payload);
         self.hashed_name(reader, payload, hash)
+    }
+
+    /// The symbol of a string field whose hash is known.
+    #[inline]
+    fn hashed_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
+        let is_short = payload.len() as u64 <= self.options.execution.limits.string_bytes;
+        if is_short && let Some(text) = self.text.get(payload) {
+            return Ok(self.model.names_mut().intern_ascii(text, hash));
+        }
+        if is_short && let Some(symbol) = self.model.names_mut().intern_utf8(&payload, hash) {
+            return Ok(symbol);
+        }
+        self.general_name(reader, payload)
     }
 
     /// The symbol of a string field whose content usually recurs: the name of an attribute, or a key.
@@ -195,17 +212,6 @@ impl<'a> Cx<'a> {
         Ok(symbol)
     }
 
-    /// The symbol of a string field whose hash is known.
-    #[inline]
-    fn hashed_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
-        let names = self.model.names();
-        // Where names stand for bytes that are not UTF-8, the same text in the file is another name.
-        match names.find(&payload, hash) {
-            Some(symbol) if !names.holds_raw_bytes() => Ok(symbol),
-            _ => self.new_name(reader, payload, hash),
-        }
-    }
-
     /// The symbol of a singular string field, noting whether it was written empty.
     #[inline]
     fn noted(
@@ -219,17 +225,14 @@ impl<'a> Cx<'a> {
         self.name(reader, payload)
     }
 
-    /// The symbol of a name that was not met before.
-    #[inline(never)]
-    fn new_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>, hash: NameHash) -> Result<Symbol> {
-        match reader.string(payload) {
-            Ok(text) if !holds_raw_bytes(text) => Ok(self.model.names_mut().intern_verbatim(text, hash)),
-            Ok(text) => Ok(self.model.intern(&from_bytes(text.as_bytes()))),
-            Err(error) => {
-                let text = self.raw_text(payload, error)?;
-                Ok(self.model.intern(&text))
-            }
-        }
+    /// The symbol of a name that is too long, not UTF-8, or ambiguous with the representation of one that is not.
+    #[cold]
+    fn general_name(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<Symbol> {
+        let text = match reader.string(payload) {
+            Ok(text) => from_bytes(text.as_bytes()),
+            Err(error) => self.raw_text(payload, error)?.into(),
+        };
+        Ok(self.model.intern(&text))
     }
 
     /// The text of a string field whose bytes are not UTF-8.

@@ -34,9 +34,8 @@ pub(super) fn model(mut cx: Cx<'_>) -> Result<Decoded> {
     for (index, &function) in later.functions.iter().enumerate() {
         cx.function(&reader, function).map_err(|error| error.in_item("functions", index))?;
     }
-    cx.model.mark_names_clean();
     cx.model.names_mut().shrink_to_fit();
-    Ok(Decoded { model: cx.model, findings: cx.findings })
+    Ok(Decoded { model: cx.model.finish(), findings: cx.findings })
 }
 
 impl<'a> Cx<'a> {
@@ -154,7 +153,7 @@ impl<'a> Cx<'a> {
                     info.initialization_binding.push(binding);
                 }
                 (training_info::UPDATE_BINDING, Some(entry)) => {
-                    let binding = self.binding(&fields, entry, |cx, name| cx.loader.reference(name))?;
+                    let binding = self.binding(&fields, entry, |cx, name| cx.model.reference(name))?;
                     info.update_binding.push(binding);
                 }
                 _ => {}
@@ -181,11 +180,11 @@ impl<'a> Cx<'a> {
         let function = self.model.add_function(domain, name, overload);
         let body = self.model.function(function).body();
         self.steps.push(Step::Function(domain, name, overload));
-        let outer = self.loader.enter(body, true);
+        let outer = self.model.enter(body, true);
         self.function_fields(whole, function)?;
-        self.nodes(std::iter::once(whole), function::NODE, usize::MAX, body)?;
-        self.function_references(whole, body)?;
-        self.loader.leave(&mut self.model, outer);
+        self.nodes(whole, function::NODE, &mut 0)?;
+        self.function_references(whole)?;
+        self.model.leave(outer);
         self.steps.pop();
         Ok(function)
     }
@@ -207,7 +206,6 @@ impl<'a> Cx<'a> {
 
     /// Everything of a function but its nodes and what refers to its values.
     fn function_fields(&mut self, whole: &Reader<'a>, function: FunctionId) -> Result<()> {
-        let body = self.model.function(function).body();
         let mut fields = whole.clone();
         let mut form = WireForm::default();
         while let Some(field) = fields.next_field()? {
@@ -217,7 +215,7 @@ impl<'a> Cx<'a> {
                 }
                 (function::INPUT, Some(text)) => {
                     let name = self.name(&fields, text)?;
-                    self.loader.formal_input(&mut self.model, body, name);
+                    self.model.write_formal_input(name);
                 }
                 (function::OUTPUT | function::NODE | function::VALUE_INFO, Some(_)) => {}
                 (function::ATTRIBUTE, Some(text)) => {
@@ -235,13 +233,13 @@ impl<'a> Cx<'a> {
                 (function::ATTRIBUTE_PROTO, Some(default)) => {
                     self.work(default)?;
                     let position = self.model.function(function).defaults.len();
-                    // A default is not part of the body: graphs in it do not see the names there.
-                    let outer = self.loader.enter_apart();
+                    // A default is no part of the body: graphs in it do not see the names there.
+                    let outer = self.model.enter_isolated();
                     let default = self
                         .attribute(&fields, default)
                         .map_err(|error| error.in_item("attribute_proto", position))?;
-                    self.loader.leave(&mut self.model, outer);
-                    self.model.load_function_default(function, default);
+                    self.model.leave(outer);
+                    self.model.write_function_default(function, default);
                 }
                 (function::METADATA_PROPS, Some(entry)) => {
                     let entry = self.metadata(&fields, entry)?;
@@ -260,15 +258,15 @@ impl<'a> Cx<'a> {
     }
 
     /// Outputs and `value_info` of a function.
-    fn function_references(&mut self, whole: &Reader<'a>, body: GraphId) -> Result<()> {
+    fn function_references(&mut self, whole: &Reader<'a>) -> Result<()> {
         let mut fields = whole.clone();
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (function::OUTPUT, Some(text)) => {
                     let name = self.name(&fields, text)?;
-                    self.loader.formal_output(&mut self.model, body, name);
+                    self.model.write_formal_output(name);
                 }
-                (function::VALUE_INFO, Some(info)) => self.value_info(&fields, info, body)?,
+                (function::VALUE_INFO, Some(info)) => self.value_info(&fields, info)?,
                 _ => {}
             }
         }

@@ -41,8 +41,7 @@ pub fn decode_operator_set(bytes: Bytes, options: &DecodeOptions) -> Result<Deco
     let mut cx = Cx::new(&input, options);
     let document = OperatorSetDocument::with_functions(onnx_ir::Model::new());
     let mut document = cx.operator_set(&input.reader(), document)?;
-    cx.model.mark_names_clean();
-    document.functions = cx.model;
+    document.functions = cx.model.finish();
     Ok(DecodedOperatorSet { document, findings: cx.findings })
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_ir::{Attribute, FunctionId, GraphId, LoadedNode, NodeId, Origin};
+use onnx_ir::{Attribute, FunctionId, NodeFields, NodeId, Origin};
 use onnx_proto::wire::Input;
 use onnx_schema::attr;
 
+use super::prescan::ScannedNodes;
 use super::tensor::{SparseParts, TensorParts};
 use super::{Cx, DecodeOptions, Decoded, Occurrences, Result};
 use crate::error::DecodeError;
@@ -59,7 +60,13 @@ pub fn decode_function(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
 /// else is reported as a diagnostic.
 pub fn decode_node(bytes: Bytes, options: &DecodeOptions) -> Result<(Decoded, NodeId), DecodeError> {
-    in_main_graph(bytes, options, |cx, main| cx.node_fields(cx.input.reader(), 0, main, 0))
+    in_main_graph(bytes, options, |cx| {
+        let reader = cx.input.reader();
+        let mut scanned = ScannedNodes::default();
+        let result = scanned.scan_node(reader.clone(), cx.model.names());
+        let node = cx.node(&reader, scanned.fields(), 0, 0)?;
+        result.map(|()| node)
+    })
 }
 
 /// Reads an `AttributeProto`; the main graph has one node, without an operator, that holds it.
@@ -118,7 +125,7 @@ pub fn decode_sparse_tensor(bytes: Bytes, options: &DecodeOptions) -> Result<(De
 /// Returns an error if the bytes are not protobuf, a limit is exceeded, or the interrupt stops the work. Everything
 /// else is reported as a diagnostic.
 pub fn decode_value_info(bytes: Bytes, options: &DecodeOptions) -> Result<Decoded, DecodeError> {
-    let read = |cx: &mut Cx<'_>, main| cx.graph_input(&cx.input.reader(), cx.input.whole(), main);
+    let read = |cx: &mut Cx<'_>| cx.graph_input(&cx.input.reader(), cx.input.whole());
     let (decoded, ()) = in_main_graph(bytes, options, read)?;
     Ok(decoded)
 }
@@ -129,9 +136,9 @@ fn in_node(
     options: &DecodeOptions,
     read: impl FnOnce(&mut Cx<'_>) -> Result<Attribute>,
 ) -> Result<(Decoded, NodeId), DecodeError> {
-    in_main_graph(bytes, options, |cx, main| {
+    in_main_graph(bytes, options, |cx| {
         let attributes = vec![read(cx)?];
-        let node = cx.model.load_node(main, LoadedNode { attributes, ..LoadedNode::default() }, &[], &[]);
+        let node = cx.model.write_node(NodeFields { attributes, ..NodeFields::default() }, &[], &[]);
         if cx.options.offsets {
             cx.model.set_node_origin(node, Origin::Byte(0));
         }
@@ -143,13 +150,13 @@ fn in_node(
 fn in_main_graph<T>(
     bytes: Bytes,
     options: &DecodeOptions,
-    read: impl FnOnce(&mut Cx<'_>, GraphId) -> Result<T>,
+    read: impl FnOnce(&mut Cx<'_>) -> Result<T>,
 ) -> Result<(Decoded, T), DecodeError> {
     part(bytes, options, |cx| {
         let main = cx.model.main_graph();
-        let outer = cx.loader.enter(main, true);
-        let part = read(cx, main)?;
-        cx.loader.leave(&mut cx.model, outer);
+        let outer = cx.model.enter(main, true);
+        let part = read(cx)?;
+        cx.model.leave(outer);
         Ok(part)
     })
 }
@@ -164,6 +171,5 @@ fn part<T>(
     let mut cx = Cx::new(&input, options);
     cx.start()?;
     let part = read(&mut cx)?;
-    cx.model.mark_names_clean();
-    Ok((Decoded { model: cx.model, findings: cx.findings }, part))
+    Ok((Decoded { model: cx.model.finish(), findings: cx.findings }, part))
 }

@@ -119,7 +119,7 @@ impl<'a> Cx<'a> {
     /// The value that a string field names, for references outside the data flow.
     pub(super) fn value_ref(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<ValueRef> {
         let name = self.name(reader, payload)?;
-        Ok(self.loader.reference(name))
+        Ok(self.model.reference(name))
     }
 
     /// A quantization annotation.
@@ -149,7 +149,7 @@ impl<'a> Cx<'a> {
 
     fn parameter(&mut self, reader: &Reader<'a>, payload: Payload<'a>) -> Result<QuantParameter> {
         let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
-        Ok(QuantParameter { key, value: self.loader.reference(value), forms, unknown })
+        Ok(QuantParameter { key, value: self.model.reference(value), forms, unknown })
     }
 
     /// A binding of a training step.
@@ -160,7 +160,7 @@ impl<'a> Cx<'a> {
         mut resolve: impl FnMut(&Self, Symbol) -> ValueRef,
     ) -> Result<Binding> {
         let (key, value, WireForm { forms, unknown }) = self.names(reader, payload)?;
-        let key = self.loader.reference(key);
+        let key = self.model.reference(key);
         let value = if value.is_empty() { ValueRef::Name(value) } else { resolve(self, value) };
         Ok(Binding { key, value, forms, unknown })
     }

@@ -38,7 +38,7 @@ impl<'a> Cx<'a> {
     ) -> Result<Arc<Type>> {
         // In a nested graph, the same bytes may exceed the limit on nesting.
         let key = match occurrences {
-            [occurrence] if self.loader.depth() == 1 => occurrence.as_slice(),
+            [occurrence] if self.model.depth() == 1 => occurrence.as_slice(),
             _ => return Ok(Arc::new(self.ty(reader, occurrences)?)),
         };
         if let Some(ty) = self.types.get(key) {

@@ -84,8 +84,19 @@ impl Model {
     ) -> Result<(), EditError> {
         let body = self.functions[function].body;
         self.check_adoptable(body, std::slice::from_ref(&default))?;
-        self.load_function_default(function, default);
+        self.add_function_default(function, default);
         Ok(())
+    }
+
+    /// Adds a default whose graphs are detached.
+    pub(crate) fn add_function_default(&mut self, function: FunctionId, default: Attribute) {
+        let graphs = default.value().graphs().to_vec();
+        self.functions[function].defaults.push(default);
+        self.record(function, Aspects::INTERFACE);
+        for graph in graphs {
+            self.set_owner(graph, Owner::Function(function));
+        }
+        self.names_touched = true;
     }
 
     /// Replaces the default at a position. Graphs of the old one are removed.

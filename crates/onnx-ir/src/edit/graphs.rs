@@ -32,6 +32,15 @@ impl Model {
         graph
     }
 
+    /// Makes a training graph: `owner` is [`Owner::Initialization`] or [`Owner::Algorithm`]. It becomes part of the model
+    /// when [`ModelInfo::training`](crate::ModelInfo::training) names it.
+    pub fn new_training_graph(&mut self, owner: Owner) -> GraphId {
+        debug_assert!(matches!(owner, Owner::Initialization | Owner::Algorithm));
+        let graph = self.graphs.insert(Graph::new(owner));
+        self.record(graph, Aspects::CREATED);
+        graph
+    }
+
     /// Changes the name of a graph.
     ///
     /// # Panics

@@ -16,7 +16,19 @@ use onnx_schema::op;
 use onnx_types::Symbol;
 use onnx_types::tensor::Tensor;
 
+use crate::changes::Aspects;
+use crate::value::ValueFlags;
 use crate::{GraphId, Model, NewNode, NodeId, Position, ValueId};
+
+impl Model {
+    /// Marks the name of a value as one that the file gives to several values.
+    fn set_name_as_read(&mut self, value: ValueId) {
+        let flags = &mut self.values[value].flags;
+        let had = flags.has(ValueFlags::NAME_AS_READ);
+        flags.set(ValueFlags::NAME_AS_READ, true);
+        self.record(value, Aspects::NAME.when(!had));
+    }
+}
 
 /// Panics with all faults when the model's invariants do not hold.
 fn check(model: &Model) {

@@ -142,7 +142,7 @@ fn untouched_names_stay() {
     let (mut model, ..) = small();
     assert!(model.names_touched());
     assert!(model.name_plan().is_trivial());
-    model.mark_names_clean();
+    model.settle_names();
     assert!(!model.names_touched());
     let graph = model.main_graph();
     model.add_graph_input(graph, "x", None);

@@ -107,7 +107,7 @@ impl Parser<'_> {
                 b"tensor_name" => {
                     let mut name = Symbol::EMPTY;
                     parser.text_entry(sharding_spec::TENSOR_NAME, &mut name, &mut sharding.forms)?;
-                    sharding.tensor = parser.loader.reference(name);
+                    sharding.tensor = parser.model.reference(name);
                 }
                 b"device" => parser.ints(|device| sharding.devices.push(device))?,
                 b"index_to_device_group_map" => parser.list(|parser| {

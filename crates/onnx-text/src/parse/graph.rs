@@ -46,7 +46,7 @@ impl<'a> Parser<'a> {
     /// Parses a graph that sees the names of the graphs that are open, unless it is `isolated`.
     pub(super) fn graph(&mut self, graph: GraphId, isolated: bool) -> Result {
         self.deeper()?;
-        let outer = self.loader.enter(graph, isolated);
+        let outer = self.model.enter(graph, isolated);
         let result = self.graph_inside(graph);
         self.leave(outer);
         self.depth = self.depth.saturating_sub(1);
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
 
     /// Leaves the innermost graph.
     pub(super) fn leave(&mut self, outer: OuterGraph) {
-        self.loader.leave(&mut self.model, outer);
+        self.model.leave(outer);
     }
 
     /// Parses a graph in whose scope the parser is.
@@ -93,13 +93,13 @@ impl<'a> Parser<'a> {
         }
         // Files have the initializers before the inputs, and the sparse ones after them.
         for initializer in std::mem::take(&mut waiting.dense) {
-            self.initializer(graph, initializer);
+            self.initializer(initializer);
         }
         for info in std::mem::take(&mut waiting.inputs) {
-            self.graph_input(graph, info);
+            self.graph_input(info);
         }
         for initializer in std::mem::take(&mut waiting.sparse) {
-            self.initializer(graph, initializer);
+            self.initializer(initializer);
         }
         self.check("values", self.model.value_count(), self.limits.values)?;
         Ok(waiting)
@@ -212,20 +212,20 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn references(&mut self, graph: GraphId, waiting: Waiting) {
         for info in waiting.outputs {
-            self.loader.output(&mut self.model, graph, info.loaded);
+            self.model.write_output(info.loaded);
         }
         for info in waiting.value_info {
-            self.loader.value_info(&mut self.model, graph, info.loaded);
+            self.model.write_value_info(info.loaded);
         }
         for annotation in waiting.annotations {
             let parameter = |parameter: Parameter| QuantParameter {
                 key: parameter.key,
-                value: self.loader.reference(parameter.value),
+                value: self.model.reference(parameter.value),
                 forms: parameter.form.forms,
                 unknown: parameter.form.unknown,
             };
             let parameters = annotation.parameters.into_iter().map(parameter).collect();
-            let tensor = self.loader.reference(annotation.tensor);
+            let tensor = self.model.reference(annotation.tensor);
             let Annotation { forms, unknown, .. } = annotation;
             let annotation = QuantAnnotation { tensor, parameters, forms, unknown };
             self.model.graph_mut(graph).quantization.push(annotation);

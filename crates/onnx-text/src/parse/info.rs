@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_ir::{Constant, Extras, GraphId, LoadedInfo, ValueId};
+use onnx_ir::{Constant, Extras, ValueId, ValueInfoFields};
 use onnx_types::{Symbol, Type};
 
 use super::meta::Form;
@@ -13,7 +13,7 @@ use crate::rules;
 
 /// An entry that describes a value.
 pub(super) struct Info {
-    pub(super) loaded: LoadedInfo,
+    pub(super) loaded: ValueInfoFields,
     mark: Mark,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Parser<'a> {
             return Err(self.no_such_type(named, name));
         }
         let extras = self.info_annotation()?;
-        Ok(Info { loaded: LoadedInfo { name, ty, extras }, mark })
+        Ok(Info { loaded: ValueInfoFields { name, ty, extras }, mark })
     }
 
     /// Dimensions follow a name.
@@ -106,14 +106,17 @@ impl<'a> Parser<'a> {
         if !self.lex.eat(b'=') {
             self.existing(mark, code)?;
             let extras = self.info_annotation()?;
-            return Ok(Definition::Info(Info { loaded: LoadedInfo { name, ty: Some(ty), extras }, mark }));
+            return Ok(Definition::Info(Info {
+                loaded: ValueInfoFields { name, ty: Some(ty), extras },
+                mark,
+            }));
         }
         let head = self.tensor_head(mark, &ty, code)?;
         self.holder = TensorKey::new(name, Symbol::EMPTY);
         let constant = Constant::Dense(self.tensor(head)?);
         let initializer = Initializer { name, constant, mark };
         Ok(if as_input {
-            let loaded = LoadedInfo { name, ty: Some(ty), extras: None };
+            let loaded = ValueInfoFields { name, ty: Some(ty), extras: None };
             Definition::Both(Info { loaded, mark }, initializer)
         } else {
             Definition::Initializer(initializer)
@@ -129,15 +132,15 @@ impl<'a> Parser<'a> {
     }
 
     /// An input of a graph.
-    pub(super) fn graph_input(&mut self, graph: GraphId, info: Info) {
-        let value = self.loader.input(&mut self.model, graph, info.loaded);
+    pub(super) fn graph_input(&mut self, info: Info) {
+        let value = self.model.write_input(info.loaded);
         self.place(value, info.mark);
     }
 
     /// An initializer of a graph.
-    pub(super) fn initializer(&mut self, graph: GraphId, initializer: Initializer) {
+    pub(super) fn initializer(&mut self, initializer: Initializer) {
         let Initializer { name, constant, mark } = initializer;
-        let value = self.loader.initializer(&mut self.model, graph, name, constant);
+        let value = self.model.write_initializer(name, constant);
         self.place(value, mark);
     }
 

@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, STOPPED, Sink};
-use onnx_ir::{FunctionId, GraphId, Loader, Model, NodeId, Origin};
-use onnx_types::raw_text::{from_bytes, holds_raw_bytes};
+use onnx_ir::{FunctionId, GraphId, Model, ModelWriter, NodeId, Origin};
+use onnx_types::raw_text::from_bytes;
 use onnx_types::{Execution, Limits, NameHash, Stopped, Symbol, Type, Watch};
 
 use crate::elided::{ElidedTensorSource, TensorKey};
@@ -115,7 +115,7 @@ pub fn parse_function(
 pub fn parse_node(text: impl AsRef<[u8]>, options: &ParseOptions<'_>) -> Result<(Model, NodeId), ParseError> {
     parse(text.as_ref(), options, |parser| {
         let main = parser.model.main_graph();
-        let outer = parser.loader.enter(main, true);
+        let outer = parser.model.enter(main, true);
         let node = parser.node(main);
         parser.leave(outer);
         node
@@ -132,15 +132,12 @@ fn parse<'a, T>(
     // Most lines hold a node or describe a value. The bound keeps a text of empty lines from asking for much.
     let lines = count(text, |byte| byte == b'\n').min(text.len() / 16).min(1 << 20);
     let names = onnx_schema::interner_with_capacity(lines.saturating_mul(2), text.len() / 4);
-    let loader = Loader::with_capacity(names.capacity());
-    let mut model = Model::with_names(names);
-    model.reserve(lines, lines);
+    let mut model = ModelWriter::new(names);
+    model.reserve_graph(lines, 0);
     let mut parser = Parser {
         lex: Lexer::new(text),
-        verbatim_text: std::str::from_utf8(text).ok().filter(|text| !holds_raw_bytes(text)),
         model,
         types: HashMap::default(),
-        loader,
         findings: Sink::with(Policy::new(), Caps::NONE),
         steps: Vec::new(),
         limits: options.execution.limits,
@@ -171,10 +168,7 @@ fn parse<'a, T>(
         return Err(ParseError::stopped_by(stopped));
     }
     match result {
-        Ok(result) if !parser.findings.has_errors() => {
-            parser.model.mark_names_clean();
-            Ok((parser.model, result))
-        }
+        Ok(result) if !parser.findings.has_errors() => Ok((parser.model.finish(), result)),
         _ => Err(ParseError::new(parser.findings)),
     }
 }
@@ -206,11 +200,8 @@ enum Step {
 
 struct Parser<'a> {
     lex: Lexer<'a>,
-    /// The whole text, if all of it is text and needs no other form in the model.
-    verbatim_text: Option<&'a str>,
-    model: Model,
-    loader: Loader,
-    /// Types by their notation.
+    model: ModelWriter,
+    /// Types by their spelling.
     types: HashMap<&'a [u8], Arc<Type>, RandomState>,
     findings: Sink,
     /// The open constructs, the outermost first, for diagnostics.
@@ -366,19 +357,10 @@ impl<'a> Parser<'a> {
     /// The symbol of a name whose hash is known.
     #[inline]
     fn intern_hashed(&mut self, name: &[u8], hash: NameHash) -> Symbol {
-        match self.verbatim(name) {
-            Some(text) => self.model.names_mut().intern_verbatim(text, hash),
+        match self.model.names_mut().intern_utf8(name, hash) {
+            Some(symbol) => symbol,
             None => self.model.intern(&from_bytes(name)),
         }
-    }
-
-    /// Bytes of the text as `str`, without validating them again; `None` if they need conversion or are outside the
-    /// text.
-    #[inline]
-    fn verbatim(&self, bytes: &[u8]) -> Option<&'a str> {
-        let from = bytes.as_ptr().addr().checked_sub(self.lex.text().as_ptr().addr())?;
-        // Bytes outside the text begin before it or at its end at the earliest, so their range is invalid.
-        self.verbatim_text?.get(from..from.checked_add(bytes.len())?).filter(|text| !text.is_empty())
     }
 
     /// Consumes the next token if it is a pre-scanned name.

@@ -28,7 +28,7 @@ impl<'a> Parser<'a> {
         let has_graph = if self.lex.peek() == Some(b'<') { self.model_header()? } else { true };
         let main = self.model.main_graph();
         let start = self.lex.mark();
-        let outer = self.loader.enter(main, true);
+        let outer = self.model.enter(main, true);
         let result = self.main_graph(main, has_graph);
         self.leave(outer);
         self.depth = 0;
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
                     let graph = parser.model.new_training_graph(Owner::Algorithm);
                     info.algorithm = Some(graph);
                     // Bindings see the names of the algorithm, so its scope stays open.
-                    outer = Some(parser.loader.enter(graph, false));
+                    outer = Some(parser.model.enter(graph, false));
                     parser.deeper()?;
                     parser.graph_inside(graph)?;
                     parser.depth = parser.depth.saturating_sub(1);
@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         });
         let initialization = info.initialization;
         let bind = |parameter: Parameter, value: &dyn Fn(&Self, Symbol) -> ValueRef| Binding {
-            key: self.loader.reference(parameter.key),
+            key: self.model.reference(parameter.key),
             value: value(self, parameter.value),
             forms: parameter.form.forms,
             unknown: parameter.form.unknown,
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
             .collect();
         info.update_binding = update
             .into_iter()
-            .map(|parameter| bind(parameter, &|parser, name| parser.loader.reference(name)))
+            .map(|parameter| bind(parameter, &|parser, name| parser.model.reference(name)))
             .collect();
         if let Some(outer) = outer {
             self.leave(outer);
@@ -227,7 +227,7 @@ impl<'a> Parser<'a> {
         record.forms = header.forms;
         drop(record);
         let body = self.model.function(function).body();
-        let outer = self.loader.enter(body, true);
+        let outer = self.model.enter(body, true);
         self.steps.push(Step::Function { domain: header.domain, name, overload: header.overload });
         let result = self.function_inside(function, body);
         self.steps.pop();
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         let mut inputs = Vec::new();
         self.parentheses(|parser| parser.formal(&mut inputs, &mut infos))?;
         for name in inputs {
-            self.loader.formal_input(&mut self.model, body, name);
+            self.model.write_formal_input(name);
         }
         self.arrow()?;
         self.parentheses(|parser| parser.formal(&mut outputs, &mut infos))?;
@@ -281,10 +281,10 @@ impl<'a> Parser<'a> {
         }
         self.nodes(body)?;
         for name in outputs {
-            self.loader.formal_output(&mut self.model, body, name);
+            self.model.write_formal_output(name);
         }
         for info in infos {
-            self.loader.value_info(&mut self.model, body, info.loaded);
+            self.model.write_value_info(info.loaded);
         }
         Ok(())
     }
@@ -323,11 +323,11 @@ impl<'a> Parser<'a> {
         loop {
             let name = self.name("the name of an attribute")?;
             if matches!(self.lex.peek(), Some(b':' | b'=' | b'@')) {
-                // A default is not part of the body: graphs in it do not see the names there.
-                let outer = self.loader.enter_apart();
+                // A default is no part of the body: graphs in it do not see the names there.
+                let outer = self.model.enter_isolated();
                 let default = self.attribute(name);
                 self.leave(outer);
-                self.model.load_function_default(function, default?);
+                self.model.write_function_default(function, default?);
             } else {
                 self.model.function_mut(function).attributes.push(name);
             }

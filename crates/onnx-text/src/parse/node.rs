@@ -1,6 +1,6 @@
 //! Nodes.
 
-use onnx_ir::{GraphId, LoadedNode, NodeId, ValueId};
+use onnx_ir::{GraphId, NodeFields, NodeId};
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ impl<'a> Parser<'a> {
                 Some(_) => {}
             }
             self.prescan();
-            if self.simple_node(graph) {
+            if self.simple_node() {
                 continue;
             }
             let start = self.lex.mark();
@@ -44,13 +44,13 @@ impl<'a> Parser<'a> {
     fn node_inside(&mut self, graph: GraphId) -> Result<NodeId> {
         self.lex.peek();
         let mark = self.lex.mark();
-        let mut node = LoadedNode::default();
+        let mut node = NodeFields::default();
         if self.lex.eat(b'[') {
             node.name = self.try_name()?.unwrap_or_default();
             self.expect(b']')?;
         }
         let mut outputs: SmallVec<[Symbol; 4]> = SmallVec::new();
-        self.operands(|_, name| outputs.push(name))?;
+        self.operands(|name| outputs.push(name))?;
         self.expect(b'=')?;
         self.operator(&mut node)?;
         if let Some(step) = self.steps.last_mut() {
@@ -60,11 +60,9 @@ impl<'a> Parser<'a> {
         if self.lex.eat(b'<') {
             self.attributes(&mut node.attributes)?;
         }
-        let mut inputs: SmallVec<[Option<ValueId>; 8]> = SmallVec::new();
+        let mut inputs: SmallVec<[Symbol; 8]> = SmallVec::new();
         self.expect(b'(')?;
-        self.operands(|parser, name| {
-            inputs.push((!name.is_empty()).then(|| parser.loader.used(&mut parser.model, graph, name)));
-        })?;
+        self.operands(|name| inputs.push(name))?;
         self.expect(b')')?;
         if matches!(self.lex.peek(), Some(b'<' | b'@')) {
             if node.attributes.is_empty() && self.lex.eat(b'<') {
@@ -77,7 +75,7 @@ impl<'a> Parser<'a> {
         self.work()?;
         self.check("nodes", self.model.node_count(), self.limits.nodes)?;
         self.check("values", self.model.value_count(), self.limits.values)?;
-        let id = self.loader.node(&mut self.model, graph, node, &inputs, &outputs);
+        let id = self.model.write_node(node, &inputs, &outputs);
         if self.has_positions {
             let origin = self.origin(mark);
             self.model.set_node_origin(id, origin);
@@ -88,12 +86,12 @@ impl<'a> Parser<'a> {
     /// Parses names with commas between them. An absent name before a comma is the empty one; a comma at the end adds
     /// nothing.
     #[inline]
-    fn operands(&mut self, mut push: impl FnMut(&mut Self, Symbol)) -> Result {
+    fn operands(&mut self, mut push: impl FnMut(Symbol)) -> Result {
         loop {
             let name = self.try_name()?;
             let more = self.lex.eat(b',');
             if more || name.is_some() {
-                push(self, name.unwrap_or_default());
+                push(name.unwrap_or_default());
             }
             if !more {
                 return Ok(());
@@ -102,7 +100,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses domain, operator and overload.
-    fn operator(&mut self, node: &mut LoadedNode) -> Result {
+    fn operator(&mut self, node: &mut NodeFields) -> Result {
         let is_quoted = self.lex.peek() == Some(b'"');
         let scanned = if is_quoted { None } else { self.prescanned_name() };
         let word = scanned.or_else(|| self.lex.word().map(|word| (word, self.intern(word))));
@@ -131,7 +129,7 @@ impl<'a> Parser<'a> {
 
     /// The rest of an operator's name that has dots in it: the last part is the operator, the others are its domain.
     #[inline(never)]
-    fn qualified(&mut self, first: &[u8], node: &mut LoadedNode) -> Result {
+    fn qualified(&mut self, first: &[u8], node: &mut NodeFields) -> Result {
         let mut domain = first.to_vec();
         self.lex.eat(b'.');
         loop {
@@ -150,7 +148,7 @@ impl<'a> Parser<'a> {
     }
 
     #[inline(never)]
-    fn node_annotation(&mut self, node: &mut LoadedNode) -> Result {
+    fn node_annotation(&mut self, node: &mut NodeFields) -> Result {
         let mut form = Form::default();
         let mut devices = Vec::new();
         self.annotation(|parser, key| {

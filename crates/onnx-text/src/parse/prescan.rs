@@ -13,7 +13,7 @@
     )
 )]
 
-use onnx_ir::{GraphId, LoadedNode};
+use onnx_ir::NodeFields;
 use onnx_types::{Interner, NameHash, Symbol};
 use smallvec::SmallVec;
 
@@ -158,7 +158,7 @@ impl Parser<'_> {
 
     /// The fast path: builds the next node if it is a pre-scanned simple one. Returns `false` otherwise.
     #[inline]
-    pub(super) fn simple_node(&mut self, graph: GraphId) -> bool {
+    pub(super) fn simple_node(&mut self) -> bool {
         let mark = self.lex.mark();
         let (nodes, values) = (self.model.node_count() as u64, self.model.value_count() as u64);
         // The general path reports exceeded limits.
@@ -168,13 +168,14 @@ impl Parser<'_> {
         {
             return false;
         }
-        let Self { scanned, model, loader, verbatim_text: Some(text), .. } = self else { return false };
+        let Self { scanned, model, lex, .. } = self;
         let Some((node, names)) = scanned.node_at(mark.at) else { return false };
         let mut symbols: SmallVec<[Symbol; 8]> = SmallVec::new();
         for name in names {
             // Names that are empty or have escapes are not simple.
-            let Some(content) = text.get(name.content()) else { return false };
-            symbols.push(model.names_mut().intern_verbatim(content, name.hash));
+            let content = lex.text().get(name.content()).unwrap_or_default();
+            let Some(symbol) = model.names_mut().intern_utf8(content, name.hash) else { return false };
+            symbols.push(symbol);
         }
         let mut rest = symbols.as_slice();
         let mut next = |count: usize| rest.split_off(..count).unwrap_or_default();
@@ -183,12 +184,8 @@ impl Parser<'_> {
         let outputs = next(node.outputs as usize);
         let domain = first(next(usize::from(node.has_domain)));
         let op = first(next(1));
-        let loaded = LoadedNode { op, domain, name, ..LoadedNode::default() };
-        let id = loader.begin_node(model, graph);
-        for &input in rest {
-            loader.operand(model, graph, id, input);
-        }
-        loader.finish_node(model, id, loaded, outputs);
+        let loaded = NodeFields { op, domain, name, ..NodeFields::default() };
+        let id = model.write_node(loaded, rest, outputs);
         self.lex.rewind(Mark { at: node.end });
         if self.has_positions {
             let origin = self.origin(mark);

@@ -73,13 +73,13 @@ mod tests {
             tensor.extra_mut().metadata.extend(metadata);
             m.initializer("w", tensor);
             let extras = onnx_ir::Extras { metadata: entries(m, keys), ..Default::default() };
-            let node = onnx_ir::LoadedNode {
+            let node = onnx_ir::NodeFields {
                 op: onnx_schema::op::RELU,
                 extras: Some(Box::new(extras)),
                 ..Default::default()
             };
-            let (graph, w, y) = (m.graph(), m.value("w"), m.model.intern("y"));
-            m.model.load_node(graph, node, &[Some(w)], &[onnx_ir::LoadedOutput::New(y)]);
+            let [w, y] = ["w", "y"].map(|name| m.model.intern(name));
+            m.model.write_node(node, &[w], &[y]);
         };
         check_model(
             |m| model(m, &["a", "a"]),
