@@ -47,7 +47,8 @@ impl Sizes {
             return Err(Stop::failed("the weights do not fit the input and the heads"));
         }
         // The sizes are gone through even if one of them is 0.
-        cx.count(&[batch.max(1), steps.max(1), heads, q.max(1)])?;
+        cx.count(&[batch.max(1), steps.max(1), heads, columns.max(1)])?;
+        cx.count(&[batch.max(1), steps.max(1), steps.max(1)])?;
         Ok(Self { batch, steps, heads, widths: [q, k, v] })
     }
 }

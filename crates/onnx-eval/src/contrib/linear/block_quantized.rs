@@ -32,11 +32,13 @@ impl Blocks {
     fn read(cx: &Cx<'_, '_>) -> Outcome<Self> {
         let (rows, columns) = (size(int_or(cx, "K", 0)?)?, size(int_or(cx, "N", 0)?)?);
         let (bits, block) = (size(int_or(cx, "bits", 4)?)?, size(int_or(cx, "block_size", 0)?)?);
-        if !matches!(bits, 2 | 4 | 8) || !block.is_power_of_two() || block < 8 {
+        if !matches!(bits, 2 | 4 | 8) || !block.is_power_of_two() || !(8..=1 << 16).contains(&block) {
             return Err(Stop::failed(format_args!(
                 "{bits} bits in blocks of {block} are not supported by the operator"
             )));
         }
+        // The sizes are gone through even if one of them is 0.
+        cx.count(&[rows.max(1), columns.max(1)])?;
         Ok(Self { rows, columns, bits, block, blocks: rows.div_ceil(block) })
     }
 

@@ -74,6 +74,10 @@ fn sizes(cx: &Cx<'_, '_>) -> Outcome<([usize; 4], usize)> {
     if !fits || shared == 0 && heads > 0 || heads.checked_rem(shared).unwrap_or(0) != 0 {
         return Err(Stop::failed("queries, keys and values do not fit each other"));
     }
+    // The sizes are gone through even if one of them is 0.
+    let longest = queries.max(keys).max(1);
+    cx.count(&[batch.max(1), heads.max(1), longest, width.max(value.dims[3]).max(1)])?;
+    cx.count(&[queries.max(1), keys.max(1)])?;
     Ok(([batch, heads, queries, keys], width))
 }
 
