@@ -88,13 +88,15 @@ fn align(cx: &mut Cx<'_, '_>, is_half: bool) -> Outcome {
         let end = |at: usize| region[at] * scale - shift;
         let rows = Span::new((end(1), end(3)), bins[0], is_half, ratio);
         let columns = Span::new((end(0), end(2)), bins[1], is_half, ratio);
-        let samples = rows.samples.saturating_mul(columns.samples);
-        cx.work(samples.saturating_mul(bins[0] * bins[1]).saturating_mul(channels))?;
+        // Rows without columns are visited, too.
+        let samples = rows.samples.saturating_mul(columns.samples.max(1));
         for c in 0..channels {
             let size = height.saturating_mul(width);
             let start = (n as usize * channels + c).saturating_mul(size);
             let plane = &elements[start..start.saturating_add(size)];
             for bin in 0..bins[0] * bins[1] {
+                // The number of samples follows from the data: a region can have any size.
+                cx.work(samples)?;
                 let bin = (bin / bins[1], bin % bins[1]);
                 out.push(pooled(plane, [height, width], [&rows, &columns], bin, is_max));
             }
