@@ -53,7 +53,7 @@ impl Index {
         std::hint::black_box(sum);
     }
 
-    /// How many entries so many names take.
+    /// Number of entries in an index for `names` names.
     fn entries_for(names: usize) -> usize {
         names.saturating_add(names / 4).max(16).next_power_of_two()
     }

@@ -162,7 +162,7 @@ pub struct Interner {
     /// The index from text to symbol.
     index: Index,
     hasher: RandomState,
-    /// Where the search for a fresh name goes on, so that a series of fresh names costs constant time each.
+    /// Where the search for a fresh name resumes, so that each name of a series takes constant time.
     fresh: u64,
     /// Whether a name holds bytes that are not UTF-8.
     raw_bytes: bool,

@@ -143,8 +143,7 @@ impl<'a> Cx<'a> {
         Ok(references)
     }
 
-    /// Makes room for so many nodes and entries of `value_info`, or refuses them where the model then has too much of
-    /// something.
+    /// Reserves capacity for nodes and entries of `value_info`, or returns an error if the model would exceed a limit.
     fn make_room(&mut self, nodes: usize, infos: usize) -> Result<()> {
         let limits = &self.options.execution.limits;
         self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;

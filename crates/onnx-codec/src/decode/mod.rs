@@ -130,13 +130,13 @@ struct Cx<'a> {
     options: &'a DecodeOptions,
     model: ModelWriter,
     findings: Sink,
-    /// What was found out about the main graph beforehand.
+    /// The result of the scan of the main graph's beginning.
     head: Option<Head>,
     /// Reusable memory of the pre-scan, one for each open graph.
     scan_memory: Vec<ScannedNodes<'a>>,
     /// The bytes of the current batch of nodes if they are ASCII.
     text: AsciiText<'a>,
-    /// The last output of a node: nodes usually follow each other as their values do, so the next input often has this name.
+    /// The last output of a node, whose name is often that of the next input.
     last_output: (&'a [u8], Symbol),
     steps: Vec<Step>,
     /// The types of values that were read so far, by their bytes: a model has few, each many times.

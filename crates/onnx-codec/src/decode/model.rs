@@ -233,7 +233,7 @@ impl<'a> Cx<'a> {
                 (function::ATTRIBUTE_PROTO, Some(default)) => {
                     self.work(default)?;
                     let position = self.model.function(function).defaults.len();
-                    // A default is no part of the body: graphs in it do not see the names there.
+                    // A default is not part of the body: graphs in it do not see the names there.
                     let outer = self.model.enter_isolated();
                     let default = self
                         .attribute(&fields, default)

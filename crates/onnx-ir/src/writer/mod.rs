@@ -117,7 +117,7 @@ impl ModelWriter {
         self.model
     }
 
-    /// Reserves memory for so many more nodes, each with one output, and for entries of the value info of the current graph.
+    /// Reserves memory for this number of additional nodes, each with one output, and for entries of the value info of the current graph.
     pub fn reserve_graph(&mut self, nodes: usize, value_info: usize) {
         self.model.reserve(nodes, nodes);
         self.scope.reserve(self.model.names.capacity(), nodes);
@@ -125,7 +125,7 @@ impl ModelWriter {
         self.model.graphs[graph].value_info.reserve(value_info);
     }
 
-    /// Enters a graph. In an isolated one, such as the body of a function, no outer name is visible.
+    /// Enters a graph. In an isolated one, such as the body of a function, outer names are not visible.
     pub fn enter(&mut self, graph: GraphId, isolated: bool) -> OuterGraph {
         let open = self.open.len();
         self.open.push(graph);

@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         loop {
             let name = self.name("the name of an attribute")?;
             if matches!(self.lex.peek(), Some(b':' | b'=' | b'@')) {
-                // A default is no part of the body: graphs in it do not see the names there.
+                // A default is not part of the body: graphs in it do not see the names there.
                 let outer = self.model.enter_isolated();
                 let default = self.attribute(name);
                 self.leave(outer);
