@@ -1,7 +1,10 @@
 //! The command line.
 
+mod convert;
 mod infer;
+mod lookup;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -16,9 +19,10 @@ use crate::ops::args::OpsArgs;
 use crate::part::Part;
 use crate::report::ReportArgs;
 use crate::run::RunArgs;
-use crate::size;
 
+pub(crate) use convert::{ConvertArgs, ExternalArgs, Weights, WeightsArgs};
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
+pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -35,7 +39,7 @@ Examples:
   onnx info model.onnx                   what is in it?
   onnx infer model.onnx -o typed.onnx    what are the shapes in it?
   onnx print model.onnx                  what does it compute?
-  onnx convert model.onnx model.json     the same in another format
+  onnx convert model.onnx -o model.json  the same in another format
   onnx explain value-defined-twice       what does this finding mean?
   onnx ops show Resize                   what does this operator take?
   onnx smith --seed 7 -o model.onnx      a random valid model";
@@ -51,9 +55,6 @@ pub(crate) struct Cli {
     /// When to use colours; `auto` means on terminals, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 100)]
     pub(crate) color: Color,
-    /// Use no colours: the same as `--color never`.
-    #[arg(long, global = true, conflicts_with = "color", display_order = 101)]
-    pub(crate) no_color: bool,
     /// Write only errors to standard error: no summary, no warnings.
     #[arg(short, long, global = true, display_order = 102)]
     pub(crate) quiet: bool,
@@ -84,22 +85,19 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// Show a model as text that people can read and edit.
     Print(PrintArgs),
-    /// Make a binary model of a text.
-    Parse(ParseArgs),
     /// Lay out text as `print` does, in place; comments stay.
     Fmt(FmtArgs),
-    /// Prove that the graph of a model holds together once it is loaded.
-    Verify(VerifyArgs),
-    /// Explain a finding: what it means, why it matters, how to repair it.
+    /// Explain a diagnostic by its code or name, or list all rules or limits.
     Explain(ExplainArgs),
     /// Look up operators, and write operator sets as documents.
     Ops(OpsArgs),
     /// Make a valid model from a number, to test readers of models with.
     Smith(SmithArgs),
-    /// List the limits on what a model may cost, with their defaults.
-    Limits(LimitsArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
+    /// Test the program on a model.
+    #[command(hide = true)]
+    Debug(DebugArgs),
 }
 
 /// How to read models.
@@ -171,7 +169,10 @@ pub(crate) struct CheckArgs {
     pub(crate) allow: Vec<String>,
     /// Show at most N diagnostics per file (0: no limit); the summary counts all of them.
     #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
+    pub(crate) max_findings: Option<usize>,
+    /// Check N files at a time; without this, one for each processor. The report does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Content of the input: a whole model, or a part of one that is encoded as a separate binary message.
     #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
     pub(crate) part: Part,
@@ -243,7 +244,7 @@ Weights are not read, so this is quick for models of any size.
 Examples:
   onnx info model.onnx
   onnx info --all model.onnx                    without cutting long lists
-  onnx info --json model.onnx | jq '.result.models[].operators[].name'
+  onnx info --format json model.onnx | jq '.result.models[].operators[].name'
   onnx info --format jsonl models/*.onnx        one line of JSON for each model";
 
 /// Arguments of `onnx info`.
@@ -253,9 +254,6 @@ pub(crate) struct InfoArgs {
     /// Models, or directories to search for *.onnx files that are not hidden; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
-    /// The same as `--format json`.
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     /// Do not cut long lists.
@@ -263,67 +261,6 @@ pub(crate) struct InfoArgs {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-}
-
-const CONVERT_EXAMPLES: &str = "\
-Extensions say what the formats are: .onnx and .pb (binary), .onnxtxt and .onnxtext (ONNX text),
-.textproto, .pbtxt and .prototxt (protobuf text), .json.
-The output is written whole or not at all. Findings of reading go to standard error.
-
-Examples:
-  onnx convert model.onnx model.textproto
-  onnx convert model.json model.onnx
-  onnx convert model.onnx - --to textproto | less
-  onnx convert big.onnx out.onnx --external-data out.data              weights beside the model
-  onnx convert big.onnx out.onnx --external-data w.data --shard-size 2GB
-  onnx convert out.onnx one-file.onnx --inline                         weights back into the model
-  onnx convert edited.onnxtxt edited.onnx --weights-from model.onnx    text from `print`, with its weights";
-
-/// Arguments of `onnx convert`.
-#[derive(Debug, Args)]
-#[command(after_help = CONVERT_EXAMPLES)]
-pub(crate) struct ConvertArgs {
-    /// The model; `-` is standard input.
-    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
-    pub(crate) input_file: PathBuf,
-    /// Where to write; `-` is standard output.
-    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub(crate) output_file: PathBuf,
-    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: Option<Format>,
-    /// Move weights into this file, a path relative to the directory of OUT.
-    #[arg(long, value_name = "FILE", conflicts_with = "inline", value_hint = ValueHint::FilePath)]
-    pub(crate) external_data: Option<String>,
-    /// Take weights from external files into the model.
-    #[arg(long)]
-    pub(crate) inline: bool,
-    /// The model that a text was printed from: it provides the elements of the tensors that are elided in the text.
-    #[arg(long, value_name = "MODEL", value_hint = ValueHint::FilePath)]
-    pub(crate) weights_from: Option<PathBuf>,
-    /// Leave tensors smaller than this in the model.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
-    #[arg(default_value = "1024")]
-    pub(crate) threshold: u64,
-    /// Let tensors begin at multiples of this power of two; without this, 64, and 4096 for large tensors.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
-    pub(crate) align: Option<u64>,
-    /// Begin another file where one would grow beyond this size.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "external_data")]
-    pub(crate) shard_size: Option<u64>,
-    /// Move tensors in attributes as well; few readers expect that.
-    #[arg(long, requires = "external_data")]
-    pub(crate) all_tensors: bool,
-    /// State the SHA-1 digests of the external files, which reads all weights once.
-    #[arg(long, requires = "external_data")]
-    pub(crate) checksum: bool,
-    /// Convert what could be decoded of a file with errors; the exit status remains 1.
-    #[arg(long)]
-    pub(crate) keep_going: bool,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 const SMITH_EXAMPLES: &str = "\
@@ -352,11 +289,13 @@ pub(crate) struct SmithArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<String>,
     /// Where to write; `-` is standard output.
-    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Option<Format>,
+    #[command(flatten)]
+    pub(crate) weights: WeightsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -388,7 +327,7 @@ pub(crate) struct PrintArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// Where to write; without this, standard output.
-    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
     /// Print only a part: a node by its name or by the name of an output, `node(K)` for the node at index K, `near(SEL, N)`
     /// for the nodes within N edges, `main()` or `function(DOMAIN.NAME)`.
@@ -413,34 +352,6 @@ pub(crate) struct PrintArgs {
     pub(crate) output: OutputArgs,
 }
 
-const PARSE_EXAMPLES: &str = "\
-Examples:
-  onnx parse model.onnxtxt -o model.onnx
-  onnx print model.onnx --full | sed s/Relu/Gelu/ | onnx parse - -o gelu.onnx
-  onnx parse node.txt --as node -o node.pb";
-
-/// Arguments of `onnx parse`.
-#[derive(Debug, Args)]
-#[command(after_help = PARSE_EXAMPLES)]
-pub(crate) struct ParseArgs {
-    /// The text; `-` is standard input.
-    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
-    pub(crate) input_file: PathBuf,
-    /// Where to write the binary message; `-` is standard output.
-    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub(crate) output_file: PathBuf,
-    /// What the text holds.
-    #[arg(long = "as", value_name = "WHAT", default_value = "model", value_parser = Part::with_text())]
-    pub(crate) part: Part,
-    /// The model that the text was printed from, which has the data of the tensors that are elided in the text.
-    #[arg(long, value_name = "ORIGINAL", value_hint = ValueHint::FilePath)]
-    pub(crate) weights_from: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) bounds: LimitArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
 const FMT_EXAMPLES: &str = "\
 Examples:
   onnx fmt model.onnxtxt
@@ -461,31 +372,30 @@ pub(crate) struct FmtArgs {
     pub(crate) bounds: LimitArgs,
 }
 
-const LIMITS_EXAMPLES: &str = "\
-An error that a limit causes names it, and every command that reads a model takes `--set-limit NAME=N`.
-
-Examples:
-  onnx limits
-  onnx limits --format json
-  onnx check model.onnx --set-limit message_depth=200";
-
-/// Arguments of `onnx limits`.
-#[derive(Debug, Args)]
-#[command(after_help = LIMITS_EXAMPLES)]
-pub(crate) struct LimitsArgs {
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
-}
-
 const VERIFY_EXAMPLES: &str = "\
 This tests what this program made of the file: links, use lists, owners, scopes. `onnx check` tells
 whether the model is a good one.
 
 Examples:
-  onnx verify model.onnx
-  onnx verify models/*.onnx";
+  onnx debug verify model.onnx
+  onnx debug verify models/*.onnx";
 
-/// Arguments of `onnx verify`.
+/// Arguments of `onnx debug`.
+#[derive(Debug, Args)]
+pub(crate) struct DebugArgs {
+    /// What to test.
+    #[command(subcommand)]
+    pub(crate) command: DebugCommand,
+}
+
+/// The subcommands of `onnx debug`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DebugCommand {
+    /// Prove that the graph of a model holds together once it is loaded.
+    Verify(VerifyArgs),
+}
+
+/// Arguments of `onnx debug verify`.
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
 pub(crate) struct VerifyArgs {
@@ -496,37 +406,4 @@ pub(crate) struct VerifyArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-}
-
-const EXPLAIN_EXAMPLES: &str = "\
-Examples:
-  onnx explain ONNX1003
-  onnx explain attribute-with-several-values
-  onnx explain --list";
-
-/// Arguments of `onnx explain`.
-#[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_EXAMPLES)]
-pub(crate) struct ExplainArgs {
-    /// The rule, as findings name it: `ONNX1003`, `1003`, or its name.
-    #[arg(required_unless_present = "list", value_name = "CODE")]
-    pub(crate) rule: Option<String>,
-    /// List all rules.
-    #[arg(long, conflicts_with = "rule")]
-    pub(crate) list: bool,
-}
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Examples:
-  onnx completions bash > ~/.local/share/bash-completion/completions/onnx
-  onnx completions zsh > ~/.zfunc/_onnx
-  onnx completions fish > ~/.config/fish/completions/onnx.fish";
-
-/// Arguments of `onnx completions`.
-#[derive(Debug, Args)]
-#[command(after_help = COMPLETIONS_EXAMPLES)]
-pub(crate) struct CompletionsArgs {
-    /// The shell.
-    #[arg(value_enum, value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
 }

@@ -16,15 +16,12 @@ use crate::print::digest;
 /// nothing was edited, the result is that model, with everything that a text for people does not state.
 pub(crate) fn load_with(
     path: &Path,
-    original: Option<&Path>,
+    original: &Path,
     part: Part,
     execution: Execution,
 ) -> Result<Loaded, Failure> {
     let options = ParseOptions::default().with_execution(execution);
-    let Some(original) = original else {
-        return load_text(path, part, &options.with_keep_elided(true));
-    };
-    let format = Format::of(original).unwrap_or(Format::Onnx);
+    let format = Format::of(original);
     let original = load_part(original, format, ReadMode::Map, part, &options)?;
     let elided_source = ElidedTensorSource::new(&original.model, Some(&digest));
     let options = options.with_elided_source(&elided_source);

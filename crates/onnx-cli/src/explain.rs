@@ -1,21 +1,69 @@
-//! `onnx explain`: what a rule means.
+//! `onnx explain`: what a rule or a limit means, and lists of them.
 
 use std::fmt::Write as _;
 
 use onnx_diag::{Reference, Rule, Severity};
+use onnx_types::{LIMITS, Limit};
+use serde_json::json;
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, ListKind};
 use crate::exit::{Failure, Outcome};
 use crate::output::{BAD, DIM, HEADING, KEY, Out, WARN, paint};
-use crate::rules;
+use crate::{limits, rules};
 
 pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let text = match &args.rule {
-        Some(name) => page(rules::find(name)?)?,
-        None => list()?,
+    let subject = subject(args)?;
+    if !out.is_for_people() {
+        let (kind, key, items) = match subject {
+            Subject::Rules(rules) => ("rules/1", "rules", rules.into_iter().map(item).collect()),
+            Subject::Limits(limits) => ("limits/1", "limits", limits.iter().map(limits::item).collect()),
+        };
+        out.result_kind(kind, key);
+        out.items(items);
+        return Ok(Outcome::Fine);
+    }
+    let text = match subject {
+        Subject::Rules(rules) if args.list.is_none() => {
+            rules.into_iter().map(page).collect::<Result<_, _>>()?
+        }
+        Subject::Rules(rules) => list(rules)?,
+        Subject::Limits(_) if args.list.is_some() => limits::table()?,
+        Subject::Limits(limits) => limits.iter().map(limits::page).collect::<Result<_, _>>()?,
     };
     out.text(&text)?;
     Ok(Outcome::Fine)
+}
+
+const ALL_LIMITS: &[Limit] = &LIMITS;
+
+/// What is explained or listed.
+enum Subject {
+    Rules(Vec<&'static Rule>),
+    Limits(&'static [Limit]),
+}
+
+fn subject(args: &ExplainArgs) -> Result<Subject, Failure> {
+    Ok(match (&args.list, &args.name) {
+        (Some(ListKind::Limits), _) => Subject::Limits(ALL_LIMITS),
+        (None, Some(name)) => match ALL_LIMITS.iter().position(|limit| limit.name == name) {
+            Some(index) => Subject::Limits(ALL_LIMITS.get(index..=index).unwrap_or_default()),
+            None => Subject::Rules(vec![rules::find(name)?]),
+        },
+        (Some(ListKind::Rules), _) | (None, None) => Subject::Rules(rules::all()),
+    })
+}
+
+/// A rule, as an item of `rules/1`.
+fn item(rule: &Rule) -> String {
+    json!({
+        "code": rule.id().to_string(),
+        "name": rule.slug,
+        "severity": rule.severity.as_str(),
+        "summary": rule.summary,
+        "specification": (!rule.spec.is_empty()).then_some(rule.spec),
+        "explanation": (!rule.explain.is_empty()).then_some(rule.explain),
+    })
+    .to_string()
 }
 
 fn style(severity: Severity) -> anstyle::Style {
@@ -26,8 +74,7 @@ fn style(severity: Severity) -> anstyle::Style {
     }
 }
 
-fn list() -> Result<String, Failure> {
-    let rules = rules::all();
+fn list(rules: Vec<&Rule>) -> Result<String, Failure> {
     let widest = rules.iter().map(|rule| rule.slug.len()).max().unwrap_or_default();
     let mut text = String::new();
     for rule in rules {

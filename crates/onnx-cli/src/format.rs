@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use onnx_codec::{Content, sniff};
 
 use crate::exit::Failure;
+use crate::part::Part;
 
 /// A format in which a model can be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -102,6 +103,18 @@ pub(crate) fn rejected(bytes: &[u8], wanted: Format, otherwise: &str) -> Option<
     };
     let what = content.description().unwrap_or_else(|| "this is not a model".to_owned());
     Some(Failure::not_a_model(what).help(help))
+}
+
+/// The format of contents that neither the user nor an extension states: binary unless it is recognized as another one.
+pub(crate) fn of_contents(bytes: &[u8], part: Part) -> Format {
+    match sniff(bytes) {
+        Content::Json => Format::Json,
+        Content::Textproto => Format::Textproto,
+        Content::OnnxText => Format::Onnxtxt,
+        // The text of a part does not begin with the header of a model.
+        Content::Text if part != Part::Model && part.has_text() => Format::Onnxtxt,
+        _ => Format::Onnx,
+    }
 }
 
 /// Returns `true` if bytes that no signature identifies are not text: more than one in twenty of the first 512 bytes is a

@@ -4,21 +4,24 @@ mod guards;
 mod json;
 mod unknown;
 
+use std::path::Path;
+
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model};
 use onnx_shape_infer::{InferOptions, Inference, MergePolicy, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
-use crate::args::{InferArgs, Merge, Runtime, Symbols};
+use crate::args::{ExternalArgs, InferArgs, Merge, Runtime, Symbols};
 use crate::exit::{Failure, Outcome};
-use crate::format;
+use crate::format::{self, Format};
 use crate::input::{Loaded, display_name, is_stream, load};
 use crate::ops::documents;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::report::{self, ReportFormat};
 use crate::store;
+use crate::weights::{self, Placement};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
@@ -29,6 +32,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         None => None,
     };
     if let Some((path, format)) = output {
+        placement(args, path, format).check()?;
         store::refuse_terminal(path, format)?;
         if is_stream(path) && !out.is_for_people() {
             let failure = Failure::new("the model and the report cannot both be written to standard output");
@@ -78,13 +82,17 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         name(&mut loaded.model);
     }
     let options = store::options(args.output, loaded.files()?);
-    let files = store::keep_reachable(&mut loaded, path, out)?;
+    let files = weights::place(&mut loaded, &placement(args, path, format), out)?;
     let to = store::Destination { path, format, execution: loaded.execution.clone(), options };
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
 
-/// Adds the diagnostics, and what `--explain` and `--report` ask for, to the output.
+fn placement<'a>(args: &'a InferArgs, path: &'a Path, format: Format) -> Placement<'a> {
+    Placement { path, format, weights: &args.weights.weights, external: &ExternalArgs::DEFAULT }
+}
+
+/// Adds the diagnostics, and what `--why` and `--unknown` ask for, to the output.
 fn describe(
     args: &InferArgs,
     loaded: &Loaded,

@@ -169,14 +169,15 @@ fn reading(args: &InputArgs) -> ParseOptions<'static> {
     ParseOptions::default().with_execution(args.bounds.execution()).with_keep_elided(true)
 }
 
-fn format_of(path: &Path, args: &InputArgs) -> Format {
-    args.from.or_else(|| Format::of(path)).unwrap_or(Format::Onnx)
+/// The format that the user or the extension specifies; otherwise the contents decide.
+fn format_of(path: &Path, args: &InputArgs) -> Option<Format> {
+    args.from.or_else(|| Format::of(path))
 }
 
 /// Reads a model, or a standalone part of one.
 pub(crate) fn load_part(
     path: &Path,
-    format: Format,
+    format: Option<Format>,
     mode: ReadMode,
     part: Part,
     options: &ParseOptions<'_>,
@@ -186,13 +187,13 @@ pub(crate) fn load_part(
 
 /// Reads a text in which tensors may be elided, if `options` has the model that it was printed from.
 pub(crate) fn load_text(path: &Path, part: Part, options: &ParseOptions<'_>) -> Result<Loaded, Failure> {
-    load_with(path, (Format::Onnxtxt, format::FOR_TEXT_ONLY), ReadMode::Memory, part, options)
+    load_with(path, (Some(Format::Onnxtxt), format::FOR_TEXT_ONLY), ReadMode::Memory, part, options)
 }
 
 /// The format comes with what to do about a binary model in its place.
 fn load_with(
     path: &Path,
-    formats: (Format, &str),
+    formats: (Option<Format>, &str),
     mode: ReadMode,
     part: Part,
     options: &ParseOptions<'_>,
@@ -204,19 +205,20 @@ fn load_with(
 
 fn load_at_once(
     path: &Path,
-    (format, otherwise): (Format, &str),
+    (format, otherwise): (Option<Format>, &str),
     mode: ReadMode,
     part: Part,
     options: &ParseOptions<'_>,
 ) -> Result<Loaded, Failure> {
     let name = display_name(path);
+    // Before the model is read, so that it is noticed if another one takes its place.
+    let place = DataPlace::new(path);
+    let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
+    let format = format.unwrap_or_else(|| format::of_contents(&bytes, part));
     if format == Format::Onnxtxt && !part.has_text() {
         return Err(Failure::new(format_args!("{name}: ONNX text cannot contain this part on its own"))
             .help("use the binary form of the part"));
     }
-    // Before the model is read, so that it is noticed if another one takes its place.
-    let place = DataPlace::new(path);
-    let bytes = if is_stdin(path) { read_stdin()? } else { read(path, mode)? };
     let len = bytes.len() as u64;
     let text = (format == Format::Onnxtxt).then(|| bytes.clone());
     let (Decoded { model, findings }, piece) = match format {

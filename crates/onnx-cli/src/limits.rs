@@ -1,22 +1,22 @@
-//! `onnx limits`: what a model may cost, and how much of it.
+//! Limits on what a model may cost: `--limit`, `--timeout`, and `onnx explain --list limits`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use onnx_types::{Execution, Interrupt, LIMITS, Limits};
+use onnx_types::{Execution, Interrupt, LIMITS, Limit, Limits};
 use serde_json::json;
 
-use crate::args::LimitsArgs;
-use crate::exit::{Failure, Outcome};
-use crate::output::{DIM, KEY, Out, paint};
+use crate::exit::Failure;
+use crate::output::{DIM, KEY, paint};
+use crate::size;
 
 /// How much work and memory a model may cost.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LimitArgs {
-    /// Change a limit, once for each, as in `nodes=20000000`; `onnx limits` lists them.
-    #[arg(long, value_name = "NAME=N", value_parser = bound, display_order = 92)]
-    set_limit: Vec<(String, u64)>,
+    /// Change a limit, once for each, as in `nodes=20M` or `input_bytes=4GiB`; `onnx explain --list limits` lists them.
+    #[arg(long = "limit", value_name = "NAME=N", value_parser = bound, display_order = 92)]
+    changed: Vec<(String, u64)>,
     /// End the command after this time, as in `90s` or `5m`; it then writes no output.
     #[arg(long, value_name = "TIME", value_parser = timeout, display_order = 93)]
     timeout: Option<Interrupt>,
@@ -32,7 +32,7 @@ impl LimitArgs {
     /// The limits only.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
-        for (name, value) in &self.set_limit {
+        for (name, value) in &self.changed {
             // The parser of the arguments knows the names.
             let _ = limits.set(name, *value);
         }
@@ -57,43 +57,47 @@ fn timeout(text: &str) -> Result<Interrupt, String> {
 fn bound(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=N")?;
     if !LIMITS.iter().any(|limit| limit.name == name) {
-        return Err("there is no such limit; `onnx limits` lists them".to_owned());
+        return Err("there is no such limit; `onnx explain --list limits` lists them".to_owned());
     }
-    let value = value.parse().map_err(|_| format!("{name} takes a whole number from 0 to {}", u64::MAX))?;
+    let value = size::number(value).ok_or_else(|| {
+        format!(
+            "{name} takes a whole number from 0 to {}, also with `k`, `M`, `G`, `KiB`, `MiB` or `GiB`",
+            u64::MAX
+        )
+    })?;
     Ok((name.to_owned(), value))
 }
 
-pub(crate) fn run(_: &LimitsArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    if out.is_for_people() {
-        out.text(&table()?)?;
-    } else {
-        out.result_kind("limits/1", "limits");
-        out.items(items());
-    }
-    Ok(Outcome::Fine)
-}
-
-fn table() -> Result<String, Failure> {
+/// The limits with their defaults, for people.
+pub(crate) fn table() -> Result<String, Failure> {
     let widest = LIMITS.iter().map(|limit| limit.name.len()).max().unwrap_or_default();
     let mut text = String::new();
-    for limit in LIMITS {
-        let default = limit.default_value().map_or_else(|| "none".to_owned(), |value| value.to_string());
-        let name = format!("{:<widest$}", limit.name);
-        let guards = paint(DIM, limit.guards);
-        writeln!(text, "{}  {default:>11} {:<9}  {guards}", paint(KEY, name), limit.unit)?;
-    }
+    LIMITS.iter().try_for_each(|limit| row(&mut text, limit, widest))?;
     Ok(text)
 }
 
-fn items() -> Vec<String> {
-    let limit = |limit: &onnx_types::Limit| {
-        json!({
-            "name": limit.name,
-            "default": limit.default_value(),
-            "unit": limit.unit,
-            "guards": limit.guards,
-        })
-        .to_string()
-    };
-    LIMITS.iter().map(limit).collect()
+/// One limit, for people.
+pub(crate) fn page(limit: &Limit) -> Result<String, Failure> {
+    let mut text = String::new();
+    row(&mut text, limit, 0)?;
+    writeln!(text, "\nto change it: --limit {}=N", limit.name)?;
+    Ok(text)
+}
+
+fn row(text: &mut String, limit: &Limit, widest: usize) -> Result<(), Failure> {
+    let default = limit.default_value().map_or_else(|| "none".to_owned(), |value| value.to_string());
+    let name = format!("{:<widest$}", limit.name);
+    let guards = paint(DIM, limit.guards);
+    Ok(writeln!(text, "{}  {default:>11} {:<9}  {guards}", paint(KEY, name), limit.unit)?)
+}
+
+/// A limit, as an item of `limits/1`.
+pub(crate) fn item(limit: &Limit) -> String {
+    json!({
+        "name": limit.name,
+        "default": limit.default_value(),
+        "unit": limit.unit,
+        "guards": limit.guards,
+    })
+    .to_string()
 }

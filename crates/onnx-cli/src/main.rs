@@ -3,6 +3,7 @@
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
 //! [`syntax`] (the tokens of ONNX text), [`output`] (terminal and colours), [`store`] (from a model to a file),
+//! [`weights`] (where the weights of an output are), [`jobs`] (several files at a time), [`spelling`] (former options),
 //! [`interrupt`] (signals), [`progress`], [`wrap`](mod@wrap) (narrow terminals) and [`exit`] (exit codes and failures).
 //! Functions that are useful to users of the library are in the library crates.
 #![forbid(unsafe_code)]
@@ -22,10 +23,10 @@ mod infer;
 mod info;
 mod input;
 mod interrupt;
+mod jobs;
 mod limits;
 mod ops;
 mod output;
-mod parse;
 mod part;
 mod print;
 mod progress;
@@ -34,19 +35,21 @@ mod rules;
 mod run;
 mod size;
 mod smith;
+mod spelling;
 #[cfg(test)]
 mod stopping;
 mod store;
 mod syntax;
 mod tensors;
 mod verify;
+mod weights;
 mod wrap;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
 
-use args::{Cli, Color, Command};
+use args::{Cli, Color, Command, DebugArgs, DebugCommand};
 use exit::Outcome;
 use output::Out;
 
@@ -56,8 +59,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let (name, format) = (cli.command.name(), cli.command.format());
-    let color = if cli.no_color { Color::Never } else { cli.color };
-    let mut out = Out::new(color, name, format).quiet(cli.quiet);
+    let mut out = Out::new(cli.color, name, format).quiet(cli.quiet);
     let result = match cli.command {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
@@ -66,14 +68,12 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
-        Command::Parse(args) => parse::run(&args, &mut out),
         Command::Fmt(args) => fmt::run(&args, &mut out),
-        Command::Verify(args) => verify::run(&args, &mut out),
         Command::Explain(args) => explain::run(&args, &mut out),
         Command::Ops(args) => ops::run(&args, &mut out),
         Command::Smith(args) => smith::run(&args, &mut out),
-        Command::Limits(args) => limits::run(&args, &mut out),
         Command::Completions(args) => completions::run(&args, &mut out),
+        Command::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => verify::run(&args, &mut out),
     };
     let outcome = result.unwrap_or_else(|failure| {
         out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome())
@@ -98,6 +98,7 @@ fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat)
     while let Some(argument) = arguments.next() {
         let name = match argument.split_once('=') {
             Some(("--format", name)) => name,
+            // A former spelling: whoever writes it expects JSON.
             _ if argument == "--json" => "json",
             _ if argument == "--format" => arguments.next().unwrap_or_default(),
             _ => continue,
@@ -105,23 +106,6 @@ fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat)
         format = report::ReportFormat::from_str(name, false).unwrap_or(format);
     }
     (command.unwrap_or_default().to_owned(), format)
-}
-
-/// What to write instead of `--json`, for commands that have only `--format`.
-fn tip(error: &clap::Error, arguments: &[std::ffi::OsString]) -> Option<&'static str> {
-    use clap::error::{ContextKind, ContextValue};
-
-    let unknown = error.get(ContextKind::InvalidArg);
-    if !matches!(unknown, Some(ContextValue::String(name)) if name == "--json") {
-        return None;
-    }
-    let cli = Cli::command();
-    let mut command = &cli;
-    for argument in arguments.iter().skip(1) {
-        command = command.find_subcommand(argument).unwrap_or(command);
-    }
-    let has_format = command.get_arguments().any(|argument| argument.get_long() == Some("format"));
-    has_format.then_some("write `--format json`")
 }
 
 /// Prints help, the version, or what is wrong with the arguments. Arguments are repeated with escapes, because they can
@@ -133,42 +117,42 @@ fn usage(error: &clap::Error) -> ExitCode {
         arguments.iter().any(|argument| *argument == *joined)
             || arguments.windows(2).any(|pair| matches!(pair, [a, b] if a == "--color" && *b == *value))
     };
-    let choice = if has("never") || arguments.iter().any(|argument| argument == "--no-color") {
+    let choice = if has("never") {
         Color::Never
     } else if has("always") {
         Color::Always
     } else {
         Color::Auto
     };
-    let mut out = Out::new(choice, "", report::ReportFormat::Text);
-    let mut text = output::clean_styled(&error.render().ansi().to_string());
-    if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
-        text.push_str(&not_utf8(&arguments));
+    if !error.use_stderr() {
+        // A closed pipe is not an error; a full device is.
+        let mut out = Out::new(choice, "", report::ReportFormat::Text);
+        let text = output::clean_styled(&error.render().ansi().to_string());
+        return match out.text(&text) {
+            Ok(()) => Outcome::Fine.into(),
+            Err(failure) => {
+                out.failure(&failure);
+                failure.outcome().into()
+            }
+        };
     }
-    if error.use_stderr() {
-        let (command, format) = requested(&arguments);
-        if format == report::ReportFormat::Text {
-            out.aside(&text);
-            return Outcome::CouldNotRun.into();
+    let (command, format) = requested(&arguments);
+    let mut out = Out::new(choice, &command, format);
+    let former = spelling::corrected(error, &arguments);
+    if format == report::ReportFormat::Text && former.is_none() {
+        let mut text = output::clean_styled(&error.render().ansi().to_string());
+        if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
+            text.push_str(&not_utf8(&arguments));
         }
-        let mut out = Out::new(choice, &command, format);
+        out.aside(&text);
+        return Outcome::CouldNotRun.into();
+    }
+    let failure = former.unwrap_or_else(|| {
         // The lines after the first are the usage, and tips for people.
         let plain = output::clean_lines(&error.render().to_string());
         let first = plain.lines().next().unwrap_or_default();
-        let failure = exit::Failure::new(first.trim_start_matches("error: "));
-        let failure = match tip(error, &arguments) {
-            Some(tip) => failure.help(tip),
-            None => failure,
-        };
-        let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
-        return out.finish(outcome).into();
-    }
-    // A closed pipe is not an error; a full device is.
-    match out.text(&text) {
-        Ok(()) => Outcome::Fine.into(),
-        Err(failure) => {
-            out.failure(&failure);
-            failure.outcome().into()
-        }
-    }
+        exit::Failure::new(first.trim_start_matches("error: "))
+    });
+    let outcome = out.refused(None, &failure).map_or(Outcome::CouldNotRun, |()| failure.outcome());
+    out.finish(outcome).into()
 }

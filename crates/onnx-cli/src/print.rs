@@ -19,7 +19,7 @@ use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal, shown};
 use crate::part::Piece;
 use crate::progress::Progress;
-use crate::{store, syntax};
+use crate::{store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("printing", 1);
@@ -87,8 +87,8 @@ fn print_model(
     } else {
         // Abbreviated text is for display; only a complete text is a model, whose external data must stay reachable.
         let files = match args.full {
-            true => store::keep_reachable(&mut loaded, path, out)?,
-            false => store::mention_unreachable(&loaded, path, out),
+            true => weights::keep_reachable(&mut loaded, path, out)?,
+            false => weights::mention_unreachable(&loaded, path, "`--full` copies it there", out),
         };
         let write = |model: &Model, file: &mut dyn Write| {
             left_out = Some(store::write_onnx_text(model, options, file)?);

@@ -5,7 +5,7 @@ use onnx_diag::render::{github, json, sarif};
 use onnx_diag::{Locus, Report, Rule, Sink, Status, Tool};
 use onnx_ir::{Model, Selectors};
 
-use crate::args::Command;
+use crate::args::{Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
 use crate::input::Loaded;
 use crate::output::Out;
@@ -45,14 +45,12 @@ impl Command {
             Self::Compare(_) => "compare",
             Self::Convert(_) => "convert",
             Self::Print(_) => "print",
-            Self::Parse(_) => "parse",
             Self::Fmt(_) => "fmt",
-            Self::Verify(_) => "verify",
             Self::Explain(_) => "explain",
             Self::Ops(_) => "ops",
             Self::Smith(_) => "smith",
-            Self::Limits(_) => "limits",
             Self::Completions(_) => "completions",
+            Self::Debug(DebugArgs { command: DebugCommand::Verify(_) }) => "debug verify",
         }
     }
 
@@ -60,13 +58,12 @@ impl Command {
     pub(crate) fn format(&self) -> ReportFormat {
         match self {
             Self::Check(args) => args.report.format,
-            Self::Info(args) if args.json => ReportFormat::Json,
             Self::Info(args) => args.report.format,
             Self::Infer(args) => args.format.format,
             Self::Run(args) => args.report.format,
             Self::Compare(args) => args.report.format,
-            Self::Verify(args) => args.report.format,
-            Self::Limits(args) => args.report.format,
+            Self::Explain(args) => args.report.format,
+            Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => args.report.format,
             Self::Ops(args) => args.format(),
             _ => ReportFormat::Text,
         }

@@ -55,7 +55,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Rule, Failure> {
     let similar: Vec<&str> =
         rules.iter().map(|rule| rule.slug).filter(|slug| is_similar(slug, &wanted)).take(3).collect();
     Err(match similar.as_slice() {
-        [] => failure.help("`onnx explain --list` lists all rules"),
+        [] => failure.help("`onnx explain --list rules` lists all rules"),
         similar => failure.help(format!("did you mean `{}`?", similar.join("` or `"))),
     })
 }

@@ -66,6 +66,23 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(scale).ok_or_else(complaint)
 }
 
+/// Reads a whole number, with an optional suffix: `k`, `M` and `G` are decimal, as for counts; `KiB`, `MiB` and `GiB`
+/// are binary.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    let suffixes = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("k", 1000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ];
+    let suffix = suffixes.iter().find_map(|&(suffix, scale)| Some((text.strip_suffix(suffix)?, scale)));
+    let (digits, scale) = suffix.unwrap_or((text, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(scale)
+}
+
 /// `1 node`, `2 nodes`.
 pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -94,6 +111,17 @@ mod tests {
         assert_eq!(count(1234), "1,234");
         assert_eq!(plural(1, "node"), "1 node");
         assert_eq!(plural(1200, "node"), "1,200 nodes");
+    }
+
+    #[test]
+    fn numbers_of_limits_are_read() {
+        for (text, value) in [("0", 0), ("200", 200), ("20k", 20_000), ("3M", 3_000_000), ("4GiB", 4 << 30)] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        assert_eq!(number(&u64::MAX.to_string()), Some(u64::MAX));
+        for text in ["", "k", "-1", "+1", "1.5M", "1K", "1MB", "1x", "18446744073709551616", "99999999999G"] {
+            assert_eq!(number(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -5,15 +5,23 @@ use onnx_schema::{SchemaId, domain, latest_opset, lookup_by_name, opset_versions
 use onnx_smith::{SmithOptions, from_seed};
 use onnx_types::Execution;
 
-use crate::args::SmithArgs;
+use crate::args::{ExternalArgs, SmithArgs, Weights};
 use crate::exit::{Failure, Outcome};
 use crate::format;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::store;
+use crate::weights::{Placement, move_out};
 
 pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let format = format::of_output(&args.output_file, args.to)?;
+    let placement = Placement {
+        path: &args.output_file,
+        format,
+        weights: &args.weights.weights,
+        external: &ExternalArgs::DEFAULT,
+    };
+    placement.check()?;
     store::refuse_terminal(&args.output_file, format)?;
     let mut options = SmithOptions::default().with_nodes(args.nodes);
     if let Some(opset) = args.opset {
@@ -28,14 +36,19 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         options = options.with_schema(schema(name, args.opset)?);
     }
     let progress = Progress::start("making", 1);
-    let made = from_seed(args.seed, &options);
+    let mut made = from_seed(args.seed, &options);
     if let Some(schema) = options.schema.filter(|&schema| made.stats.made(schema) == 0) {
         let text = format!("no node of {} came about", schema.schema());
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
+    let files = match args.weights.weights {
+        Weights::External(_) => move_out(&mut made.model, &placement, out)?,
+        // The model is small, and has no external data.
+        Weights::Auto | Weights::Keep | Weights::Embed => Vec::new(),
+    };
     let options = store::options(args.output, InputFiles::default());
     let to = store::Destination { path: &args.output_file, format, execution: Execution::DEFAULT, options };
-    store::write(&made.model, &to, &[], progress, out)?;
+    store::write(&made.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }
 

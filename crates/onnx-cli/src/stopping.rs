@@ -49,7 +49,7 @@ pub(crate) fn check_stops<T: Debug>(least: usize, work: impl Fn(Execution) -> Re
 
 /// Reads a model with a context that never stops.
 pub(crate) fn loaded(path: &Path) -> Loaded {
-    let format = Format::of(path).unwrap_or(Format::Onnx);
+    let format = Format::of(path);
     load_part(path, format, ReadMode::Memory, Part::Model, &ParseOptions::default()).expect("it is a model")
 }
 
@@ -99,6 +99,6 @@ fn reading_an_edited_text() {
     let encoded = encode(&loaded(&text).model, &EncodeOptions::default()).unwrap();
     fs::write(&original, encoded.to_vec()).unwrap();
     check_stops(4, |execution| {
-        elided::load_with(&text, Some(&original), Part::Model, execution).map(|loaded| loaded.bytes)
+        elided::load_with(&text, &original, Part::Model, execution).map(|loaded| loaded.bytes)
     });
 }

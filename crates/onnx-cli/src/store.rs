@@ -1,31 +1,26 @@
 //! From a model to a file or a stream, in any format.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::{self, create_folders, open_stream};
-use onnx_codec::{
-    DataFile, EncodeOptions, FileError, InlineOptions, InputFiles, Segments, WriteOptions, encode, inline,
-    save_as,
-};
+use onnx_codec::file::{self, open_stream};
+use onnx_codec::{DataFile, EncodeOptions, FileError, InputFiles, Segments, WriteOptions, encode, save_as};
 use onnx_diag::Sink;
 use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, WriteError, print_model_to};
 use onnx_types::Execution;
-use onnx_types::tensor::{DataErrorReason, DataSource, Payload};
 
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use crate::format::Format;
-use crate::input::{Loaded, is_stdin, is_stream};
+use crate::input::{is_stdin, is_stream};
 use crate::output::Out;
 use crate::progress::Progress;
-use crate::{interrupt, size, tensors};
+use crate::{interrupt, size};
 
 /// The most bytes that protobuf's readers take for a model.
-const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
+pub(crate) const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
 
 /// Where and how a model is written.
 pub(crate) struct Destination<'a> {
@@ -233,7 +228,7 @@ fn check_size(
         return Ok(());
     }
     Err(Failure::new(message).help(
-        "`onnx convert --external-data FILE` writes the weights to a separate file; `--force` writes the model anyway",
+        "`--weights external` writes the weights to a separate file; `--force` writes the model anyway",
     ))
 }
 
@@ -273,121 +268,4 @@ fn report_losses(losses: &Losses, format: Format, out: &Out) {
     if let Some(more) = losses.count().checked_sub(MOST).filter(|&more| more > 0) {
         out.warning(&format!("{} omitted", size::plural(more, "more item")), None);
     }
-}
-
-/// The number of tensors whose elements are in other files.
-pub(crate) fn external_locations(loaded: &Loaded) -> u64 {
-    let mut count = 0;
-    tensors::for_each(&loaded.model, |_, tensor| {
-        count += u64::from(matches!(tensor.payload(), Payload::External(_)))
-    });
-    count
-}
-
-/// Gives all external tensors their elements.
-pub(crate) fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
-    if external_locations(loaded) == 0 {
-        return Ok(());
-    }
-    let source = loaded.source()?;
-    let options = InlineOptions::default().with_max_total_bytes(loaded.execution.limits.external_bytes);
-    inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
-    for note in source.notes() {
-        out.warning(&note.to_string(), None);
-    }
-    Ok(())
-}
-
-/// A failure to read external data, with advice unless a limit is the reason.
-fn about_data(failure: Failure, loaded: &Loaded) -> Failure {
-    if failure.limit.is_some() { failure } else { failure.help(where_data_is(loaded)) }
-}
-
-fn where_data_is(loaded: &Loaded) -> &'static str {
-    match loaded.place.directory() {
-        Some(_) => {
-            "locations of external data are relative to the directory of the model, or that of `--data-dir`"
-        }
-        None => {
-            "a model from a stream has no directory: `--data-dir DIR` specifies that of its external data"
-        }
-    }
-}
-
-/// Keeps external data reachable from the output: where the output is a stream it is embedded, and where the output is in
-/// another directory it is copied there. Gives the files to write.
-pub(crate) fn keep_reachable(
-    loaded: &mut Loaded,
-    output: &Path,
-    out: &Out,
-) -> Result<Vec<DataFile>, Failure> {
-    if external_locations(loaded) == 0 {
-        return Ok(Vec::new());
-    }
-    if is_stream(output) {
-        embed(loaded, out)?;
-        return Ok(Vec::new());
-    }
-    let Some(directory) = loaded.place.directory() else {
-        return Err(Failure::new(
-            "the model has external data, but came from a stream, which has no directory",
-        )
-        .help(where_data_is(loaded)));
-    };
-    if is_beside(directory, output) {
-        return Ok(Vec::new());
-    }
-    copies(loaded, output.parent().unwrap_or(Path::new("")), out)
-}
-
-/// Whether the output is in the directory of the external data, so that locations stay valid. If the directory of the
-/// output does not exist, writing fails.
-fn is_beside(directory: &Path, output: &Path) -> bool {
-    let resolved = |path: &Path| {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        path.canonicalize().ok()
-    };
-    let to = resolved(output.parent().unwrap_or(Path::new("")));
-    to.is_none() || to == resolved(directory)
-}
-
-/// Warns if external data is not reachable from the output. Returns no files to write.
-pub(crate) fn mention_unreachable(loaded: &Loaded, output: &Path, out: &Out) -> Vec<DataFile> {
-    let is_reachable = loaded.place.directory().is_some_and(|directory| is_beside(directory, output));
-    if !is_reachable && external_locations(loaded) > 0 {
-        let help = "`--full` copies it there; `--data-dir DIR` specifies where it is when the text is read";
-        out.warning("the model has external data in another directory than the output", Some(help));
-    }
-    Vec::new()
-}
-
-/// Copies of all files of external data, to be written under the same locations in another directory.
-fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
-    let mut locations = BTreeMap::new();
-    tensors::for_each(&loaded.model, |_, tensor| {
-        if let Payload::External(entries) = tensor.payload()
-            && let Ok(location) = entries.location()
-        {
-            locations.entry(onnx_codec::source::normalized(location)).or_insert_with(|| location.to_owned());
-        }
-    });
-    let source = loaded.source()?;
-    let mut files = Vec::new();
-    for (normalized, location) in locations {
-        match source.read(&location, 0, None) {
-            Ok(contents) => {
-                create_folders(folder, &normalized)?;
-                files.push(DataFile::new(normalized, contents));
-            }
-            Err(error) if error.reason == DataErrorReason::NotFound => {
-                let message = format!("{error}; the output still refers to it");
-                out.warning(
-                    &message,
-                    Some("copy the file to the directory of the output, under the same name"),
-                );
-            }
-            Err(error) => return Err(about_data(error.into(), loaded)),
-        }
-    }
-    Ok(files)
 }

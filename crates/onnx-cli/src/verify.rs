@@ -1,4 +1,4 @@
-//! `onnx verify`: whether the graph in memory holds together.
+//! `onnx debug verify`: whether the graph in memory holds together.
 
 use std::fmt::Write as _;
 

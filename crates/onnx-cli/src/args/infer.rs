@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{InputArgs, OutputArgs};
+use super::{InputArgs, OutputArgs, WeightsArgs};
 use crate::format::Format;
 use crate::report::ReportArgs;
 
@@ -15,9 +15,9 @@ and the exit code is 1.
 Examples:
   onnx infer model.onnx -o typed.onnx
   onnx infer model.onnx -o typed.onnx --set batch=1 --set sequence=128
-  onnx infer model.onnx --report                      what stays unknown, and why?
+  onnx infer model.onnx --unknown                     what stays unknown, and why?
   onnx infer model.onnx --guards                      for which sizes do the shapes hold?
-  onnx infer model.onnx --explain logits              why is the shape of this value not known?
+  onnx infer model.onnx --why logits                  why is the shape of this value not known?
   onnx infer model.onnx -o - --to onnxtxt | less";
 
 /// Arguments of `onnx infer`.
@@ -28,8 +28,8 @@ pub(crate) struct InferArgs {
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
     /// Where to write the model with its types; `-` is standard output.
-    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present_any = ["report", "explain", "format", "guards"])]
+    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present_any = ["unknown", "why", "format", "guards"])]
     pub(crate) output_file: Option<PathBuf>,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -70,10 +70,10 @@ pub(crate) struct InferArgs {
     pub(crate) runtime: Option<Runtime>,
     /// List what stays unknown, and where it was lost.
     #[arg(long)]
-    pub(crate) report: bool,
+    pub(crate) unknown: bool,
     /// Show what is known about a value, and why the rest is not.
     #[arg(long, value_name = "VALUE")]
-    pub(crate) explain: Option<String>,
+    pub(crate) why: Option<String>,
     #[command(flatten)]
     pub(crate) format: ReportArgs,
     /// Work with what could be decoded of a file with errors; the exit status remains 1.
@@ -81,6 +81,8 @@ pub(crate) struct InferArgs {
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) weights: WeightsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -1,9 +1,9 @@
-//! `onnx check`: reports every defect of models and of standalone parts of models.
+//! `onnx check`: reports every defect of models, of standalone parts of models, and of operator set documents.
 
 mod fix;
+mod operator_set;
 mod report;
 mod shapes;
-mod workers;
 
 use std::path::Path;
 
@@ -22,8 +22,7 @@ use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
-use crate::rules;
-use crate::tensors;
+use crate::{jobs, rules, tensors};
 
 use report::Totals;
 
@@ -43,20 +42,18 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Err(Failure::new("`--shapes` is for whole models, and a part of one is given"));
     }
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
-    let extension = if args.part == Part::Model { "onnx" } else { "pb" };
-    let files = expand(&args.files, &[extension]);
+    let extensions: &[&str] = if args.part == Part::Model { &["onnx", "onnxops"] } else { &["pb"] };
+    let files = expand(&args.files, extensions);
     let progress = Progress::start("checking", files.len());
     let mut totals = Totals::default();
-    let look = |path: &Path| {
+    let process = |path: &Path| {
         progress.begin(&display_name(path));
-        let repaired = if args.fix { fix::repair(path, args) } else { Ok(String::new()) };
-        let found = repaired
-            .and_then(|repaired| Ok(Checked { repaired, ..findings(path, args, &policy, &registry)? }));
+        let found = checked(path, args, &policy, &registry);
         progress.end();
         found
     };
-    workers::in_order(files, look, |name, result| match result {
-        Ok(Checked { sink, source, repaired, format, bytes }) => {
+    jobs::in_order(files, args.jobs, process, |name, result| match result {
+        Ok(Checked { sink, source, repaired, format, bytes, contradiction }) => {
             totals.add(&sink);
             if out.is_for_people() {
                 let text = report::text(args, &name, &sink, source.as_deref())?;
@@ -64,7 +61,11 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
             } else {
                 progress.aside(|| out.aside(&repaired));
             }
-            progress.aside(|| out.input_of(&name, Some(format.id()), bytes, sink, Vec::new()))
+            progress.aside(|| out.input_of(&name, Some(format), bytes, sink, Vec::new()))?;
+            match contradiction {
+                Some(failure) => progress.aside(|| out.refused(Some(&name), &failure)),
+                None => Ok(()),
+            }
         }
         Err(failure) => {
             totals.failed += 1;
@@ -79,27 +80,47 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     Ok(Outcome::Fine)
 }
 
-/// Everything that is wrong with one model.
+/// Everything that is wrong with one file.
 struct Checked {
     sink: Sink,
     /// The text of the model, if it is one.
     source: Option<Bytes>,
     /// What was repaired before.
     repaired: String,
-    format: Format,
+    format: &'static str,
     bytes: Option<u64>,
+    /// Why the operators of a document cannot be used, if no rule found it.
+    contradiction: Option<Failure>,
+}
+
+/// Repairs a file if that is wanted, and checks it.
+fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
+    if args.part == Part::Model && args.input.from.is_none() && documents::is_document(path) {
+        if args.fix {
+            return Err(Failure::new("only models are repaired").about(&display_name(path)));
+        }
+        let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
+        return operator_set::check(path, sink, registry);
+    }
+    let repaired = if args.fix { fix::repair(path, args)? } else { String::new() };
+    Ok(Checked { repaired, ..findings(path, args, policy, registry)? })
+}
+
+/// How many diagnostics are kept.
+fn caps(args: &CheckArgs) -> Caps {
+    let limits = args.input.bounds.limits();
+    match (args.max_findings, args.report.format) {
+        (Some(0), _) => Caps::NONE,
+        (Some(limit), _) => Caps { per_rule: limit, total: limit },
+        (None, ReportFormat::Text) => TEXT_CAPS,
+        (None, _) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
+    }
 }
 
 fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
     let loaded = load_as(path, &args.input, args.part);
-    let limits = args.input.bounds.limits();
     let is_for_people = args.report.format == ReportFormat::Text;
-    let caps = match (args.limit, is_for_people) {
-        (Some(0), _) => Caps::NONE,
-        (Some(limit), _) => Caps { per_rule: limit, total: limit },
-        (None, true) => TEXT_CAPS,
-        (None, false) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
-    };
+    let caps = caps(args);
     let mut sink = Sink::with(profile(args).severities(policy.clone()), caps);
     let mut loaded = match loaded {
         Ok(loaded) => loaded,
@@ -132,8 +153,8 @@ fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry)
     if !is_for_people {
         crate::report::select(&loaded.model, &mut sink);
     }
-    let (format, bytes) = (loaded.format, Some(loaded.bytes));
-    Ok(Checked { sink, source: loaded.text, repaired: String::new(), format, bytes })
+    let (format, bytes) = (loaded.format.id(), Some(loaded.bytes));
+    Ok(Checked { sink, source: loaded.text, repaired: String::new(), format, bytes, contradiction: None })
 }
 
 fn profile(args: &CheckArgs) -> Profile {
@@ -224,5 +245,6 @@ fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
         sink.merge(findings);
     }
     let bytes = u64::try_from(source.len()).ok();
-    Checked { sink, source: Some(source), repaired: String::new(), format: Format::Onnxtxt, bytes }
+    let format = Format::Onnxtxt.id();
+    Checked { sink, source: Some(source), repaired: String::new(), format, bytes, contradiction: None }
 }

@@ -40,7 +40,7 @@ pub(super) fn list(
     }
 }
 
-/// Writes the guards that the shape of a value can depend on, for `--explain`.
+/// Writes the guards that the shape of a value can depend on, for `--why`.
 pub(super) fn of_value(
     model: &Model,
     inference: &Inference,

@@ -1,4 +1,4 @@
-//! What `--explain` and `--report` add to a report for programs: the result `infer/1`.
+//! What `--why` and `--unknown` add to a report for programs: the result `infer/1`.
 
 use std::borrow::Cow;
 
@@ -67,19 +67,19 @@ pub(super) fn items(
 ) -> Result<Vec<String>, Failure> {
     let model = &loaded.model;
     let selectors = Selectors::new(model);
-    let report = args.report.then(|| {
+    let report = args.unknown.then(|| {
         let report = inference.report(model, &loaded.execution.limits);
         let unknown = report.unknown.iter().map(|unknown| entry(model, &selectors, unknown)).collect();
         Report { values: report.values, incomplete: report.incomplete, dropped: report.dropped, unknown }
     });
-    let explain = match &args.explain {
+    let explain = match &args.why {
         None => None,
         Some(name) => {
             let explanations = inference.explain(model, &named(model, name)?, &loaded.execution.limits);
             Some(explanations.iter().map(|one| explained(model, &selectors, one)).collect())
         }
     };
-    let is_wanted = args.report || args.guards.is_some();
+    let is_wanted = args.unknown || args.guards.is_some();
     let guards = is_wanted.then(|| {
         inference
             .guards(model)

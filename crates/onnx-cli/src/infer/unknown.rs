@@ -1,4 +1,4 @@
-//! What `--explain` and `--report` write: the parts of values that stay unknown.
+//! What `--why` and `--unknown` write: the parts of values that stay unknown.
 
 use std::fmt::{self, Write as _};
 
@@ -54,7 +54,7 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let model = &loaded.model;
     let mut stream = Stream { out, is_aside, pending: String::new() };
-    if let Some(name) = &args.explain {
+    if let Some(name) = &args.why {
         let values = named(model, name)?;
         let explanations = inference.explain(model, &values, &loaded.execution.limits);
         explain(&mut stream, model, inference, &values, &explanations)?;
@@ -62,11 +62,11 @@ pub(super) fn write(
             guards::of_value(model, inference, value, &mut |line| stream.line(line))?;
         }
     }
-    if args.report {
+    if args.unknown {
         report(&mut stream, model, &inference.report(model, &loaded.execution.limits))?;
     }
     // What a report lists as known holds only under the guards.
-    if let Some(format) = args.guards.or(args.report.then_some(GuardFormat::Text)) {
+    if let Some(format) = args.guards.or(args.unknown.then_some(GuardFormat::Text)) {
         let limit = if args.guards.is_some() { usize::MAX } else { MAX_REPORTED };
         guards::list(model, inference, format, limit, &mut |line| stream.line(line))?;
     }

@@ -16,7 +16,6 @@ Examples:
   onnx ops show Resize --version 10
   onnx ops export --opset 21 -o onnx-21.onnxops             a standard set as a document
   onnx ops export --functions-of model.onnx --domain com.acme -o acme.onnxops
-  onnx ops check acme.onnxops
   onnx ops list --ops acme.onnxops --domain com.acme";
 
 /// Arguments of `onnx ops`.
@@ -43,8 +42,6 @@ pub(crate) enum OpsCommand {
     Show(ShowArgs),
     /// Write an operator set as a document.
     Export(ExportArgs),
-    /// Find everything that is wrong with operator set documents.
-    Check(CheckOpsArgs),
 }
 
 impl OpsArgs {
@@ -54,7 +51,6 @@ impl OpsArgs {
             OpsCommand::List(args) => args.sets.report.format,
             OpsCommand::Search(args) => args.sets.report.format,
             OpsCommand::Show(args) => args.report.format,
-            OpsCommand::Check(args) => args.report.format,
             OpsCommand::Export(_) => ReportFormat::Text,
         }
     }
@@ -105,16 +101,6 @@ pub(crate) struct ShowArgs {
     pub(crate) report: ReportArgs,
 }
 
-/// Arguments of `onnx ops check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckOpsArgs {
-    /// Documents: binary, or in the text format of protobuf with the extension `.textproto`.
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) files: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
-}
-
 /// Arguments of `onnx ops export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -129,7 +115,7 @@ pub(crate) struct ExportArgs {
     pub(crate) functions_of: Option<PathBuf>,
     /// Output file; the signatures are written to a file next to it that ends in `.signatures.json`. With the extension
     /// `.textproto` the document is text. `-` writes only the document, to standard output.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -1,5 +1,7 @@
 //! Operator set documents as files, with their companions.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -32,9 +34,9 @@ pub(crate) fn registry(files: &[PathBuf]) -> Result<Registry, Failure> {
     for file in files {
         let about = |failure: Failure| failure.about(&display_name(file));
         let Read { document, signatures, .. } = load(file)?;
-        let set = declared(&document, signatures.as_ref())
-            .map_err(Failure::new)
-            .map_err(|failure| about(failure).help("`onnx ops check` tells what is wrong with a document"))?;
+        let set = declared(&document, signatures.as_ref()).map_err(Failure::new).map_err(|failure| {
+            about(failure).help("`onnx check FILE.onnxops` reports what is wrong with a document")
+        })?;
         registry = registry.with(&set).map_err(Failure::new).map_err(about)?;
     }
     Ok(registry)
@@ -70,6 +72,24 @@ fn signatures(path: &Path) -> Result<OperatorSet, Failure> {
     let text = std::str::from_utf8(&bytes).map_err(Failure::new);
     let set = text.and_then(|text| signatures_from_json(text).map_err(Failure::new));
     set.map_err(|failure| failure.about(&display_name(path)))
+}
+
+/// Whether a file holds an operator set document: by its extension, or in the text format of protobuf by its first field.
+pub(crate) fn is_document(path: &Path) -> bool {
+    /// Comments before the first field can be longer; the extension decides then.
+    const MAX_START: u64 = 4096;
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnxops")) {
+        return true;
+    }
+    if !is_text(path) || !path.is_file() {
+        return false;
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_START).read_to_end(&mut start));
+    let text = String::from_utf8_lossy(&start);
+    let mut lines =
+        text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    read.is_ok() && lines.next().is_some_and(|line| line.starts_with("magic:"))
 }
 
 /// Whether a file of this name holds the text format of protobuf.

@@ -1,7 +1,6 @@
 //! `onnx ops`: operators, and operator sets as documents.
 
 pub(crate) mod args;
-mod check;
 pub(crate) mod documents;
 mod known;
 mod list;
@@ -26,7 +25,6 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
         OpsCommand::List(args) => list::list(args, &registry, out)?,
         OpsCommand::Search(args) => list::search(args, &registry, out)?,
         OpsCommand::Show(args) => show::show(args, &registry, out)?,
-        OpsCommand::Check(args) => return check::check(args, &registry, out),
         OpsCommand::Export(args) => return export(args, &registry, out),
     };
     out.text(&text)?;

@@ -28,7 +28,7 @@ fn a_truncated_file_cannot_be_checked() {
     onnx(&folder, "check node.onnx")
         .exits(2)
         .says("at byte 6 in `graph`: 100 bytes are needed and 2 are left");
-    onnx(&folder, "verify cut.onnx").exits(2).says("at byte ");
+    onnx(&folder, "debug verify cut.onnx").exits(2).says("at byte ");
     onnx(&folder, "info cut.onnx").exits(2).says("at byte ");
     let json = onnx(&folder, "check --format json cut.onnx").exits(2).json();
     assert_eq!(json["inputs"][0]["name"], "cut.onnx");
@@ -89,13 +89,13 @@ fn rules_are_denied_and_allowed() {
 #[test]
 fn findings_are_limited_but_counted() {
     let folder = Folder::with("wide.onnx", models::wide());
-    let all = onnx(&folder, "check --format json --limit 0 wide.onnx").exits(1).json();
-    let few = onnx(&folder, "check --format json --limit 3 wide.onnx").exits(1).json();
+    let all = onnx(&folder, "check --format json --max-findings 0 wide.onnx").exits(1).json();
+    let few = onnx(&folder, "check --format json --max-findings 3 wide.onnx").exits(1).json();
     assert_eq!(few["findings"].as_array().unwrap().len(), 3);
     assert_eq!(few["counts"]["errors"], all["counts"]["errors"]);
     assert_eq!(all["counts"]["dropped"], 0);
-    onnx(&folder, "check --limit 3 wide.onnx").exits(1).says("more of ONNX");
-    let lines = onnx(&folder, "check --limit 3 --concise wide.onnx").exits(1);
+    onnx(&folder, "check --max-findings 3 wide.onnx").exits(1).says("more of ONNX");
+    let lines = onnx(&folder, "check --max-findings 3 --concise wide.onnx").exits(1);
     assert!(
         lines.out.lines().filter(|line| line.starts_with("wide.onnx: error[")).count() == 3,
         "{}",
@@ -116,7 +116,7 @@ fn directories_are_searched() {
     let files: Vec<_> = json["inputs"].as_array().unwrap().iter().map(|f| &f["name"]).collect();
     assert_eq!(files, ["models/a.onnx", "models/deep/b.ONNX"]);
     onnx(&folder, "check empty").exits(2).says("no *.onnx file under `empty`");
-    onnx(&folder, "verify models").exits(0);
+    onnx(&folder, "debug verify models").exits(0);
     onnx(&folder, "check models/.cache empty/.git/d.onnx").exits(0).says("2 models: 2 without errors");
     onnx(&folder, "check models/.cache empty").exits(2);
 }
@@ -132,7 +132,7 @@ fn standard_input_is_a_model() {
 #[test]
 fn texts_have_no_byte_offsets() {
     let folder = Folder::with("odd.onnx", models::odd());
-    onnx(&folder, "convert odd.onnx odd.json --keep-going").exits(1);
+    onnx(&folder, "convert odd.onnx -o odd.json --keep-going").exits(1);
     let json = onnx(&folder, "check --format json odd.json").json();
     assert_eq!(json["findings"][0]["code"], "ONNX1003");
     assert!(json["findings"][0]["at"]["byte"].is_null());
@@ -155,7 +155,7 @@ fn parts_are_checked_alone() {
     let folder = Folder::new();
     let part = |text: &str, what: &str| {
         folder.put("part.txt", text);
-        onnx(&folder, &format!("parse part.txt --as {what} -o {what}.pb")).exits(0);
+        onnx(&folder, &format!("convert part.txt --as {what} -o {what}.pb")).exits(0);
     };
     part("y = Relu (x)", "node");
     onnx(&folder, "check node.pb --as node").exits(0);
@@ -193,7 +193,7 @@ fn models_are_repaired_in_place() {
         [n] y = Abs (x)
     }";
     folder.put("model.txt", text);
-    onnx(&folder, "parse model.txt -o model.onnx").exits(0);
+    onnx(&folder, "convert model.txt -o model.onnx").exits(0);
     let before = folder.get("model.onnx");
     let dry =
         onnx(&folder, "check --fix --dry-run model.onnx").exits(1).says("would be repaired").says("ONNX2312");
@@ -211,7 +211,7 @@ fn models_are_repaired_in_place() {
     assert!(!again.out.contains("repaired"), "{}", again.out);
     assert_eq!(folder.get("model.onnx"), after);
     folder.put("model.onnx", before);
-    onnx(&folder, "convert model.onnx model.json").exits(0);
+    onnx(&folder, "convert model.onnx -o model.json").exits(0);
     let json = onnx(&folder, "check --fix --format json model.json").exits(0).json();
     assert_eq!(json["findings"].as_array().unwrap().len(), 0);
     onnx(&folder, "check --fix model.txt --from onnxtxt").exits(2).says("comments would be lost");
@@ -252,8 +252,8 @@ fn many_files_are_told_of_in_their_order() {
 #[test]
 fn structure_is_verified() {
     let folder = Folder::with("rich.onnx", models::rich());
-    onnx(&folder, "verify rich.onnx").exits(0).says("rich.onnx: sound (8 nodes");
-    onnx(&folder, "verify rich.onnx --no-map missing.onnx").exits(2).says("sound");
+    onnx(&folder, "debug verify rich.onnx").exits(0).says("rich.onnx: sound (8 nodes");
+    onnx(&folder, "debug verify rich.onnx --no-map missing.onnx").exits(2).says("sound");
 }
 
 #[test]
@@ -266,13 +266,13 @@ fn nothing_acts_on_the_terminal() {
         "check --concise hostile.onnx",
         "info hostile.onnx",
         "info --all hostile.onnx",
-        "info --json hostile.onnx",
-        "verify hostile.onnx",
+        "info --format json hostile.onnx",
+        "debug verify hostile.onnx",
         "check \u{1b}[2J.onnx",
         "check --allow \u{1b}[2J hostile.onnx",
         "explain \u{1b}[2J",
-        "convert hostile.onnx out.\u{1b}[2J",
-        "convert hostile.onnx out.onnx --external-data \u{1b}[2J/x",
+        "convert hostile.onnx -o out.\u{1b}[2J",
+        "convert hostile.onnx -o out.onnx --weights external=\u{1b}[2J/x",
     ] {
         let run = onnx(&folder, args);
         for text in [run.out, run.err] {
@@ -335,4 +335,24 @@ fn given_shapes_are_tested() {
     onnx(&folder, "check in.onnxtxt --shapes x=2x-1").exits(2);
     onnx(&folder, "check in.onnxtxt --shapes x").exits(2);
     onnx(&folder, "check in.onnxtxt --shapes x=1x1,x=1x1").exits(2);
+}
+
+/// The number of threads changes neither the order nor the contents of a report.
+#[test]
+fn jobs_do_not_change_the_report() {
+    let folder = Folder::new();
+    for index in 0..40 {
+        let model = if index % 3 == 0 { models::odd() } else { models::small() };
+        folder.put(&format!("models/{index:02}.onnx"), model);
+    }
+    for format in ["text", "json", "jsonl"] {
+        let args = format!("check models missing.onnx models --format {format}");
+        let one = onnx(&folder, &format!("{args} --jobs 1")).exits(2);
+        assert!(one.out.matches("39.onnx").count() >= 2);
+        for jobs in [2, 7] {
+            let several = onnx(&folder, &format!("{args} --jobs {jobs}")).exits(2);
+            assert_eq!((&several.out, &several.err), (&one.out, &one.err), "{format} {jobs}");
+        }
+    }
+    onnx(&folder, "check models --jobs 0").exits(2).says("--jobs");
 }

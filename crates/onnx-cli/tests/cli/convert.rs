@@ -13,8 +13,8 @@ fn round_trips_give_the_same_bytes() {
         for between in ["model.textproto", "model.json", "model.pbtxt", "model.pb", "model.onnx"] {
             // One of the models is not decoded completely, and still loses nothing.
             let status = i32::from(model == models::odd());
-            onnx(&folder, &format!("convert in.onnx {between} --keep-going")).exits(status);
-            onnx(&folder, &format!("convert {between} back.onnx --keep-going")).exits(status);
+            onnx(&folder, &format!("convert in.onnx -o {between} --keep-going")).exits(status);
+            onnx(&folder, &format!("convert {between} -o back.onnx --keep-going")).exits(status);
             assert!(folder.get("back.onnx") == model, "{between}");
         }
     }
@@ -24,32 +24,32 @@ fn round_trips_give_the_same_bytes() {
 fn weights_go_out_and_come_back() {
     let model = models::small();
     let folder = Folder::with("in.onnx", &model);
-    onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
+    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0);
     assert_eq!(folder.get("w.data"), [0; 2000]);
     assert!(folder.get("out.onnx").len() < 1000);
     onnx(&folder, "check out.onnx").exits(0);
-    onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
+    onnx(&folder, "convert out.onnx -o back.onnx --weights embed").exits(0);
     assert!(folder.get("back.onnx") == model);
-    onnx(&folder, "convert out.onnx back.onnx --inline --no-map").exits(0);
+    onnx(&folder, "convert out.onnx -o back.onnx --weights embed --no-map").exits(0);
     assert!(folder.get("back.onnx") == model);
     // In place, over the files that the weights are mapped from.
-    onnx(&folder, "convert out.onnx out.onnx --external-data w.data --align 4096").exits(0);
-    onnx(&folder, "convert out.onnx out.onnx --inline").exits(0);
+    onnx(&folder, "convert out.onnx -o out.onnx --weights external=w.data --align 4096").exits(0);
+    onnx(&folder, "convert out.onnx -o out.onnx --weights embed").exits(0);
     assert!(folder.get("out.onnx") == model);
     // Through text.
-    onnx(&folder, "convert in.onnx t.textproto --external-data t.data").exits(0);
-    onnx(&folder, "convert t.textproto back.onnx --inline").exits(0);
+    onnx(&folder, "convert in.onnx -o t.textproto --weights external=t.data").exits(0);
+    onnx(&folder, "convert t.textproto -o back.onnx --weights embed").exits(0);
     assert!(folder.get("back.onnx") == model);
 }
 
-/// What `--inline` restores and what it cannot, as the README lists it.
+/// What `--weights embed` restores and what it cannot, as the README lists it.
 #[test]
 fn inlined_tensors_have_their_elements_in_the_common_form() {
     let out_and_in = |model: &[u8]| {
         let folder = Folder::with("in.onnx", model);
-        onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
+        onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0);
         assert!(folder.path().join("w.data").exists());
-        onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
+        onnx(&folder, "convert out.onnx -o back.onnx --weights embed").exits(0);
         folder.get("back.onnx")
     };
     let raw = models::stored("raw_data", 300);
@@ -65,9 +65,9 @@ fn inlined_tensors_have_their_elements_in_the_common_form() {
     // A tensor that stays in the model keeps its form.
     for form in ["float_data", "data_location"] {
         let folder = Folder::with("in.onnx", models::stored(form, 100));
-        onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0);
-        onnx(&folder, "convert out.onnx back.onnx --inline").exits(0);
-        onnx(&folder, "convert in.onnx plain.onnx").exits(0);
+        onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0);
+        onnx(&folder, "convert out.onnx -o back.onnx --weights embed").exits(0);
+        onnx(&folder, "convert in.onnx -o plain.onnx").exits(0);
         assert!(folder.get("back.onnx") == folder.get("plain.onnx"), "{form}");
     }
 }
@@ -75,9 +75,9 @@ fn inlined_tensors_have_their_elements_in_the_common_form() {
 #[test]
 fn moving_shape_operands_is_mentioned() {
     let folder = Folder::with("in.onnx", models::reshape());
-    let run = onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold 0").exits(0);
+    let run = onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data --threshold 0").exits(0);
     assert!(run.err.contains("1 small tensor of integers") && run.err.contains("onnxruntime"), "{}", run.err);
-    onnx(&folder, "convert in.onnx out.onnx --external-data w.data").exits(0).says("nothing was moved");
+    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data").exits(0).says("nothing was moved");
 }
 
 /// One line on standard error tells what was written, unless the user wants errors only.
@@ -86,11 +86,11 @@ fn what_was_written_is_summarized() {
     let folder = Folder::with("in.onnx", models::small());
     let size = |name: &str| format!("{} B", folder.get(name).len());
     for (args, name, line) in [
-        ("convert in.onnx out.onnx --external-data w.data", "out.onnx", "; 2.0 kB in w.data"),
-        ("convert in.onnx out.json --external-data v.data", "out.json", "; 2.0 kB in v.data"),
+        ("convert in.onnx -o out.onnx --weights external=w.data", "out.onnx", "; 2.0 kB in w.data"),
+        ("convert in.onnx -o out.json --weights external=v.data", "out.json", "; 2.0 kB in v.data"),
         ("infer out.onnx -o typed.onnx", "typed.onnx", ""),
         ("print out.onnx --full -o out.onnxtxt", "out.onnxtxt", ""),
-        ("parse out.onnxtxt -o parsed.onnx", "parsed.onnx", ""),
+        ("convert out.onnxtxt -o parsed.onnx", "parsed.onnx", ""),
         ("smith --nodes 2 --seed 3 -o smith.onnx", "smith.onnx", ""),
     ] {
         let run = onnx(&folder, args).exits(0);
@@ -104,27 +104,28 @@ fn what_was_written_is_summarized() {
         }
     }
     // Warnings are left out as well, errors are not.
-    onnx(&folder, "-q convert in.onnx out.onnx --external-data w.data --threshold 4K").exits(0);
-    let warned = onnx(&folder, "convert in.onnx x.onnx --external-data w.data --threshold 4K").exits(0);
+    onnx(&folder, "-q convert in.onnx -o out.onnx --weights external=w.data --threshold 4K").exits(0);
+    let warned = onnx(&folder, "convert in.onnx -o x.onnx --weights external=w.data --threshold 4K").exits(0);
     assert!(warned.err.contains("warning") && warned.err.contains("wrote x.onnx"));
-    let run = onnx(&folder, "convert in.onnx x.onnx --external-data w.data --threshold 4K -q").exits(0);
+    let run = onnx(&folder, "convert in.onnx -o x.onnx --weights external=w.data --threshold 4K -q").exits(0);
     assert_eq!(run.err, "");
-    let run = onnx(&folder, "convert missing.onnx x.onnx -q").exits(2);
+    let run = onnx(&folder, "convert missing.onnx -o x.onnx -q").exits(2);
     assert_eq!(run.err, "error: missing.onnx: cannot be read: No such file or directory\n");
     // Streams have no summary.
-    assert_eq!(onnx(&folder, "convert in.onnx -").exits(0).err, "");
+    assert_eq!(onnx(&folder, "convert in.onnx -o -").exits(0).err, "");
 }
 
 #[test]
 fn small_tensors_stay() {
     let folder = Folder::with("in.onnx", models::small());
-    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold 4K")
+    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data --threshold 4K")
         .exits(0)
         .says("nothing was moved");
     assert_eq!(folder.list(), ["in.onnx", "out.onnx"]);
-    onnx(&folder, "convert in.onnx out.onnx --threshold 4K").exits(2).says("--external-data");
-    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --inline").exits(2);
-    onnx(&folder, "convert in.onnx out.onnx --external-data w.data --threshold much")
+    onnx(&folder, "convert in.onnx -o out.onnx --threshold 4K").exits(2).says("--weights external");
+    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data --weights embed").exits(2);
+    onnx(&folder, "convert in.onnx -o out.onnx --weights inline").exits(2).says("`external=NAME`");
+    onnx(&folder, "convert in.onnx -o out.onnx --weights external=w.data --threshold much")
         .exits(2)
         .says("is not a size");
 }
@@ -133,13 +134,15 @@ fn small_tensors_stay() {
 fn streams_are_models_too() {
     let model = models::small();
     let folder = Folder::new();
-    let text = onnx_with(&folder, "convert - - --to textproto", &model).exits(0);
+    let text = onnx_with(&folder, "convert - -o - --to textproto", &model).exits(0);
     assert!(text.out.starts_with("ir_version: 8\n"), "{}", text.out);
-    let back = onnx_with(&folder, "convert - - --from textproto", text.out.as_bytes()).exits(0);
+    let back = onnx_with(&folder, "convert - -o - --from textproto", text.out.as_bytes()).exits(0);
     assert!(back.bytes == model);
-    let json = onnx_with(&folder, "convert - - --to json", &model).exits(0);
+    let json = onnx_with(&folder, "convert - -o - --to json", &model).exits(0);
     json.json();
-    onnx_with(&folder, "convert - - --external-data w", &model).exits(2).says("external data needs a file");
+    onnx_with(&folder, "convert - -o - --weights external=w", &model)
+        .exits(2)
+        .says("external data is stored next to the model");
     assert!(folder.list().is_empty());
 }
 
@@ -147,15 +150,15 @@ fn streams_are_models_too() {
 fn weights_that_are_missing_are_mentioned() {
     let folder = Folder::with("in.onnx", models::external("w.data"));
     std::fs::create_dir(folder.path().join("other")).unwrap();
-    let run = onnx(&folder, "convert in.onnx other/out.onnx").exits(0).says("there is no such file");
+    let run = onnx(&folder, "convert in.onnx -o other/out.onnx").exits(0).says("there is no such file");
     assert!(run.out.is_empty());
-    let run = onnx(&folder, "convert in.onnx out.onnx").exits(0);
+    let run = onnx(&folder, "convert in.onnx -o out.onnx").exits(0);
     assert_eq!(run.err, format!("wrote out.onnx: 1 node, {} B\n", folder.get("out.onnx").len()));
-    onnx(&folder, "convert in.onnx one.onnx --inline").exits(2).says("w.data");
-    onnx(&folder, "convert in.onnx -").exits(2).says("w.data");
+    onnx(&folder, "convert in.onnx -o one.onnx --weights embed").exits(2).says("w.data");
+    onnx(&folder, "convert in.onnx -o -").exits(2).says("w.data");
     // Taken over into another directory.
     folder.put("w.data", [0; 2000]);
-    onnx(&folder, "convert in.onnx other/out.onnx --external-data o.data").exits(0);
+    onnx(&folder, "convert in.onnx -o other/out.onnx --weights external=o.data").exits(0);
     assert_eq!(folder.get("other/o.data"), [0; 2000]);
 }
 
@@ -165,8 +168,8 @@ fn losses_are_mentioned() {
     // Field 1000 with a varint, which no model has.
     model.extend([0xc0, 0x3e, 0x01]);
     let folder = Folder::with("in.onnx", &model);
-    onnx(&folder, "convert in.onnx out.json").exits(0).says("JSON leaves out the model: field 1000");
-    onnx(&folder, "convert in.onnx out.onnx").exits(0);
+    onnx(&folder, "convert in.onnx -o out.json").exits(0).says("JSON leaves out the model: field 1000");
+    onnx(&folder, "convert in.onnx -o out.onnx").exits(0);
     assert!(folder.get("out.onnx") == model);
 }
 
@@ -179,17 +182,17 @@ fn failures_leave_everything_as_it_was() {
     std::fs::create_dir(folder.path().join("directory.onnx")).unwrap();
     let before = folder.list();
     for args in [
-        "convert cut.onnx old.onnx",
-        "convert missing.onnx old.onnx",
-        "convert in.onnx nowhere/out.onnx",
-        "convert in.onnx nowhere/out.json",
-        "convert in.onnx directory.onnx",
-        "convert in.onnx out.unknown",
-        "convert in.onnx old.onnx --external-data ../w.data",
-        "convert in.onnx old.onnx --external-data old.onnx",
-        "convert in.onnx old.onnx --external-data nowhere/w.data",
-        "convert in.onnx old.json --external-data old.json",
-        "convert in.onnx old.onnx --external-data w.data --align 3",
+        "convert cut.onnx -o old.onnx",
+        "convert missing.onnx -o old.onnx",
+        "convert in.onnx -o nowhere/out.onnx",
+        "convert in.onnx -o nowhere/out.json",
+        "convert in.onnx -o directory.onnx",
+        "convert in.onnx -o out.unknown",
+        "convert in.onnx -o old.onnx --weights external=../w.data",
+        "convert in.onnx -o old.onnx --weights external=old.onnx",
+        "convert in.onnx -o old.onnx --weights external=nowhere/w.data",
+        "convert in.onnx -o old.json --weights external=old.json",
+        "convert in.onnx -o old.onnx --weights external=w.data --align 3",
     ] {
         onnx(&folder, args).exits(2).says("error: ");
         assert_eq!(folder.list(), before, "{args}");
@@ -200,7 +203,9 @@ fn failures_leave_everything_as_it_was() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let folder = Folder::with("in.onnx", models::small());
-    for args in ["convert in.onnx - --to textproto", "info in.onnx", "explain --list", "convert --help"] {
+    for args in
+        ["convert in.onnx -o - --to textproto", "info in.onnx", "explain --list rules", "convert --help"]
+    {
         let mut child = command(args.split(' '))
             .current_dir(folder.path())
             .stdout(Stdio::piped())
@@ -221,7 +226,7 @@ fn a_full_disk_is_an_error() {
     let folder = Folder::with("in.onnx", models::small());
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output =
-        command(["convert", "in.onnx", "-"]).current_dir(folder.path()).stdout(full).output().unwrap();
+        command(["convert", "in.onnx", "-o", "-"]).current_dir(folder.path()).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
 }
@@ -233,9 +238,10 @@ fn two_gibibytes_are_reported_before_they_are_written() {
     let folder = Folder::with("in.onnx", models::external_of(1 << 29));
     let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
     data.set_len(1 << 31).unwrap();
-    for args in ["convert in.onnx out.onnx --inline", "convert in.onnx -", "infer in.onnx -o -"] {
+    for args in ["convert in.onnx -o out.onnx --weights embed", "convert in.onnx -o -", "infer in.onnx -o -"]
+    {
         let run = onnx(&folder, args).exits(2).says("protobuf readers open at most 2147483647");
-        assert!(run.bytes.is_empty() && run.err.contains("--external-data"), "{args}: {}", run.err);
+        assert!(run.bytes.is_empty() && run.err.contains("--weights external"), "{args}: {}", run.err);
         assert_eq!(folder.list(), ["in.onnx", "w.data"], "{args}");
     }
 }

@@ -20,7 +20,7 @@ fn whole(path: &Path) -> Vec<u8> {
 /// A folder with `a.onnx`, and `b.onnx` whose weights are in `b.data`.
 fn split() -> Folder {
     let folder = Folder::with("a.onnx", models::filled(1.0));
-    onnx(&folder, "convert a.onnx b.onnx --external-data b.data --threshold 1").exits(0);
+    onnx(&folder, "convert a.onnx -o b.onnx --weights external=b.data --threshold 1").exits(0);
     folder
 }
 
@@ -30,17 +30,17 @@ fn weights_that_a_model_uses_are_not_overwritten() {
     std::fs::hard_link(folder.path().join("b.onnx"), folder.path().join("hard.onnx")).unwrap();
     let (model, data, names) = (folder.get("b.onnx"), folder.get("b.data"), folder.list());
     for args in [
-        "convert b.onnx c.onnx --external-data b.data --align 4096",
-        "convert b.onnx c.onnx --external-data b.data --threshold 1500",
-        "convert b.onnx c.onnx --external-data b.onnx --threshold 1",
-        "convert b.onnx c.json --external-data b.data",
-        "convert b.onnx b.data --to onnx",
-        "convert b.onnx b.data --to onnx --inline",
-        "convert b.onnx b.data --to json",
+        "convert b.onnx -o c.onnx --weights external=b.data --align 4096",
+        "convert b.onnx -o c.onnx --weights external=b.data --threshold 1500",
+        "convert b.onnx -o c.onnx --weights external=b.onnx --threshold 1",
+        "convert b.onnx -o c.json --weights external=b.data",
+        "convert b.onnx -o b.data --to onnx",
+        "convert b.onnx -o b.data --to onnx --weights embed",
+        "convert b.onnx -o b.data --to json",
         "infer b.onnx -o b.data --to onnx",
         "infer b.onnx -o b.data --to onnxtxt",
         // The same file under another name is not the model that is replaced.
-        "convert b.onnx hard.onnx --external-data b.data --align 4096",
+        "convert b.onnx -o hard.onnx --weights external=b.data --align 4096",
     ] {
         for force in ["", " --force"] {
             let run = onnx(&folder, &format!("{args}{force}")).exits(2).says("external data");
@@ -53,16 +53,16 @@ fn weights_that_a_model_uses_are_not_overwritten() {
     // Copies of the model may read the data as well.
     std::fs::copy(folder.path().join("b.onnx"), folder.path().join("copy.onnx")).unwrap();
     for name in ["b.onnx", "copy.onnx"] {
-        let args = format!("convert {name} {name} --external-data b.data --align 65536");
+        let args = format!("convert {name} -o {name} --weights external=b.data --align 65536");
         onnx(&folder, &args).exits(2).says("other models may read").says("`--force` replaces it anyway");
         assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
         assert!(whole(&folder.path().join("copy.onnx")) == models::filled(1.0));
         // Writing the same contents cannot damage them.
-        onnx(&folder, &format!("convert {name} {name} --external-data b.data --threshold 1")).exits(0);
+        onnx(&folder, &format!("convert {name} -o {name} --weights external=b.data --threshold 1")).exits(0);
         assert!(folder.get("b.data") == data);
     }
     std::fs::remove_file(folder.path().join("copy.onnx")).unwrap();
-    onnx(&folder, "convert b.onnx b.onnx --external-data b.data --align 4096 --force").exits(0);
+    onnx(&folder, "convert b.onnx -o b.onnx --weights external=b.data --align 4096 --force").exits(0);
     assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0));
     assert_eq!(folder.list(), ["a.onnx", "b.data", "b.onnx"]);
 }
@@ -75,21 +75,22 @@ fn other_files_are_replaced_when_forced() {
     folder.put("empty.data", "");
     folder.put("odd.data", models::small());
     for args in [
-        "convert a.onnx empty.data --to onnx",
-        "convert a.onnx odd.data --to onnx",
+        "convert a.onnx -o empty.data --to onnx",
+        "convert a.onnx -o odd.data --to onnx",
         "print a.onnx -o odd.data",
     ] {
         onnx(&folder, args).exits(2).says("exists and is not").says("`--force` replaces it anyway");
     }
     assert!(folder.get("odd.data") == models::small());
-    for args in
-        ["convert a.onnx c.onnx --external-data empty.data", "convert a.onnx c.onnx --external-data b.data"]
-    {
+    for args in [
+        "convert a.onnx -o c.onnx --weights external=empty.data",
+        "convert a.onnx -o c.onnx --weights external=b.data",
+    ] {
         onnx(&folder, args).exits(2).says("other models may read").says("`--force` replaces it anyway");
     }
     for args in [
-        "convert a.onnx notes.txt --to onnx",
-        "convert a.onnx notes.txt --to json",
+        "convert a.onnx -o notes.txt --to onnx",
+        "convert a.onnx -o notes.txt --to json",
         "infer a.onnx -o notes.txt --to onnx",
         "smith -o notes.txt --to onnx",
         "ops export --opset 21 -o notes.txt",
@@ -98,17 +99,21 @@ fn other_files_are_replaced_when_forced() {
         assert_eq!(folder.get("notes.txt"), b"precious", "{args}");
         assert!(whole(&folder.path().join("b.onnx")) == models::filled(1.0), "{args}");
     }
-    onnx_with(&folder, "parse - -o notes.txt", b"<ir_version: 8> g () => () { }").exits(2).says("--force");
-    onnx_with(&folder, "parse - --as node -o notes.txt", b"y = Relu (x)").exits(2).says("--force");
-    onnx(&folder, "convert a.onnx c.onnx --external-data notes.txt --threshold 1 --force").exits(0);
+    onnx_with(&folder, "convert - -o notes.txt --to onnx", b"<ir_version: 8> g () => () { }")
+        .exits(2)
+        .says("--force");
+    onnx_with(&folder, "convert - --as node -o notes.txt --to onnx", b"y = Relu (x)")
+        .exits(2)
+        .says("--force");
+    onnx(&folder, "convert a.onnx -o c.onnx --weights external=notes.txt --threshold 1 --force").exits(0);
     assert!(whole(&folder.path().join("c.onnx")) == models::filled(1.0));
     // Models in any form replace models in any form.
     for name in ["d.onnx", "d.json", "d.textproto", "d.onnxtxt"] {
         for to in ["onnx", "json", "textproto", "onnxtxt"] {
-            onnx(&folder, &format!("convert a.onnx {name} --to {to}")).exits(0);
+            onnx(&folder, &format!("convert a.onnx -o {name} --to {to}")).exits(0);
         }
     }
-    onnx(&folder, "convert a.onnx empty.onnx").exits(0);
+    onnx(&folder, "convert a.onnx -o empty.onnx").exits(0);
 }
 
 #[test]
@@ -116,7 +121,7 @@ fn weights_go_with_the_output() {
     let folder = split();
     std::fs::create_dir(folder.path().join("other")).unwrap();
     let expected = models::filled(1.0);
-    onnx(&folder, "convert b.onnx other/c.onnx").exits(0);
+    onnx(&folder, "convert b.onnx -o other/c.onnx").exits(0);
     assert!(whole(&folder.path().join("other/c.onnx")) == expected);
     assert!(folder.get("other/c.onnx") == folder.get("b.onnx"), "locations stay");
     // The data is there already, and stays as it is.
@@ -126,11 +131,11 @@ fn weights_go_with_the_output() {
     onnx(&folder, "infer b.onnx -o other/c.onnx").exits(0);
     onnx(&folder, "check --data other/c.onnx").exits(0);
     // Into a stream they are embedded.
-    assert!(onnx(&folder, "convert b.onnx -").exits(0).bytes == expected);
+    assert!(onnx(&folder, "convert b.onnx -o -").exits(0).bytes == expected);
     // A directory below that of the model.
     folder.put("m/sub/w.data", [0; 2000]);
     folder.put("m/m.onnx", models::external("./sub/w.data"));
-    onnx(&folder, "convert m/m.onnx other/m.onnx").exits(0);
+    onnx(&folder, "convert m/m.onnx -o other/m.onnx").exits(0);
     assert_eq!(folder.get("other/sub/w.data"), [0; 2000]);
     onnx(&folder, "check --data other/m.onnx").exits(0);
 }
@@ -139,18 +144,18 @@ fn weights_go_with_the_output() {
 fn a_stream_has_no_directory() {
     let folder = split();
     let external = folder.get("b.onnx");
-    onnx_with(&folder, "convert - c.onnx", &external).exits(2).says("--data-dir");
-    onnx_with(&folder, "convert - - --inline", &external).exits(2).says("--data-dir");
-    onnx_with(&folder, "infer - --report", &external).exits(0);
+    onnx_with(&folder, "convert - -o c.onnx", &external).exits(2).says("--data-dir");
+    onnx_with(&folder, "convert - -o - --weights embed", &external).exits(2).says("--data-dir");
+    onnx_with(&folder, "infer - --unknown", &external).exits(0);
     onnx_with(&folder, "check -", &external).exits(0);
     onnx_with(&folder, "check - --data", &external).exits(1).says("stream");
-    let embedded = onnx_with(&folder, "convert - - --inline --data-dir .", &external).exits(0);
+    let embedded = onnx_with(&folder, "convert - -o - --weights embed --data-dir .", &external).exits(0);
     assert!(embedded.bytes == models::filled(1.0));
     onnx_with(&folder, "check - --data --data-dir .", &external).exits(0);
-    onnx_with(&folder, "convert - c.onnx --data-dir .", &external).exits(0);
+    onnx_with(&folder, "convert - -o c.onnx --data-dir .", &external).exits(0);
     assert!(whole(&folder.path().join("c.onnx")) == models::filled(1.0));
     // Its data is protected nevertheless.
-    onnx_with(&folder, "convert - d.onnx --external-data b.data --data-dir .", &external).exits(2);
+    onnx_with(&folder, "convert - -o d.onnx --weights external=b.data --data-dir .", &external).exits(2);
 }
 
 /// Runs a script with the command as `$0` and standard input.
@@ -175,18 +180,18 @@ fn descriptors_and_pipes_are_streams() {
     let folder = split();
     let model = models::filled(1.0);
     for (script, place) in [
-        (r#""$0" convert /dev/stdin /dev/stdout"#, ""),
-        (r#""$0" convert /dev/fd/0 /dev/fd/1"#, ""),
-        (r#""$0" convert /proc/self/fd/0 /proc/self/fd/1 | cat"#, ""),
-        (r#""$0" convert - /dev/fd/3 3> out"#, "out"),
-        (r#"printf x > out; "$0" convert - /dev/fd/3 3>> out; tail -c +2 out"#, ""),
-        (r#"mkfifo pipe; cat pipe > out & "$0" convert - pipe --to onnx; wait; rm pipe"#, "out"),
+        (r#""$0" convert /dev/stdin -o /dev/stdout"#, ""),
+        (r#""$0" convert /dev/fd/0 -o /dev/fd/1"#, ""),
+        (r#""$0" convert /proc/self/fd/0 -o /proc/self/fd/1 | cat"#, ""),
+        (r#""$0" convert - -o /dev/fd/3 3> out"#, "out"),
+        (r#"printf x > out; "$0" convert - -o /dev/fd/3 3>> out; tail -c +2 out"#, ""),
+        (r#"mkfifo pipe; cat pipe > out & "$0" convert - -o pipe --to onnx; wait; rm pipe"#, "out"),
         (
-            r#"mkfifo pipe; cat a.onnx > pipe & "$0" -q convert pipe out.onnx --from onnx; rm pipe"#,
+            r#"mkfifo pipe; cat a.onnx > pipe & "$0" -q convert pipe -o out.onnx --from onnx; rm pipe"#,
             "out.onnx",
         ),
-        (r#""$0" infer a.onnx -o /dev/null; "$0" convert - /dev/null; cat a.onnx"#, ""),
-        (r#"ln -s /dev/stdout link; "$0" convert - link --to onnx"#, ""),
+        (r#""$0" infer a.onnx -o /dev/null; "$0" convert - -o /dev/null; cat a.onnx"#, ""),
+        (r#"ln -s /dev/stdout link; "$0" convert - -o link --to onnx"#, ""),
     ] {
         let run = shell(&folder, script, &model);
         assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{script}");
@@ -195,9 +200,9 @@ fn descriptors_and_pipes_are_streams() {
     }
     // What is written to a descriptor by its path and by its number follows each other, in a file, too.
     for script in [
-        r#"{ printf x >&3; "$0" convert - /dev/fd/3; printf y >&3; } 3> out; cat out"#,
-        r#"{ printf x; "$0" convert - /dev/stdout; printf y; } > out; cat out"#,
-        r#"{ printf x >&3; "$0" convert - /proc/self/fd/3; printf y >&3; } 3> out; cat out"#,
+        r#"{ printf x >&3; "$0" convert - -o /dev/fd/3; printf y >&3; } 3> out; cat out"#,
+        r#"{ printf x; "$0" convert - -o /dev/stdout; printf y; } > out; cat out"#,
+        r#"{ printf x >&3; "$0" convert - -o /proc/self/fd/3; printf y >&3; } 3> out; cat out"#,
     ] {
         let run = shell(&folder, script, &model);
         assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{script}");
@@ -207,15 +212,15 @@ fn descriptors_and_pipes_are_streams() {
     // The directory of the descriptor is not that of the model, and neither is the current one.
     let external = folder.get("b.onnx");
     for script in [
-        r#"cat | "$0" convert /dev/stdin c.onnx --inline"#,
-        r#""$0" convert /dev/stdin c.onnx --inline < b.onnx"#,
-        r#""$0" convert /proc/self/fd/0 c.onnx < b.onnx"#,
+        r#"cat | "$0" convert /dev/stdin -o c.onnx --weights embed"#,
+        r#""$0" convert /dev/stdin -o c.onnx --weights embed < b.onnx"#,
+        r#""$0" convert /proc/self/fd/0 -o c.onnx < b.onnx"#,
     ] {
         let run = shell(&folder, script, &external);
         let err = String::from_utf8_lossy(&run.stderr).into_owned();
         assert!(run.status.code() == Some(2) && err.contains("--data-dir"), "{script}: {err}");
     }
-    let run = shell(&folder, r#""$0" convert /dev/stdin - --inline --data-dir . < b.onnx"#, &[]);
+    let run = shell(&folder, r#""$0" convert /dev/stdin -o - --weights embed --data-dir . < b.onnx"#, &[]);
     assert!(run.stdout == model);
 }
 
@@ -228,18 +233,18 @@ fn streams_into_files_of_the_input_are_refused() {
     std::fs::hard_link(folder.path().join("b.data"), folder.path().join("hard.data")).unwrap();
     for to in ["b.data", "hard.data", "b.onnx"] {
         for command in [
-            "convert b.onnx - --to json",
-            "convert b.onnx -",
-            "convert b.onnx /dev/stdout",
-            "convert b.onnx /proc/self/fd/1 --to onnxtxt",
+            "convert b.onnx -o - --to json",
+            "convert b.onnx -o -",
+            "convert b.onnx -o /dev/stdout",
+            "convert b.onnx -o /proc/self/fd/1 --to onnxtxt",
             "infer b.onnx -o -",
             "print b.onnx",
             "print b.onnx --at main()",
             "print b.onnx -o /dev/fd/1",
-            "info b.onnx --json",
+            "info b.onnx --format json",
             "check b.onnx --format json",
-            "verify b.onnx",
-            "infer b.onnx --report",
+            "debug verify b.onnx",
+            "infer b.onnx --unknown",
             "infer b.onnx --guards=json",
         ] {
             let command = command.replace('(', "\\(").replace(')', "\\)");
@@ -254,7 +259,7 @@ fn streams_into_files_of_the_input_are_refused() {
         }
     }
     // The shell itself empties the file here; what was in it is not replaced by a model.
-    let run = shell(&folder, r#""$0" convert b.onnx /dev/stdout > b.data"#, &[]);
+    let run = shell(&folder, r#""$0" convert b.onnx -o /dev/stdout > b.data"#, &[]);
     assert!(run.status.code() == Some(2) && folder.get("b.data").is_empty());
 }
 
@@ -263,12 +268,12 @@ fn streams_into_files_of_the_input_are_refused() {
 fn a_link_into_another_directory_takes_no_external_data() {
     let folder = split();
     std::fs::create_dir(folder.path().join("real")).unwrap();
-    onnx(&folder, "convert a.onnx real/m.onnx").exits(0);
+    onnx(&folder, "convert a.onnx -o real/m.onnx").exits(0);
     std::os::unix::fs::symlink("real/m.onnx", folder.path().join("link.onnx")).unwrap();
     let names = folder.list();
     for args in [
-        "convert a.onnx link.onnx --external-data w.data --threshold 1",
-        "convert b.onnx link.onnx",
+        "convert a.onnx -o link.onnx --weights external=w.data --threshold 1",
+        "convert b.onnx -o link.onnx",
         "infer b.onnx -o link.onnx",
         "print b.onnx --full -o link.onnx",
     ] {
@@ -276,7 +281,7 @@ fn a_link_into_another_directory_takes_no_external_data() {
         assert_eq!(folder.list(), names, "{args}");
         assert!(folder.get("real/m.onnx") == models::filled(1.0), "{args}");
     }
-    onnx(&folder, "convert b.onnx link.onnx --inline").exits(0);
+    onnx(&folder, "convert b.onnx -o link.onnx --weights embed").exits(0);
     assert!(folder.get("real/m.onnx") == models::filled(1.0));
 }
 
@@ -312,8 +317,9 @@ fn of_two_writers_one_wins() {
         let children = [("a.onnx", ""), ("b.onnx", " --align 65536")].map(|(name, align)| {
             // Without `--force`, the writer that is later finds the data of the other one, and gives up.
             let force = if round % 4 == 0 { "" } else { " --force" };
-            let args =
-                format!("convert {name} race.onnx --external-data race.data --threshold 1{align}{force}");
+            let args = format!(
+                "convert {name} -o race.onnx --weights external=race.data --threshold 1{align}{force}"
+            );
             start(&folder, &args)
         });
         let mut statuses = children.map(|mut child| child.wait().unwrap().code());
@@ -405,14 +411,15 @@ mod ended {
         links.any(|link| link.starts_with(&path) && !link.is_dir())
     }
 
-    const SAVE: &str = "convert - out.onnx --external-data w.data --threshold 1 --align 4096";
+    const SAVE: &str = "convert - -o out.onnx --weights external=w.data --threshold 1 --align 4096";
 
     /// Kills a save at every system call, and gives how many runs that were.
     fn kill_everywhere(args: &str, old: Option<&[u8]>, new: &[u8]) -> usize {
         let folder = || match old {
             Some(old) => {
                 let folder = Folder::with("old.onnx", old);
-                onnx(&folder, "convert old.onnx out.onnx --external-data w.data --threshold 1").exits(0);
+                onnx(&folder, "convert old.onnx -o out.onnx --weights external=w.data --threshold 1")
+                    .exits(0);
                 folder
             }
             None => Folder::new(),
@@ -460,7 +467,7 @@ mod ended {
         let (old, new) = (models::filled(1.0), models::filled(2.0));
         assert!(kill_everywhere(SAVE, Some(&old), &new) > 40);
         assert!(kill_everywhere(SAVE, None, &new) > 20);
-        assert!(kill_everywhere("convert - out.onnx --inline", Some(&old), &new) > 10);
+        assert!(kill_everywhere("convert - -o out.onnx --weights embed", Some(&old), &new) > 10);
     }
 
     /// Starts a conversion that writes much, and waits until it writes.
@@ -468,7 +475,7 @@ mod ended {
         let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
         data.set_len(400_000_000).unwrap();
         folder.put("in.onnx", models::external_of(100_000_000));
-        let args = ["convert", "in.onnx", "out.onnx", "--inline"];
+        let args = ["convert", "in.onnx", "-o", "out.onnx", "--weights", "embed"];
         let mut command = match through {
             Some(script) => {
                 let mut shell = Command::new("sh");
@@ -505,7 +512,7 @@ mod ended {
 
         let data = std::fs::File::create(folder.path().join("w.data")).unwrap();
         data.set_len(400_000_000).unwrap();
-        let mut child = start(folder, "convert - out.onnx --inline --data-dir .");
+        let mut child = start(folder, "convert - -o out.onnx --weights embed --data-dir .");
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
         wait_until_it_reads(pid);
         ptrace::seize(pid, Options::PTRACE_O_TRACESYSGOOD).unwrap();

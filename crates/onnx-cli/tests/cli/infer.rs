@@ -44,7 +44,7 @@ fn types_are_written() {
     onnx(&folder, "infer in.onnxtxt -o out.onnxtxt --merge override").exits(0);
     assert!(!text_of(&folder, "out.onnxtxt").contains("K"));
     // The binary form through streams, and back.
-    onnx(&folder, "convert in.onnxtxt in.onnx").exits(0);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
     let run = onnx_with(&folder, "infer - -o -", &folder.get("in.onnx")).exits(0);
     onnx(&folder, "infer in.onnx -o out.onnx").exits(0);
     assert!(run.bytes == folder.get("out.onnx"));
@@ -89,22 +89,22 @@ fn contradictions_are_listed() {
 #[test]
 fn what_is_unknown_is_explained() {
     let folder = Folder::with("in.onnxtxt", OPEN);
-    onnx(&folder, "infer in.onnxtxt --report")
+    onnx(&folder, "infer in.onnxtxt --unknown")
         .exits(0)
         .says("`z`: the sizes of axes 0-1: the sizes of axes 0-1 of `y` = Reshape")
         .says("2 of 4 values not known completely");
-    onnx(&folder, "infer in.onnxtxt --explain z")
+    onnx(&folder, "infer in.onnxtxt --why z")
         .exits(0)
         .says("`y` = Reshape  (lost here)")
         .says("declare `y` as float[SIZE, SIZE]");
-    onnx(&folder, "infer in.onnxtxt --explain x").exits(0).says("everything is known");
-    onnx(&folder, "infer in.onnxtxt --explain nothing").exits(2).says("there is no value `nothing`");
+    onnx(&folder, "infer in.onnxtxt --why x").exits(0).says("everything is known");
+    onnx(&folder, "infer in.onnxtxt --why nothing").exits(2).says("there is no value `nothing`");
 }
 
 #[test]
 fn reports_for_programs_hold_what_is_unknown() {
     let folder = Folder::with("in.onnxtxt", OPEN);
-    let run = onnx(&folder, "infer in.onnxtxt --report --explain z --format json").exits(0);
+    let run = onnx(&folder, "infer in.onnxtxt --unknown --why z --format json").exits(0);
     let model = &run.json()["result"]["models"][0];
     let report = &model["report"];
     assert_eq!(
@@ -119,7 +119,7 @@ fn reports_for_programs_hold_what_is_unknown() {
     assert_eq!(model["explain"][0]["chain"], serde_json::json!(["z", "y"]));
     assert!(model["guards"].is_array());
     assert_eq!(run.err, "");
-    onnx(&folder, "infer in.onnxtxt --explain nothing --format json")
+    onnx(&folder, "infer in.onnxtxt --why nothing --format json")
         .exits(2)
         .says("there is no value `nothing`");
 }
@@ -129,7 +129,7 @@ fn what_cannot_be_done_exits_with_two() {
     let folder = Folder::with("in.onnxtxt", DOUBLED);
     folder.put("bad.onnx", [255, 255, 255]);
     folder.put("bad.onnxtxt", "g (");
-    onnx(&folder, "infer in.onnxtxt").exits(2).says("--output-file");
+    onnx(&folder, "infer in.onnxtxt").exits(2).says("--output");
     onnx(&folder, "infer bad.onnx -o out.onnx").exits(2);
     onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(1);
     onnx(&folder, "infer none.onnx -o out.onnx").exits(2);
@@ -156,10 +156,10 @@ fn guards_are_reported_and_written() {
     assert!(text.contains("1 <= S  # Slice `first`: the slice omits one element of the axis"), "{text}");
     assert!(text.contains("1 <= T  # Slice `p`, if graph `t` runs: the slice omits"), "{text}");
     assert!(text.ends_with("2 guards\n"), "{text}");
-    let report = onnx(&folder, "infer in.onnxtxt --report").exits(0).out;
+    let report = onnx(&folder, "infer in.onnxtxt --unknown").exits(0).out;
     assert!(report.contains("1 <= S"), "{report}");
     // What a value does not depend on is not among its guards.
-    let explained = onnx(&folder, "infer in.onnxtxt --explain y").exits(0).out;
+    let explained = onnx(&folder, "infer in.onnxtxt --why y").exits(0).out;
     assert!(explained.contains("1 <= S") && !explained.contains("1 <= T"), "{explained}");
     let json = onnx(&folder, "infer in.onnxtxt --guards=json").exits(0).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -65,7 +65,7 @@ fn everything_has_its_line() {
 #[test]
 fn json_has_the_same_facts() {
     let folder = Folder::with("rich.onnx", models::rich());
-    let json = onnx(&folder, "info --json rich.onnx").exits(0).json();
+    let json = onnx(&folder, "info --format json rich.onnx").exits(0).json();
     let json = &json["result"]["models"][0];
     assert_eq!(json["ir_version"], 8);
     assert_eq!(json["opsets"][0]["release"], "1.12.0");
@@ -77,7 +77,7 @@ fn json_has_the_same_facts() {
     let operators = json["operators"].as_array().unwrap();
     let gelu = operators.iter().find(|op| op["name"] == "Gelu").unwrap();
     assert_eq!(gelu["status"], "version");
-    let several = onnx(&folder, "info --json rich.onnx rich.onnx").exits(0).json();
+    let several = onnx(&folder, "info --format json rich.onnx rich.onnx").exits(0).json();
     assert_eq!(several["result"]["models"].as_array().unwrap().len(), 2);
 }
 
@@ -113,7 +113,7 @@ fn directories_are_searched() {
     // The pages are those of the files.
     let pages = onnx(&folder, "info models/a.onnx models/deep/b.ONNX").exits(0);
     assert_eq!(run.out, pages.out);
-    let json = onnx(&folder, "info models --json").exits(0).json();
+    let json = onnx(&folder, "info models --format json").exits(0).json();
     let names: Vec<_> = json["inputs"].as_array().unwrap().iter().map(|input| &input["name"]).collect();
     assert_eq!(names, ["models/a.onnx", "models/deep/b.ONNX"]);
     assert_eq!(json["result"]["models"].as_array().unwrap().len(), 2);
@@ -130,12 +130,12 @@ fn pages_fit_into_narrow_terminals() {
     let folder = Folder::with("rich.onnx", models::rich());
     let whole = onnx(&folder, "info rich.onnx").exits(0).out;
     assert!(whole.lines().any(|line| line.chars().count() > 44), "{whole}");
-    let narrow = crate::run::on_terminal(&folder, "info rich.onnx --no-color", 44);
+    let narrow = crate::run::on_terminal(&folder, "info rich.onnx --color never", 44);
     let widest = narrow.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 44, "{widest}\n{narrow}");
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&narrow), words(&whole));
-    assert_eq!(crate::run::on_terminal(&folder, "info rich.onnx --no-color", 200), whole);
+    assert_eq!(crate::run::on_terminal(&folder, "info rich.onnx --color never", 200), whole);
 }
 
 #[test]

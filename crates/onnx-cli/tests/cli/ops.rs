@@ -161,28 +161,28 @@ fn documents_are_checked() {
         format!("{header} operator {{ op_type: \"F\" since_version: 3 status: STABLE }}"),
     );
     folder.put("odd.textproto", "magic: 7");
-    onnx(&folder, "ops check good.textproto").exits(0).says("good.textproto: no findings");
-    onnx(&folder, "ops check body.textproto")
+    onnx(&folder, "check good.textproto").exits(0).says("good.textproto: no findings");
+    onnx(&folder, "check body.textproto")
         .exits(1)
         .says("error[ONNX2303]: ONNX has no operator `Rellu`")
         .says("function \"F\" of domain \"com.acme\" / node #0 Rellu");
-    onnx(&folder, "ops check new.textproto").exits(1).says("error[ONNX2046]").says("the set is version 2");
-    let json = onnx(&folder, "ops check new.textproto --format json").exits(1).json();
+    onnx(&folder, "check new.textproto").exits(1).says("error[ONNX2046]").says("the set is version 2");
+    let json = onnx(&folder, "check new.textproto --format json").exits(1).json();
     assert_eq!(json["findings"][0]["beyond_reference"], true);
-    onnx(&folder, "ops check odd.textproto").exits(2).says("line 1, column 8");
+    onnx(&folder, "check odd.textproto").exits(2).says("line 1, column 8");
     onnx(&folder, "ops list --ops new.textproto").exits(2).says("is newer than its operator set");
     // Signatures of another set.
     folder.put(
         "good.signatures.json",
         "{\"format\": \"onnx-signatures-1\", \"domain\": \"d\", \"opset_version\": 1, \"operators\": []}",
     );
-    onnx(&folder, "ops check good.textproto").exits(2).says("the signatures are those of version 1 of `d`");
+    onnx(&folder, "check good.textproto").exits(2).says("the signatures are those of version 1 of `d`");
 }
 
 #[test]
 fn a_document_does_not_take_the_place_of_a_model() {
     let folder = Folder::with("library.onnxtxt", LIBRARY);
-    onnx(&folder, "convert library.onnxtxt m.onnx").exits(0);
+    onnx(&folder, "convert library.onnxtxt -o m.onnx").exits(0);
     let model = folder.get("m.onnx");
     onnx(&folder, "ops export --functions-of m.onnx --domain com.acme -o m.onnx").exits(2);
     assert!(folder.get("m.onnx") == model);

@@ -23,11 +23,12 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 7] = [
+const RESULTS: [(&str, &str); 8] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
     ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
+    ("rules/1", include_str!("../../../../docs/schema/rules-1.schema.json")),
     ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
     ("run/1", include_str!("../../../../docs/schema/run-1.schema.json")),
     ("compare/1", include_str!("../../../../docs/schema/compare-1.schema.json")),
@@ -82,11 +83,13 @@ fn every_kind_of_result_has_a_schema() {
     let mut kinds = std::collections::BTreeSet::new();
     for arguments in [
         "info good.onnx hostile.onnx late.onnxtxt split.onnx",
-        "verify good.onnx",
-        "infer good.onnx --report",
+        "debug verify good.onnx",
+        "infer good.onnx --unknown",
         "infer late.onnxtxt --guards",
-        "infer late.onnxtxt --explain z",
-        "limits",
+        "infer late.onnxtxt --why z",
+        "explain --list limits",
+        "explain --list rules",
+        "explain ONNX1003",
         "ops list",
         "ops search conv",
         "ops show Loop",
@@ -115,9 +118,9 @@ fn every_kind_of_result_has_a_schema() {
 fn wrong_arguments_are_reported_in_the_format_that_was_asked_for() {
     let folder = folder();
     for arguments in [
-        "check good.onnx --set-limit nope=1 --format json",
-        "check good.onnx --set-limit nodes=many --format=json",
-        "info --json",
+        "check good.onnx --limit nope=1 --format json",
+        "check good.onnx --limit nodes=many --format=json",
+        "info --format json",
         "infer good.onnx --set N --format json",
         "convert good.onnx --format json",
         "frobnicate --json",
@@ -127,7 +130,7 @@ fn wrong_arguments_are_reported_in_the_format_that_was_asked_for() {
         let report = envelope(&run.out, &run);
         assert_eq!(report["exit"], 2, "{arguments}: {}", run.out);
     }
-    let run = onnx(&folder, "check good.onnx --set-limit nope=1");
+    let run = onnx(&folder, "check good.onnx --limit nope=1");
     assert!(run.out.is_empty() && run.err.contains("no such limit"), "{}", run.err);
 }
 
@@ -154,16 +157,21 @@ const FILES: &str =
 fn every_command_that_reports_writes_the_envelope() {
     let folder = folder();
     let mut runs: Vec<String> = Vec::new();
-    for command in ["check", "check --full --data", "info", "verify"] {
+    for command in ["check", "check --full --data", "info", "debug verify"] {
         runs.push(format!("{command} {FILES}"));
     }
     for file in FILES.split(' ') {
         runs.push(format!("infer {file}"));
-        runs.push(format!("infer {file} --report --strict"));
+        runs.push(format!("infer {file} --unknown --strict"));
     }
-    for command in
-        ["limits", "ops list", "ops search soft", "ops show Conv", "ops show Absent", "ops search zzz"]
-    {
+    for command in [
+        "explain --list limits",
+        "ops list",
+        "ops search soft",
+        "ops show Conv",
+        "ops show Absent",
+        "ops search zzz",
+    ] {
         runs.push(command.to_owned());
     }
     for arguments in runs {
@@ -280,10 +288,10 @@ fn arguments_are_repeated_without_characters_that_act() {
             format!("ops show {hostile}"),
             format!("explain {hostile}"),
             format!("infer good.onnx --set {hostile}=x -o o.onnx"),
-            format!("infer good.onnx --explain {hostile}"),
+            format!("infer good.onnx --why {hostile}"),
             format!("smith --op {hostile} -o o.onnx"),
-            format!("convert good.onnx o.{hostile}"),
-            format!("check good.onnx --set-limit {hostile}=3"),
+            format!("convert good.onnx -o o.{hostile}"),
+            format!("check good.onnx --limit {hostile}=3"),
         ] {
             let run = onnx(&folder, &arguments);
             let acts = |c: char| {
@@ -303,8 +311,12 @@ fn arguments_are_repeated_without_characters_that_act() {
 #[test]
 fn help_has_no_colors_when_the_user_wants_none() {
     let folder = folder();
-    let plain =
-        ["--no-color --help", "check --help --no-color", "--color never --help", "--color=never --nonsense"];
+    let plain = [
+        "--color never --help",
+        "check --help --color never",
+        "--color never --help",
+        "--color=never --nonsense",
+    ];
     let colored = ["--help", "check --help", "--nonsense", "--color always --help"];
     let forced = |arguments: &str| {
         let mut command = crate::run::command(arguments.split(' '));
@@ -327,7 +339,7 @@ fn help_has_no_colors_when_the_user_wants_none() {
     }
 }
 
-/// Only some commands have `--json`; the others have the same as a format.
+/// No command has `--json`.
 #[test]
 fn an_unknown_json_option_is_answered_with_the_format() {
     let folder = folder();
@@ -336,14 +348,15 @@ fn an_unknown_json_option_is_answered_with_the_format() {
         "check --json",
         "infer good.onnx --json",
         "ops list --json",
-        "limits --json",
+        "explain --list limits --json",
     ] {
         let run = onnx(&folder, arguments).exits(2);
         let report = envelope(&run.out, &run);
-        assert_eq!(report["failures"][0]["message"], "unexpected argument '--json' found", "{arguments}");
-        assert_eq!(report["failures"][0]["help"], "write `--format json`", "{arguments}");
+        assert_eq!(report["failures"][0]["message"], "`--json` is now `--format json`", "{arguments}");
+        let corrected = format!("write `onnx {}`", arguments.replace("--json", "--format json"));
+        assert_eq!(report["failures"][0]["help"], corrected.as_str(), "{arguments}");
     }
-    for arguments in ["check good.onnx --jsn --format json", "explain ONNX1003 --json"] {
+    for arguments in ["check good.onnx --jsn --format json"] {
         let run = onnx(&folder, arguments).exits(2);
         assert!(!run.out.contains("write `--format json`"), "{arguments}: {}", run.out);
     }

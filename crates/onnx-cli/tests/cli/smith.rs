@@ -9,7 +9,7 @@ fn generated_models_are_valid_and_repeat_themselves() {
         onnx(&folder, &format!("smith --seed {seed} --nodes 12 -o a.onnx")).exits(0);
         onnx(&folder, &format!("smith --seed {seed} --nodes 12 -o b.onnxtxt")).exits(0);
         onnx(&folder, "check --full a.onnx b.onnxtxt").exits(0);
-        onnx(&folder, "parse b.onnxtxt -o b.onnx").exits(0);
+        onnx(&folder, "convert b.onnxtxt -o b.onnx").exits(0);
         assert_eq!(folder.get("a.onnx"), folder.get("b.onnx"), "seed {seed}");
         let run = onnx(&folder, &format!("smith --seed {seed} --nodes 12 -o -")).exits(0);
         assert_eq!(run.bytes, folder.get("a.onnx"), "seed {seed}");

@@ -10,12 +10,12 @@ const COMMANDS: [&str; 10] = [
     "check IN",
     "check --data --full IN",
     "info IN",
-    "verify IN",
-    "convert IN out.bin --to onnx",
-    "convert IN out.bin --to json",
+    "debug verify IN",
+    "convert IN -o out.bin --to onnx",
+    "convert IN -o out.bin --to json",
     "print IN",
     "infer IN -o out.bin --to onnx",
-    "infer IN --report",
+    "infer IN --unknown",
     "infer IN --format json",
 ];
 
@@ -58,7 +58,7 @@ fn what_is_not_a_model_fails_and_writes_nothing() {
                 assert!(!folder.list().contains(&"out.bin".to_owned()), "{run}");
             }
         }
-        for run in ["fmt IN", "fmt --check IN", "parse IN -o out.bin"] {
+        for run in ["fmt IN", "fmt --check IN", "convert IN -o out.bin --to onnx"] {
             let run = onnx(&folder, &run.replace("IN", name));
             assert!(run.code == 2 || (run.code == 1 && name == "text"), "{name}: {}\n{}", run.code, run.err);
             assert!(!folder.list().contains(&"out.bin".to_owned()));
@@ -78,7 +78,7 @@ fn advice_is_about_what_the_file_is() {
     for (name, bytes, _) in not_models() {
         folder.put(name, bytes);
     }
-    for command in ["check IN", "parse IN -o out.bin", "fmt IN"] {
+    for command in ["check IN", "convert IN -o out.bin --to onnx", "fmt IN"] {
         for (name, advice) in [
             ("png", "only ONNX models can be read"),
             ("lfs", "run `git lfs pull`"),
@@ -134,37 +134,37 @@ fn errors_of_the_checker_do_not_prevent_other_commands() {
         onnx(&folder, &run.replace("IN", "good.onnx")).exits(0);
         let _ = std::fs::remove_file(folder.path().join("out.bin"));
         onnx(&folder, &run.replace("IN", "missing.onnx")).exits(2).says("missing.onnx: cannot be read: ");
-        onnx(&folder, &format!("{} --set-limit input_bytes=3", run.replace("IN", "good.onnx")))
+        onnx(&folder, &format!("{} --limit input_bytes=3", run.replace("IN", "good.onnx")))
             .exits(3)
             .says("`input_bytes`");
     }
     // Limits of the other forms, and of external data.
-    onnx(&folder, "convert good.onnx good.textproto").exits(0);
-    onnx(&folder, "convert good.onnx good.json").exits(0);
-    onnx(&folder, "convert good.onnx good.onnxtxt").exits(0);
+    onnx(&folder, "convert good.onnx -o good.textproto").exits(0);
+    onnx(&folder, "convert good.onnx -o good.json").exits(0);
+    onnx(&folder, "convert good.onnx -o good.onnxtxt").exits(0);
     for name in ["good.textproto", "good.json", "good.onnxtxt"] {
         for run in COMMANDS {
             let limit = if name.ends_with("onnxtxt") { "text_bytes" } else { "input_bytes" };
-            let run = format!("{} --set-limit {limit}=100", run.replace("IN", name));
+            let run = format!("{} --limit {limit}=100", run.replace("IN", name));
             onnx(&folder, &run).exits(3).says(&format!("`{limit}`"));
         }
         for limit in ["message_depth=1", "string_bytes=1", "nodes=0"] {
             let is_of_text = name.ends_with("onnxtxt");
             if !(is_of_text && limit != "nodes=0") {
-                onnx(&folder, &format!("check {name} --set-limit {limit}")).exits(3).says("raise the limit");
+                onnx(&folder, &format!("check {name} --limit {limit}")).exits(3).says("raise the limit");
             }
         }
     }
-    onnx(&folder, "convert good.onnx out.json --set-limit message_depth=1").exits(3);
-    onnx(&folder, "convert good.onnx split.onnx --external-data w.data --threshold 1").exits(0);
+    onnx(&folder, "convert good.onnx -o out.json --limit message_depth=1").exits(3);
+    onnx(&folder, "convert good.onnx -o split.onnx --weights external=w.data --threshold 1").exits(0);
     for limit in ["external_files=0", "external_bytes=1"] {
-        let run = format!("convert split.onnx out.onnx --inline --set-limit {limit}");
+        let run = format!("convert split.onnx -o out.onnx --weights embed --limit {limit}");
         onnx(&folder, &run).exits(3).says("raise the limit");
     }
     // The worst status of several inputs counts: 0, 1, 3, 2.
     onnx(&folder, "check good.onnx wrong.onnx").exits(1);
-    onnx(&folder, "check wrong.onnx good.onnx --set-limit input_bytes=300").exits(3);
-    onnx(&folder, "check wrong.onnx good.onnx missing.onnx --set-limit input_bytes=300").exits(2);
+    onnx(&folder, "check wrong.onnx good.onnx --limit input_bytes=300").exits(3);
+    onnx(&folder, "check wrong.onnx good.onnx missing.onnx --limit input_bytes=300").exits(2);
 }
 
 #[cfg(unix)]
@@ -177,15 +177,15 @@ fn closed_pipes_are_ignored_and_full_devices_are_not() {
         "check good.onnx --format jsonl",
         "check good.onnx --format sarif",
         "info good.onnx",
-        "info --json good.onnx",
-        "verify good.onnx",
+        "info --format json good.onnx",
+        "debug verify good.onnx",
         "print good.onnx",
-        "convert good.onnx - --to json",
+        "convert good.onnx -o - --to json",
         "infer good.onnx -o -",
         "ops list",
         "ops list --format json",
-        "limits",
-        "explain --list",
+        "explain --list limits",
+        "explain --list rules",
         "completions bash",
         "--help",
         "check --help",
@@ -211,16 +211,16 @@ fn closed_pipes_are_ignored_and_full_devices_are_not() {
 #[test]
 fn timeouts_end_commands() {
     let folder = Folder::with("in.onnx", models::small());
-    onnx(&folder, "convert in.onnx in.onnxtxt").exits(0);
+    onnx(&folder, "convert in.onnx -o in.onnxtxt").exits(0);
     let others = [
         "check --fix IN",
-        "convert IN - --to json",
-        "convert IN.onnxtxt out.bin --to onnx --weights-from IN",
+        "convert IN -o - --to json",
+        "convert IN.onnxtxt -o out.bin --to onnx --weights-from IN",
         "print IN -o out.bin",
         "fmt IN.onnxtxt",
         "fmt --check missing.onnxtxt IN.onnxtxt",
-        "parse IN.onnxtxt -o out.bin",
-        "parse IN.onnxtxt -o -",
+        "convert IN.onnxtxt -o out.bin --to onnx",
+        "convert IN.onnxtxt -o -",
     ];
     for command in COMMANDS.into_iter().chain(others) {
         let command = command.replace("IN.onnxtxt", "in.onnxtxt").replace("IN", "in.onnx");

@@ -28,33 +28,33 @@ fn models_come_back() {
         let printed = onnx(&folder, "print in.onnx --full").exits(0);
         assert_visible(&printed.out);
         folder.put("in.onnxtxt", &printed.bytes);
-        onnx(&folder, "parse in.onnxtxt -o out.onnx").exits(0);
+        onnx(&folder, "convert in.onnxtxt -o out.onnx").exits(0);
         assert!(folder.get("out.onnx") == model, "{}", printed.out);
-        let out = onnx_with(&folder, "parse - -o -", &printed.bytes).exits(0);
+        let out = onnx_with(&folder, "convert - -o - --weights keep", &printed.bytes).exits(0);
         assert!(out.bytes == model);
         // The same on other ways.
         assert_eq!(onnx_with(&folder, "print --full -", &model).exits(0).bytes, printed.bytes);
         for between in ["model.onnxtxt", "model.onnxtext"] {
-            onnx(&folder, &format!("convert in.onnx {between}")).exits(0);
+            onnx(&folder, &format!("convert in.onnx -o {between}")).exits(0);
             assert_eq!(folder.get(between), printed.bytes);
-            onnx(&folder, &format!("convert {between} back.onnx")).exits(0);
+            onnx(&folder, &format!("convert {between} -o back.onnx")).exits(0);
             assert!(folder.get("back.onnx") == model);
         }
         if model == models::external("w") {
             // A stream would have to hold the weights.
-            onnx(&folder, "convert in.onnx - --to onnxtxt").exits(2).says("no such file");
+            onnx(&folder, "convert in.onnx -o - --to onnxtxt").exits(2).says("no such file");
             continue;
         }
         for to in ["onnxtxt", "json", "textproto"] {
-            for command in ["convert in.onnx -", "infer in.onnx -o -"] {
+            for command in ["convert in.onnx -o -", "infer in.onnx -o -"] {
                 assert_visible(&onnx(&folder, &format!("{command} --to {to}")).exits(0).out);
             }
-            onnx(&folder, &format!("convert in.onnx in.{to}")).exits(0);
-            onnx(&folder, &format!("convert in.{to} back.onnx")).exits(0);
+            onnx(&folder, &format!("convert in.onnx -o in.{to}")).exits(0);
+            onnx(&folder, &format!("convert in.{to} -o back.onnx")).exits(0);
             assert!(folder.get("back.onnx") == model, "{to}");
         }
-        let out = onnx(&folder, "convert in.onnx - --to onnxtxt").exits(0);
-        let out = onnx_with(&folder, "convert - - --from onnxtxt", &out.bytes).exits(0);
+        let out = onnx(&folder, "convert in.onnx -o - --to onnxtxt").exits(0);
+        let out = onnx_with(&folder, "convert - -o - --from onnxtxt", &out.bytes).exits(0);
         assert!(out.bytes == model);
     }
 }
@@ -71,7 +71,7 @@ fn large_tensors_are_left_out() {
     onnx(&folder, "print in.onnx --compat --full").exits(2);
     folder.put("short.onnxtxt", short.bytes);
     // One message, whatever the number of tensors, and it names the option.
-    for command in ["parse short.onnxtxt -o out.onnx", "convert short.onnxtxt out.onnx"] {
+    for command in ["convert short.onnxtxt -o out.onnx", "convert short.onnxtxt -o out.onnx"] {
         let run = onnx(&folder, command).exits(2).says("--weights-from");
         assert_eq!(run.err.matches("error").count(), 1, "{}", run.err);
     }
@@ -84,16 +84,16 @@ fn what_was_left_out_comes_from_the_original() {
     for print in ["print in.onnx", "print in.onnx --digest"] {
         let text = onnx(&folder, print).exits(0).out;
         folder.put("short.onnxtxt", &text);
-        onnx(&folder, "parse short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
+        onnx(&folder, "convert short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
         assert_eq!(onnx(&folder, "print out.onnx --digest").out, onnx(&folder, "print in.onnx --digest").out);
         // What is edited stays so; what is another tensor is refused.
         folder.put("wrong.onnxtxt", text.replace("500", "501"));
-        let run = onnx(&folder, "parse wrong.onnxtxt -o wrong.onnx --weights-from in.onnx").exits(1);
+        let run = onnx(&folder, "convert wrong.onnxtxt -o wrong.onnx --weights-from in.onnx").exits(1);
         run.says("no such tensor of this type and these dimensions");
     }
     let text = onnx(&folder, "print in.onnx --digest").exits(0).out;
     folder.put("other.onnxtxt", text.replace("sha256:2da4", "sha256:2da5"));
-    let run = onnx(&folder, "parse other.onnxtxt -o other.onnx --weights-from in.onnx").exits(1);
+    let run = onnx(&folder, "convert other.onnxtxt -o other.onnx --weights-from in.onnx").exits(1);
     run.says("the tensor of the original model has another digest");
     assert_eq!(folder.list().iter().filter(|name| name.ends_with(".onnx")).count(), 2);
 }
@@ -109,7 +109,7 @@ fn text_without_weights_is_usable() {
         onnx(&folder, "check --full --data short.onnxtxt").exits(0);
         onnx(&folder, "check --allow elements-left-out --deny notes short.onnxtxt").exits(0);
         onnx(&folder, "info short.onnxtxt").exits(0).says("500");
-        onnx(&folder, "infer short.onnxtxt --report").exits(0);
+        onnx(&folder, "infer short.onnxtxt --unknown").exits(0);
         onnx(&folder, "fmt --check short.onnxtxt").exits(0);
         // What is printed again still has no weights, and the same digest.
         for again in
@@ -119,10 +119,12 @@ fn text_without_weights_is_usable() {
             assert_eq!(run.out.contains("sha256:2da4"), print.ends_with("digest"), "{}", run.out);
         }
         for format in ["onnx", "json", "textproto"] {
-            onnx(&folder, &format!("convert short.onnxtxt - --to {format}")).exits(2).says("--weights-from");
+            onnx(&folder, &format!("convert short.onnxtxt -o - --to {format}"))
+                .exits(2)
+                .says("--weights-from");
             onnx(&folder, &format!("infer short.onnxtxt -o - --to {format}")).exits(2).says("--weights-from");
         }
-        onnx(&folder, "convert short.onnxtxt e.onnx --external-data e.data --threshold 1").exits(2);
+        onnx(&folder, "convert short.onnxtxt -o e.onnx --weights external=e.data --threshold 1").exits(2);
         // Formatting keeps comments and needs no weights.
         let untidy =
             format!("# weights elsewhere\n{}", String::from_utf8(folder.get("short.onnxtxt")).unwrap());
@@ -144,23 +146,23 @@ fn the_original_gives_back_its_storage() {
     for model in [models::small(), models::rich(), models::hostile(), models::external("w")] {
         let folder = Folder::with("in.onnx", &model);
         onnx(&folder, "print in.onnx -o short.onnxtxt").exits(0);
-        onnx(&folder, "parse short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
-        onnx(&folder, "convert in.onnx canonical.onnx").exits(0);
+        onnx(&folder, "convert short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
+        onnx(&folder, "convert in.onnx -o canonical.onnx").exits(0);
         assert!(folder.get("out.onnx") == folder.get("canonical.onnx"));
-        onnx(&folder, "convert short.onnxtxt out.onnx --weights-from in.onnx").exits(0);
+        onnx(&folder, "convert short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
         assert!(folder.get("out.onnx") == folder.get("canonical.onnx"));
     }
     // Both tensors are raw data in the file; one is edited.
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
 g () => (y) <float[2] a = raw {1, 2}, int64[3] b = raw {1, 2, 3}> { y = Strange (a, b) }"#;
     let folder = Folder::with("in.onnxtxt", text);
-    onnx(&folder, "convert in.onnxtxt in.onnx").exits(0);
+    onnx(&folder, "convert in.onnxtxt -o in.onnx").exits(0);
     let short = onnx(&folder, "print in.onnx").exits(0).out;
     folder.put("short.onnxtxt", short.replace("{1, 2}", "{1, 4}"));
-    onnx(&folder, "convert short.onnxtxt out.onnx --weights-from in.onnx").exits(0);
+    onnx(&folder, "convert short.onnxtxt -o out.onnx --weights-from in.onnx").exits(0);
     let run = onnx(&folder, "print --full out.onnx").exits(0).says("int64[3] b = raw {1, 2, 3}");
     assert!(run.out.contains("float[2] a = {1, 4}"), "{}", run.out);
-    onnx(&folder, "convert in.onnx out.onnx --weights-from in.onnx").exits(2).says("ONNX text");
+    onnx(&folder, "convert in.onnx -o out.onnx --weights-from in.onnx").exits(2).says("ONNX text");
 }
 
 /// Parts of a model, and the model without metadata.
@@ -221,7 +223,7 @@ fn parts_stand_alone() {
         ("model", TEXT),
     ] {
         let folder = Folder::with("in.onnxtxt", text);
-        onnx(&folder, &format!("parse in.onnxtxt --as {part} -o out.pb")).exits(0);
+        onnx(&folder, &format!("convert in.onnxtxt --as {part} -o out.pb")).exits(0);
         let printed = onnx(&folder, &format!("print out.pb --as {part} --full")).exits(0);
         assert_eq!(printed.out, text, "{part}");
         assert_eq!(onnx(&folder, &format!("print in.onnxtxt --as {part}")).exits(0).out, text);
@@ -250,9 +252,7 @@ fn what_is_no_text_is_told_what_it_looks_like() {
     folder.put("wide.onnxtxt", [b"\xff\xfe".to_vec(), folder.get("wide.onnxtxt")].concat());
     let binary = ["model.onnx", "model.onnxtxt", "short.onnxtxt"];
     for name in binary {
-        for command in
-            [format!("parse {name} -o out.pb"), format!("fmt {name}"), format!("fmt --check {name}")]
-        {
+        for command in [format!("fmt {name}"), format!("fmt --check {name}")] {
             let run =
                 onnx(&folder, &command).exits(2).says(&format!("{name}: this looks like a binary model"));
             run.says("`onnx print --from onnx` shows it as text")
@@ -260,27 +260,29 @@ fn what_is_no_text_is_told_what_it_looks_like() {
         }
     }
     for name in ["model.onnxtxt", "short.onnxtxt", "model.json"] {
-        for command in [format!("print {name}"), format!("check {name}"), format!("convert {name} out.pb")] {
+        for command in [format!("print {name}"), format!("check {name}"), format!("convert {name} -o out.pb")]
+        {
             onnx(&folder, &command).exits(2).says("binary").says("add `--from onnx`");
         }
     }
     let bytes = models::small();
-    onnx_with(&folder, "parse - -o -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
     onnx_with(&folder, "fmt -", &bytes).exits(2).says("<stdin>: this looks like a binary model");
-    for command in ["parse packed.onnxtxt -o out.pb", "fmt packed.onnxtxt", "print packed.onnxtxt"] {
+    for command in ["convert packed.onnxtxt -o out.pb", "fmt packed.onnxtxt", "print packed.onnxtxt"] {
         onnx(&folder, command).exits(2).says("this is compressed with gzip");
     }
-    for command in ["parse wide.onnxtxt -o out.pb", "fmt wide.onnxtxt", "print wide.onnxtxt"] {
+    for command in ["convert wide.onnxtxt -o out.pb", "fmt wide.onnxtxt", "print wide.onnxtxt"] {
         onnx(&folder, command).exits(2).says("this is UTF-16").says("store the text as UTF-8");
     }
-    // Texts with errors are texts, and texts in place of binary models are known behind comments, too.
-    onnx_with(&folder, "parse - -o -", b"").exits(2).says("the file is empty");
-    onnx_with(&folder, "parse - -o -", TEXT.replace("Relu", "Relu \u{7f}").as_bytes())
+    // Texts with errors are texts, and texts on standard input are recognized behind comments, too.
+    onnx_with(&folder, "convert - -o -", b"").exits(2).says("the file is empty");
+    onnx_with(&folder, "convert - -o - --from onnxtxt", TEXT.replace("Relu", "Relu \u{7f}").as_bytes())
         .exits(1)
         .says("ONNX0001");
     let text = format!("# a comment\n\n  # and another\n{TEXT}");
-    for command in ["print -", "check -"] {
-        onnx_with(&folder, command, text.as_bytes())
+    folder.put("text.onnx", &text);
+    for command in ["print", "check"] {
+        onnx_with(&folder, &format!("{command} -"), text.as_bytes()).exits(0);
+        onnx(&folder, &format!("{command} text.onnx"))
             .exits(2)
             .says("this looks like ONNX text")
             .says("add `--from onnxtxt`");
@@ -301,9 +303,10 @@ fn findings_of_texts_show_the_line() {
         (Some(6), Some(4))
     );
     onnx(&folder, "info in.onnxtxt").exits(0).says("ONNX text").says("Rellu");
-    onnx(&folder, "verify in.onnxtxt").exits(0).says("sound");
+    onnx(&folder, "debug verify in.onnxtxt").exits(0).says("sound");
     onnx_with(&folder, "check --from onnxtxt -", TEXT.as_bytes()).exits(0);
-    onnx_with(&folder, "check -", TEXT.as_bytes()).exits(2).says("--from onnxtxt");
+    onnx_with(&folder, "check -", TEXT.as_bytes()).exits(0);
+    onnx_with(&folder, "check - --from onnx", TEXT.as_bytes()).exits(2).says("--from onnxtxt");
     onnx_with(&folder, "info --from textproto -", TEXT.as_bytes()).exits(2).says("--from onnxtxt");
 }
 
@@ -314,9 +317,9 @@ fn faults_of_texts_are_findings() {
     for command in [
         "check in.onnxtxt",
         "info in.onnxtxt",
-        "verify in.onnxtxt",
-        "convert in.onnxtxt out.onnx",
-        "parse in.onnxtxt -o out.onnx",
+        "debug verify in.onnxtxt",
+        "convert in.onnxtxt -o out.onnx",
+        "convert in.onnxtxt -o out.onnx",
         "fmt in.onnxtxt",
         "check in.onnxtxt --allow ONNX0001",
     ] {

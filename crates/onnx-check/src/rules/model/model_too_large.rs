@@ -19,7 +19,7 @@ pub(crate) fn check(cx: &mut Cx<'_>) {
     cx.report(&RULE, |_| {
         let message = format!("the file has {bytes} bytes, and protobuf readers open at most {LIMIT}");
         Diagnostic::new(&RULE, Locus::model(), message)
-            .help("put the weights into external data: `onnx convert IN OUT --external-data FILE`")
+            .help("put the weights into external data: `onnx convert IN -o OUT --weights external`")
     });
 }
 

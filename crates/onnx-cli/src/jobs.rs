@@ -1,0 +1,62 @@
+//! Processes files on several threads, and reports on them in their order.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread::available_parallelism;
+
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+
+use crate::exit::Failure;
+use crate::input::display_name;
+
+/// The stack of a thread, in bytes: what the main thread has on most systems.
+const STACK: usize = 8 << 20;
+
+/// Calls `process` with every file, on `jobs` threads or as many as there are processors, and `tell` with the names and
+/// results in the order of the files, as soon as they are known. Ends early when `tell` fails.
+pub(crate) fn in_order<T: Send>(
+    files: Vec<Result<PathBuf, Failure>>,
+    jobs: Option<NonZeroUsize>,
+    process: impl Fn(&Path) -> Result<T, Failure> + Sync,
+    mut tell: impl FnMut(String, Result<T, Failure>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let available = || available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = jobs.map_or_else(available, NonZeroUsize::get).min(files.len());
+    if threads < 2 {
+        return files.into_iter().try_for_each(|file| match file {
+            Ok(path) => tell(display_name(&path), process(&path)),
+            Err(failure) => tell(String::new(), Err(failure)),
+        });
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
+    let pool = pool.map_err(Failure::new)?;
+    // Threads that are ahead wait until their results are taken.
+    let (send, receive) = sync_channel(threads);
+    let process = &process;
+    pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            let all = files.into_iter().enumerate().par_bridge().map(|(index, file)| match file {
+                Ok(path) => (index, display_name(&path), process(&path)),
+                Err(failure) => (index, String::new(), Err(failure)),
+            });
+            // The receiver goes away when `tell` fails, which ends the iteration.
+            let _ = all.try_for_each(|result| send.send(result));
+        });
+        // Results that came before their turn.
+        let mut early = BTreeMap::new();
+        let mut next = 0_usize;
+        while let Ok((index, name, result)) = receive.recv() {
+            early.insert(index, (name, result));
+            while let Some((name, result)) = early.remove(&next) {
+                tell(name, result)?;
+                next += 1;
+            }
+        }
+        // This closure owns the receiver: it is dropped also if `tell` fails, and the threads do not wait for it.
+        drop(receive);
+        Ok(())
+    })
+}

@@ -1,0 +1,282 @@
+//! Former spellings of commands and options: errors that print the command line in its present form.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::args::Cli;
+use crate::exit::Failure;
+
+/// A former spelling and the present one.
+struct Former {
+    /// The command that had it; empty for every command.
+    command: &'static str,
+    /// The words of a command, or an option.
+    old: &'static str,
+    /// What is written now; `{}` is the value of the option.
+    new: &'static str,
+}
+
+/// The table of former spellings.
+const FORMER: &[Former] = &[
+    former("", "parse", "convert"),
+    former("", "verify", "debug verify"),
+    former("", "limits", "explain --list limits"),
+    former("", "ops check", "check"),
+    former("", "--no-color", "--color never"),
+    former("", "--set-limit", "--limit {}"),
+    former("", "--json", "--format json"),
+    former("", "--output-file", "--output {}"),
+    former("convert", "--inline", "--weights embed"),
+    former("convert", "--external-data", "--weights external={}"),
+    former("check", "--limit", "--max-findings {}"),
+    former("infer", "--report", "--unknown"),
+    former("infer", "--explain", "--why {}"),
+    former("explain", "--list", "--list rules"),
+];
+
+const fn former(command: &'static str, old: &'static str, new: &'static str) -> Former {
+    Former { command, old, new }
+}
+
+impl Former {
+    fn is_option(&self) -> bool {
+        self.old.starts_with("--")
+    }
+
+    fn takes_value(&self) -> bool {
+        self.new.contains("{}")
+    }
+
+    /// Whether an option that still exists has its former meaning.
+    fn applies(&self, value: Option<&str>) -> bool {
+        match (self.command, self.old) {
+            ("check", "--limit") => value.is_some_and(|value| value.parse::<u64>().is_ok()),
+            ("infer", "--report") => value.is_none_or(is_model),
+            ("explain", "--list") => value.is_none(),
+            _ => true,
+        }
+    }
+}
+
+/// Whether a word is the name of a model, or another option, rather than the file of a report.
+fn is_model(word: &str) -> bool {
+    let extension = Path::new(word).extension().unwrap_or_default();
+    word.starts_with('-')
+        || ["onnx", "onnxtxt", "onnxtext", "textproto", "pb"].iter().any(|one| extension == *one)
+}
+
+/// A command line that is brought to its present form.
+#[derive(Default)]
+struct Line {
+    words: Vec<String>,
+    /// The former words and what they became.
+    changes: Vec<(String, String)>,
+}
+
+/// The failure for arguments in a former spelling: it has the present one, and the corrected command line.
+pub(crate) fn corrected(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    let words: Vec<String> =
+        arguments.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
+    let line = with_outputs(with_options(with_command(words)));
+    let (old, new) = line.changes.iter().find(|(old, _)| is_about(error, old))?;
+    let mut text = String::from("onnx");
+    for word in &line.words {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {}", quoted(word));
+    }
+    Some(Failure::new(format_args!("`{old}` is now `{new}`")).help(format!("write `{text}`")))
+}
+
+/// Whether the error is about a word.
+fn is_about(error: &clap::Error, word: &str) -> bool {
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        return true;
+    }
+    let word = word.rsplit(' ').next().unwrap_or(word);
+    let is = |value: &str| {
+        value == word || value.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '=']))
+    };
+    [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].iter().any(|&kind| match error.get(kind) {
+        Some(ContextValue::String(value)) => is(value),
+        Some(ContextValue::Strings(values)) => values.iter().any(|value| is(value)),
+        _ => false,
+    })
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Replaces a former command.
+fn with_command(words: Vec<String>) -> Line {
+    let cli = Cli::command();
+    let mut line = Line { words, changes: Vec::new() };
+    let commands = || FORMER.iter().filter(|former| !former.is_option());
+    let is_command = |word: &String| {
+        cli.find_subcommand(word).is_some()
+            || commands().any(|former| former.old.split(' ').next() == Some(word.as_str()))
+    };
+    let Some(start) = line.words.iter().position(is_command) else { return line };
+    for former in commands() {
+        let end = start + former.old.split(' ').count();
+        if line.words.get(start..end).is_some_and(|words| words.join(" ") == former.old) {
+            line.words.splice(start..end, former.new.split(' ').map(str::to_owned));
+            line.changes.push((former.old.to_owned(), former.new.to_owned()));
+            break;
+        }
+    }
+    line
+}
+
+/// The command of a line in its present form.
+fn command_of(words: &[String]) -> Option<clap::Command> {
+    let cli = Cli::command();
+    words.iter().find_map(|word| cli.find_subcommand(word).cloned())
+}
+
+/// Replaces former options.
+fn with_options(line: Line) -> Line {
+    let command = command_of(&line.words);
+    let name = command.as_ref().map_or("", |command| command.get_name());
+    let mut new = Line { words: Vec::new(), changes: line.changes };
+    let mut words = line.words.into_iter().peekable();
+    while let Some(word) = words.next() {
+        let (option, attached) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        let value = attached.clone().or_else(|| words.peek().cloned());
+        let former = FORMER.iter().find(|former| {
+            former.is_option()
+                && former.old == option
+                && (former.command.is_empty() || former.command == name)
+                && former.applies(value.as_deref())
+        });
+        let Some(former) = former else {
+            new.words.push(word);
+            continue;
+        };
+        let value = match (former.takes_value(), attached) {
+            (false, _) => None,
+            (true, Some(value)) => Some(value),
+            (true, None) => words.next(),
+        };
+        let value = value.unwrap_or_default();
+        new.changes.push((former.old.to_owned(), former.new.replace("{}", &value)));
+        new.words.extend(former.new.split(' ').map(|word| word.replace("{}", &value)));
+    }
+    new
+}
+
+/// Puts `-o` before the second file of `convert`.
+fn with_outputs(mut line: Line) -> Line {
+    let Some(command) = command_of(&line.words).filter(|command| command.get_name() == "convert") else {
+        return line;
+    };
+    let (mut files, mut is_value, mut has_output) = (Vec::new(), false, false);
+    let start = line.words.iter().position(|word| word == "convert").map_or(0, |start| start + 1);
+    for (index, word) in line.words.iter().enumerate().skip(start) {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        if word == "-" || !word.starts_with('-') {
+            files.push(index);
+            continue;
+        }
+        has_output |= word.starts_with("-o") || word.starts_with("--output");
+        is_value = !word.contains('=') && takes_value(&command, word);
+    }
+    if let (&[_, index], false) = (files.as_slice(), has_output)
+        && let Some(old) = line.words.get(index).cloned()
+    {
+        line.changes.push((old.clone(), format!("-o {}", quoted(&old))));
+        line.words.insert(index, "-o".to_owned());
+    }
+    line
+}
+
+/// Whether an option of a command, or of all commands, is followed by a value.
+fn takes_value(command: &clap::Command, option: &str) -> bool {
+    let cli = Cli::command();
+    let long = option.strip_prefix("--");
+    let is_option = |argument: &&clap::Arg| match long {
+        Some(long) => argument.get_long() == Some(long),
+        None => argument.get_short() == option.chars().nth(1) && option.len() == 2,
+    };
+    let argument = command.get_arguments().find(is_option);
+    let argument = argument.or_else(|| cli.get_arguments().find(is_option));
+    argument.is_some_and(|argument| argument.get_action().takes_values())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn correction(line: &str) -> Option<(String, String)> {
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let error = Cli::try_parse_from(&arguments).expect_err(line);
+        let failure = corrected(&error, &arguments)?;
+        Some((failure.message, failure.help.unwrap_or_default()))
+    }
+
+    /// A command line in which a row of the table occurs, and its corrected form.
+    const LINES: &[(&str, &str)] = &[
+        ("parse a.onnxtxt -o a.onnx", "convert a.onnxtxt -o a.onnx"),
+        ("verify a.onnx", "debug verify a.onnx"),
+        ("limits --format json", "explain --list limits --format json"),
+        ("ops check a.onnxops", "check a.onnxops"),
+        ("check a.onnx --no-color", "check a.onnx --color never"),
+        ("info --set-limit nodes=7 a.onnx", "info --limit nodes=7 a.onnx"),
+        ("info --json a.onnx", "info --format json a.onnx"),
+        ("print a.onnx --output-file=b.onnxtxt", "print a.onnx --output b.onnxtxt"),
+        ("convert a.onnx -o b.onnx --inline", "convert a.onnx -o b.onnx --weights embed"),
+        ("convert a.onnx -o b.onnx --external-data c", "convert a.onnx -o b.onnx --weights external=c"),
+        ("check a.onnx --limit 5", "check a.onnx --max-findings 5"),
+        ("infer a.onnx --report", "infer a.onnx --unknown"),
+        ("infer a.onnx --explain y", "infer a.onnx --why y"),
+        ("explain --list", "explain --list rules"),
+    ];
+
+    #[test]
+    fn every_former_spelling_is_corrected() {
+        assert_eq!(LINES.len(), FORMER.len());
+        for (former, (old, new)) in FORMER.iter().zip(LINES) {
+            let (message, help) = correction(&format!("onnx {old}")).expect(old);
+            assert!(message.starts_with(&format!("`{}` is now `", former.old)), "{message}");
+            assert_eq!(help, format!("write `onnx {new}`"));
+        }
+    }
+
+    #[test]
+    fn the_second_file_of_a_conversion_is_its_output() {
+        for (old, new) in [
+            ("convert a.onnx b.json", "convert a.onnx -o b.json"),
+            ("-q convert --from onnx a -", "-q convert --from onnx a -o -"),
+            ("convert a.onnx b.onnx --inline", "convert a.onnx -o b.onnx --weights embed"),
+            ("convert a.onnx $x --set-limit nodes=7", "convert a.onnx -o '$x' --limit nodes=7"),
+        ] {
+            let (_, help) = correction(&format!("onnx {old}")).expect(old);
+            assert_eq!(help, format!("write `onnx {new}`"));
+        }
+    }
+
+    #[test]
+    fn other_errors_are_not_about_spelling() {
+        for line in
+            ["chek a.onnx", "check", "check a.onnx --limit x", "infer --report r.json", "convert a -o b c"]
+        {
+            assert_eq!(correction(&format!("onnx {line}")), None, "{line}");
+        }
+    }
+}

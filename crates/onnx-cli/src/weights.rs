@@ -1,0 +1,259 @@
+//! Where the weights of an output are: in the model, or in files that it refers to.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::Path;
+
+use onnx_codec::file::create_folders;
+use onnx_codec::{DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, encode, externalize, inline};
+use onnx_ir::Model;
+use onnx_types::ElemType;
+use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload};
+
+use crate::args::{ExternalArgs, Weights};
+use crate::exit::Failure;
+use crate::format::Format;
+use crate::input::{Loaded, is_stream};
+use crate::output::Out;
+use crate::store::MAX_MODEL_BYTES;
+use crate::{size, tensors};
+
+/// An output, and where its weights are.
+#[derive(Clone, Copy)]
+pub(crate) struct Placement<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) format: Format,
+    pub(crate) weights: &'a Weights,
+    pub(crate) external: &'a ExternalArgs,
+}
+
+impl Placement<'_> {
+    /// Refuses what is impossible for the output, before any work is done.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if is_stream(self.path) && matches!(self.weights, Weights::External(_)) {
+            return Err(Failure::new("external data is stored next to the model, which needs to be a file")
+                .help("write to a file instead of `-`, or omit `--weights external`"));
+        }
+        match self.external.given() {
+            Some(option) if !matches!(self.weights, Weights::External(_)) => {
+                Err(Failure::new(format_args!("`{option}` is for external data"))
+                    .help("add `--weights external`, or `--weights external=NAME`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The file for the weights: of the name that is given, or of that of the output and `.data`.
+    fn location(&self) -> String {
+        match self.weights {
+            Weights::External(Some(name)) => name.clone(),
+            _ => format!("{}.data", self.path.file_name().unwrap_or_default().to_string_lossy()),
+        }
+    }
+}
+
+/// Moves the weights to where they are wanted, and returns the external data files to write with the model.
+pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    match to.weights {
+        Weights::Auto => {
+            let mut files = keep_reachable(loaded, to.path, out)?;
+            if to.format == Format::Onnx && !is_stream(to.path) && is_too_large(loaded, MAX_MODEL_BYTES)? {
+                files.extend(move_out(&mut loaded.model, to, out)?);
+            }
+            Ok(files)
+        }
+        Weights::Keep => Ok(mention_unreachable(loaded, to.path, "`--weights auto` keeps it reachable", out)),
+        Weights::Embed => embed(loaded, out).map(|()| Vec::new()),
+        Weights::External(_) => {
+            embed(loaded, out)?;
+            move_out(&mut loaded.model, to, out)
+        }
+    }
+}
+
+/// Whether the encoded model is larger than a number of bytes. Most models are too small to be encoded for that.
+fn is_too_large(loaded: &Loaded, most: u64) -> Result<bool, Failure> {
+    let mut embedded = 0_u64;
+    tensors::for_each(&loaded.model, |_, tensor| {
+        let len = tensor.byte_len().filter(|_| !tensor.is_external());
+        embedded = embedded.saturating_add(len.unwrap_or_default());
+    });
+    if embedded < most / 2 {
+        return Ok(false);
+    }
+    Ok(encode(&loaded.model, &EncodeOptions::within(&loaded.execution.limits))?.len() > most)
+}
+
+/// Moves the large embedded weights of a model into separate files.
+pub(crate) fn move_out(model: &mut Model, to: &Placement<'_>, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    let options = options(to)?;
+    let moved = externalize(model, &options, &NoData)?;
+    for invalid in &moved.invalid {
+        out.warning(&format!("stays in the model, because it is invalid: {invalid}"), None);
+    }
+    if moved.files.is_empty() {
+        let threshold = size::bytes(options.threshold_bytes);
+        out.warning(
+            &format!("no tensor has {threshold} or more: nothing was moved"),
+            Some("see `--threshold`"),
+        );
+    }
+    if let Some(count) = NonZeroU64::new(shape_operands(model)) {
+        out.warning(
+            &format!(
+                "{} of integers below 1 kB moved: onnxruntime does not open models whose shape operands are external",
+                size::plural(count.get(), "small tensor")
+            ),
+            Some("leave `--threshold` at its default of 1024"),
+        );
+    }
+    Ok(moved.files)
+}
+
+/// The number of small external tensors of integers: what operators read as sizes and axes when shapes are inferred.
+fn shape_operands(model: &Model) -> u64 {
+    let mut count = 0;
+    tensors::for_each(model, |_, tensor| {
+        let is_integers = matches!(tensor.elem(), ElemType::Int64 | ElemType::Int32);
+        let is_small = tensor.byte_len().is_some_and(|len| len < 1024);
+        count += u64::from(tensor.is_external() && is_integers && is_small && tensor.dims().len() <= 1);
+    });
+    count
+}
+
+fn options(to: &Placement<'_>) -> Result<ExternalizeOptions, Failure> {
+    let mut options = ExternalizeOptions::new(to.location());
+    let args = to.external;
+    options.threshold_bytes = args.threshold.unwrap_or(options.threshold_bytes);
+    options.max_shard_bytes = args.shard_size;
+    options.everything = args.all_tensors;
+    options.checksum = args.checksum;
+    if let Some(align) = args.align {
+        let align =
+            u32::try_from(align).map_err(|_| Failure::new("`--align` is too large: at most 65536"))?;
+        (options.alignment, options.large_alignment) = (align, align);
+    }
+    Ok(options)
+}
+
+/// The number of tensors whose elements are in other files.
+fn external_locations(loaded: &Loaded) -> u64 {
+    let mut count = 0;
+    tensors::for_each(&loaded.model, |_, tensor| {
+        count += u64::from(matches!(tensor.payload(), Payload::External(_)))
+    });
+    count
+}
+
+/// Gives all external tensors their elements.
+fn embed(loaded: &mut Loaded, out: &Out) -> Result<(), Failure> {
+    if external_locations(loaded) == 0 {
+        return Ok(());
+    }
+    let source = loaded.source()?;
+    let options = InlineOptions::default().with_max_total_bytes(loaded.execution.limits.external_bytes);
+    inline(&mut loaded.model, &options, &source).map_err(|error| about_data(error.into(), loaded))?;
+    for note in source.notes() {
+        out.warning(&note.to_string(), None);
+    }
+    Ok(())
+}
+
+/// A failure to read external data, with advice unless a limit is the reason.
+fn about_data(failure: Failure, loaded: &Loaded) -> Failure {
+    if failure.limit.is_some() { failure } else { failure.help(where_data_is(loaded)) }
+}
+
+fn where_data_is(loaded: &Loaded) -> &'static str {
+    match loaded.place.directory() {
+        Some(_) => {
+            "locations of external data are relative to the directory of the model, or that of `--data-dir`"
+        }
+        None => {
+            "a model from a stream has no directory: `--data-dir DIR` specifies that of its external data"
+        }
+    }
+}
+
+/// Keeps external data reachable from the output: where the output is a stream it is embedded, and where the output is in
+/// another directory it is copied there. Gives the files to write.
+pub(crate) fn keep_reachable(
+    loaded: &mut Loaded,
+    output: &Path,
+    out: &Out,
+) -> Result<Vec<DataFile>, Failure> {
+    if external_locations(loaded) == 0 {
+        return Ok(Vec::new());
+    }
+    if is_stream(output) {
+        embed(loaded, out)?;
+        return Ok(Vec::new());
+    }
+    let Some(directory) = loaded.place.directory() else {
+        return Err(Failure::new(
+            "the model has external data, but came from a stream, which has no directory",
+        )
+        .help(where_data_is(loaded)));
+    };
+    if is_beside(directory, output) {
+        return Ok(Vec::new());
+    }
+    copies(loaded, output.parent().unwrap_or(Path::new("")), out)
+}
+
+/// Whether the output is in the directory of the external data, so that locations stay valid. If the directory of the
+/// output does not exist, writing fails.
+fn is_beside(directory: &Path, output: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        path.canonicalize().ok()
+    };
+    let to = resolved(output.parent().unwrap_or(Path::new("")));
+    to.is_none() || to == resolved(directory)
+}
+
+/// Warns if external data is not reachable from the output. Returns no files to write.
+pub(crate) fn mention_unreachable(
+    loaded: &Loaded,
+    output: &Path,
+    otherwise: &str,
+    out: &Out,
+) -> Vec<DataFile> {
+    let is_reachable = loaded.place.directory().is_some_and(|directory| is_beside(directory, output));
+    if !is_reachable && external_locations(loaded) > 0 {
+        let help = format!("{otherwise}; `--data-dir DIR` specifies where it is when the output is read");
+        out.warning("the model has external data in another directory than the output", Some(&help));
+    }
+    Vec::new()
+}
+
+/// Copies of all files of external data, to be written under the same locations in another directory.
+fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    let mut locations = BTreeMap::new();
+    tensors::for_each(&loaded.model, |_, tensor| {
+        if let Payload::External(entries) = tensor.payload()
+            && let Ok(location) = entries.location()
+        {
+            locations.entry(onnx_codec::source::normalized(location)).or_insert_with(|| location.to_owned());
+        }
+    });
+    let source = loaded.source()?;
+    let mut files = Vec::new();
+    for (normalized, location) in locations {
+        match source.read(&location, 0, None) {
+            Ok(contents) => {
+                create_folders(folder, &normalized)?;
+                files.push(DataFile::new(normalized, contents));
+            }
+            Err(error) if error.reason == DataErrorReason::NotFound => {
+                let message = format!("{error}; the output still refers to it");
+                out.warning(
+                    &message,
+                    Some("copy the file to the directory of the output, under the same name"),
+                );
+            }
+            Err(error) => return Err(about_data(error.into(), loaded)),
+        }
+    }
+    Ok(files)
+}
