@@ -1,4 +1,4 @@
-//! `onnx check` and `onnx verify`.
+//! `onnx check` and `onnx debug verify`.
 
 use crate::models;
 use crate::run::{Folder, onnx, onnx_with};

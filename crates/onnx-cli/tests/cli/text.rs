@@ -1,4 +1,4 @@
-//! `onnx print`, `onnx parse` and `onnx fmt`, and text as the input of other commands.
+//! `onnx print`, `onnx convert` and `onnx fmt`, and text as the input of other commands.
 
 use crate::models;
 use crate::run::{Folder, onnx, onnx_with};
