@@ -1,27 +1,29 @@
 //! The command line.
 
 mod convert;
+mod groups;
 mod infer;
+mod input;
 mod lookup;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-
-use onnx_codec::ReadMode;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::compare::CompareArgs;
 use crate::format::Format;
 use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
-use crate::report::ReportArgs;
+use crate::report::{ModelReportArgs, ReportArgs};
 use crate::run::RunArgs;
 
 pub(crate) use convert::{ConvertArgs, ExternalArgs, Weights, WeightsArgs};
+pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
+pub(crate) use input::{COMMON, InputArgs, OutputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
 
 const STYLES: Styles = Styles::styled()
@@ -31,18 +33,14 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const AFTER: &str = "\
-Exit status: 0 success; 1 negative result, such as a model with errors; 2 the command failed;
-3 a limit was exceeded.
+Exit status: 0 success, 1 negative result, 2 the command failed, 3 a limit was exceeded.
 
 Examples:
-  onnx check model.onnx                  what is wrong with it?
   onnx info model.onnx                   what is in it?
-  onnx infer model.onnx -o typed.onnx    what are the shapes in it?
-  onnx print model.onnx                  what does it compute?
+  onnx check model.onnx                  what is wrong with it?
+  onnx infer model.onnx --unknown        which shapes are not known, and why?
   onnx convert model.onnx -o model.json  the same in another format
-  onnx explain value-defined-twice       what does this finding mean?
-  onnx ops show Resize                   what does this operator take?
-  onnx smith --seed 7 -o model.onnx      a random valid model";
+  onnx explain value-defined-twice       what does this diagnostic mean?";
 
 /// Inspect ONNX models, check them, and convert between their formats.
 #[derive(Debug, Parser)]
@@ -52,12 +50,17 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// When to use colours; `auto` means on terminals, unless NO_COLOR is set.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 100)]
+    /// When to use colours: `auto` (on terminals, unless NO_COLOR is set), `always` or `never`.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true)]
+    #[arg(display_order = 100, help_heading = COMMON)]
     pub(crate) color: Color,
     /// Write only errors to standard error: no summary, no warnings.
-    #[arg(short, long, global = true, display_order = 102)]
+    #[arg(short, long, global = true, display_order = 101, help_heading = COMMON)]
     pub(crate) quiet: bool,
+    /// Write figures to standard error, such as times; twice: also decisions.
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    #[arg(display_order = 102, help_heading = COMMON)]
+    pub(crate) verbose: u8,
 }
 
 /// When to use colours.
@@ -71,69 +74,33 @@ pub(crate) enum Color {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find everything that is wrong with models.
+    /// Find all defects of models and operator set documents.
     Check(CheckArgs),
-    /// Show what is in a model: versions, inputs and outputs, operators, weights.
+    /// Show versions, inputs and outputs, operators and weights.
     Info(InfoArgs),
-    /// Find the types and shapes of all values, and write them into the model.
+    /// Find the types and shapes of all values.
     Infer(InferArgs),
     /// Run a model on given or generated inputs.
     Run(RunArgs),
     /// Run two models on the same inputs and compare their outputs.
     Compare(CompareArgs),
-    /// Convert between formats, and move weights out of the model or into it.
+    /// Change the format, or the location of the weights.
     Convert(ConvertArgs),
-    /// Show a model as text that people can read and edit.
+    /// Show a model, or a part of it, as text.
     Print(PrintArgs),
-    /// Lay out text as `print` does, in place; comments stay.
+    /// Format text models in place; comments stay.
     Fmt(FmtArgs),
-    /// Explain a diagnostic by its code or name, or list all rules or limits.
+    /// Explain a diagnostic, rule or limit by name, or list them.
     Explain(ExplainArgs),
     /// Look up operators, and write operator sets as documents.
     Ops(OpsArgs),
-    /// Make a valid model from a number, to test readers of models with.
+    /// Generate a valid model from a seed.
     Smith(SmithArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Test the program on a model.
     #[command(hide = true)]
     Debug(DebugArgs),
-}
-
-/// How to read models.
-#[derive(Debug, Args)]
-pub(crate) struct InputArgs {
-    /// The format of the input; without this, the extension decides, and what has none is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT", display_order = 90)]
-    pub(crate) from: Option<Format>,
-    /// Read files into memory instead of mapping them; for files that others may truncate meanwhile.
-    #[arg(long, display_order = 91)]
-    pub(crate) no_map: bool,
-    /// The directory of the external data; without this, that of the model. A model from a stream has none.
-    #[arg(long, value_name = "DIR", display_order = 91, value_hint = ValueHint::DirPath)]
-    pub(crate) data_dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) bounds: LimitArgs,
-}
-
-/// How to write files.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Replace existing files of other kinds; external data that the input reads is never replaced.
-    #[arg(long, display_order = 93)]
-    pub(crate) force: bool,
-}
-
-impl InputArgs {
-    /// How to read files.
-    pub(crate) const fn mode(&self) -> ReadMode {
-        if self.no_map { ReadMode::Memory } else { ReadMode::Map }
-    }
-
-    /// How to read a file that will be written elsewhere as a whole.
-    pub(crate) const fn mode_of_copy(&self) -> ReadMode {
-        if self.no_map { ReadMode::Memory } else { ReadMode::MapAll }
-    }
 }
 
 const CHECK_EXAMPLES: &str = "\
@@ -161,15 +128,6 @@ pub(crate) struct CheckArgs {
     /// Also print notes that nearly every model has, which are only counted otherwise.
     #[arg(long)]
     pub(crate) notes: bool,
-    /// Treat as errors: `warnings`, `notes` (and warnings), or a rule by code or name.
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    pub(crate) deny: Vec<String>,
-    /// Do not report a rule, given by code or name.
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    pub(crate) allow: Vec<String>,
-    /// Show at most N diagnostics per file (0: no limit); the summary counts all of them.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_findings: Option<usize>,
     /// Check N files at a time; without this, one for each processor. The report does not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -296,6 +254,8 @@ pub(crate) struct SmithArgs {
     pub(crate) to: Option<Format>,
     #[command(flatten)]
     pub(crate) weights: WeightsArgs,
+    #[command(flatten)]
+    pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

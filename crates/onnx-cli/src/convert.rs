@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         external: &args.external,
     };
     placement.check()?;
+    args.report.check(Some(&args.input_file), Some(&args.output_file), out)?;
     store::refuse_terminal(&args.output_file, format)?;
     let progress = Progress::start("converting", 1);
     progress.begin(&display_name(&args.input_file));
@@ -34,7 +35,8 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Out) -> Result<Outcome, Failure>
         (None, Part::Model) => load_to_copy(&args.input_file, &args.input)?,
         (None, part) => load_as(&args.input_file, &args.input, part)?,
     };
-    progress.aside(|| loaded.report(out, args.keep_going))?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    out.input(&loaded, loaded.findings.clone())?;
     let options = store::options(args.output, loaded.files()?);
     let to = Destination { path: &args.output_file, format, execution: loaded.execution.clone(), options };
     if !matches!(loaded.piece, Piece::Model) {

@@ -19,9 +19,9 @@ use crate::input::{Loaded, display_name, is_stream, load};
 use crate::ops::documents;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
-use crate::report::{self, ReportFormat};
-use crate::store;
+use crate::report;
 use crate::weights::{self, Placement};
+use crate::{rules, store};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
@@ -31,13 +31,10 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         Some(path) => Some((path.as_path(), format::of_output(path, args.to)?)),
         None => None,
     };
+    args.report.check(Some(&args.input_file), args.output_file.as_deref(), out)?;
     if let Some((path, format)) = output {
         placement(args, path, format).check()?;
         store::refuse_terminal(path, format)?;
-        if is_stream(path) && !out.is_for_people() {
-            let failure = Failure::new("the model and the report cannot both be written to standard output");
-            return Err(failure.help("use `-o FILE`"));
-        }
     }
     let progress = Progress::start("inferring", 1);
     progress.begin(&display_name(&args.input_file));
@@ -48,7 +45,7 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
             return Ok(failure.outcome());
         }
     };
-    progress.aside(|| loaded.report(out, args.keep_going))?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
@@ -60,12 +57,12 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
         options.runtime = onnx_shape_infer::Runtime::Onnxruntime;
     }
     let mut inference = loaded.infer(options)?;
-    let contradicts = inference.findings().has_errors();
-    let found = found(&loaded, &inference, args);
+    let found = found(&loaded, &inference, args)?;
+    let is_refused = found.has_errors() && !args.keep_going;
     progress.aside(|| list(&loaded, &found, args, out));
     let is_aside = output.is_some_and(|(path, _)| is_stream(path));
     progress.aside(|| describe(args, &loaded, &inference, found, is_aside, out))?;
-    if args.strict && contradicts {
+    if is_refused {
         return Ok(Outcome::Findings);
     }
     let Some((path, format)) = output else { return Ok(Outcome::Fine) };
@@ -101,12 +98,15 @@ fn describe(
     is_aside: bool,
     out: &mut Out,
 ) -> Result<(), Failure> {
+    let mut found = found;
+    found.merge(loaded.findings.clone());
     if out.is_for_people() {
         out.input(loaded, found)?;
         return unknown::write(args, loaded, inference, is_aside, out);
     }
     out.result_kind("infer/1", "models");
     let items = json::items(args, loaded, inference)?;
+    report::select(&loaded.model, &mut found);
     out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), found, items)
 }
 
@@ -167,15 +167,21 @@ fn is_variable(model: &mut Model, name: &str) -> bool {
 }
 
 /// The diagnostics of inference; contradictions are errors with `--strict` only.
-fn found(loaded: &Loaded, inference: &Inference, args: &InferArgs) -> Sink {
+fn found(loaded: &Loaded, inference: &Inference, args: &InferArgs) -> Result<Sink, Failure> {
     let found = inference.findings();
-    let policy = if args.strict { Policy::new() } else { Policy::new().at_most(Severity::Warning) };
-    let mut sink = Sink::with(policy, Caps { per_rule: usize::MAX, total: found.diagnostics().len() });
+    let severity = &args.input.severity;
+    // Denied warnings include contradictions.
+    let is_strict = args.strict || severity.deny.iter().any(|what| rules::is_class(what));
+    let errors = onnx_shape_infer::fault::RULES.iter().filter(|rule| rule.severity == Severity::Error);
+    let policy = match is_strict {
+        true => Policy::new(),
+        false => errors.fold(Policy::new(), |policy, rule| policy.set(rule, Severity::Warning)),
+    };
+    let all =
+        Caps { per_rule: usize::MAX, total: found.diagnostics().len() + loaded.findings.diagnostics().len() };
+    let mut sink = Sink::with(severity.policy(policy)?, severity.caps().unwrap_or(all));
     sink.merge(found.clone());
-    if args.format.format != ReportFormat::Text {
-        report::select(&loaded.model, &mut sink);
-    }
-    sink
+    Ok(sink)
 }
 
 /// Lists contradictions on standard error.

@@ -8,19 +8,19 @@ use bytes::Bytes;
 use onnx_codec::file::{self, MAX_STREAM_BYTES, read};
 use onnx_codec::{DecodeOptions, Decoded, FileSource, InputFiles, ModelStamp, ReadMode};
 use onnx_diag::render::text;
-use onnx_diag::{Caps, Diagnostic, Locus, Policy, Sink};
+use onnx_diag::{Caps, Diagnostic, Locus, Policy, Severity, Sink};
 use onnx_formats::MessageType;
 use onnx_ir::Model;
 use onnx_shape_infer::{InferOptions, Inference, infer};
 use onnx_text::ParseOptions;
 use onnx_types::Execution;
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, SeverityArgs};
 use crate::exit::Failure;
 use crate::format::{self, Format};
 use crate::output::{Colours, Out};
 use crate::part::{Part, Piece};
-use crate::store;
+use crate::{size, store};
 
 /// A model that was read, and where it came from.
 pub(crate) struct Loaded {
@@ -111,12 +111,31 @@ impl Loaded {
         Ok(self)
     }
 
-    /// Reports what was found when the model was read, on standard error, and in the report if the command writes one.
+    /// Gives the findings of reading the severities that the user wants.
+    pub(crate) fn judge(&mut self, severity: &SeverityArgs) -> Result<(), Failure> {
+        if severity.is_default() {
+            return Ok(());
+        }
+        let caps = severity.caps().unwrap_or(Caps::NONE);
+        let mut judged = Sink::with(severity.policy(Policy::new())?, caps);
+        judged.merge(std::mem::take(&mut self.findings));
+        self.findings = judged;
+        Ok(())
+    }
+
+    /// Reports what was found when the model was read, on standard error.
     ///
     /// # Errors
     ///
-    /// If parts of the file could not be decoded, unless the user wants what could be.
-    pub(crate) fn report(&self, out: &mut Out, keep_going: bool) -> Result<(), Failure> {
+    /// If parts of the file could not be decoded, or the user denies what was found, unless `--keep-going` is given.
+    pub(crate) fn report(
+        &mut self,
+        severity: &SeverityArgs,
+        keep_going: bool,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        self.judge(severity)?;
+        out.detail(1, &format!("read {}: {}, {}", self.name, self.format.name(), size::bytes(self.bytes)));
         if !self.findings.is_empty() {
             let options = text::Options::new(&self.name).with_style(&Colours).with_concise(true);
             out.findings(&self.findings, &options);
@@ -124,13 +143,17 @@ impl Loaded {
         if !self.findings.has_errors() {
             return Ok(());
         }
-        out.input(self, self.findings.clone())?;
-        if !keep_going {
-            let failure =
-                Failure::because_of_findings("the file is not decoded completely").about(&self.name);
-            return Err(failure.help("`--keep-going` works with what could be decoded"));
+        if keep_going {
+            return Ok(());
         }
-        Ok(())
+        out.input(self, self.findings.clone())?;
+        let is_incomplete =
+            self.findings.diagnostics().iter().any(|found| found.rule.severity == Severity::Error);
+        let (message, help) = match is_incomplete {
+            true => ("the file is not decoded completely", "`--keep-going` works with what could be decoded"),
+            false => ("what was found is denied", "`--keep-going` proceeds in spite of it"),
+        };
+        Err(Failure::because_of_findings(message).about(&self.name).help(help))
     }
 }
 

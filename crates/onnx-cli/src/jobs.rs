@@ -33,7 +33,7 @@ pub(crate) fn in_order<T: Send>(
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build();
     let pool = pool.map_err(Failure::new)?;
-    // Threads that are ahead wait until their results are taken.
+    // Threads wait until their results are taken: those of fast files do not accumulate.
     let (send, receive) = sync_channel(threads);
     let process = &process;
     pool.in_place_scope(|scope| {

@@ -7,6 +7,7 @@ use clap::Args;
 use onnx_types::{Execution, Interrupt, LIMITS, Limit, Limits};
 use serde_json::json;
 
+use crate::args::COMMON;
 use crate::exit::Failure;
 use crate::output::{DIM, KEY, paint};
 use crate::size;
@@ -15,10 +16,10 @@ use crate::size;
 #[derive(Debug, Default, Args)]
 pub(crate) struct LimitArgs {
     /// Change a limit, once for each, as in `nodes=20M` or `input_bytes=4GiB`; `onnx explain --list limits` lists them.
-    #[arg(long = "limit", value_name = "NAME=N", value_parser = bound, display_order = 92)]
+    #[arg(long = "limit", value_name = "NAME=N", value_parser = bound, display_order = 92, help_heading = COMMON)]
     changed: Vec<(String, u64)>,
     /// End the command after this time, as in `90s` or `5m`; it then writes no output.
-    #[arg(long, value_name = "TIME", value_parser = timeout, display_order = 93)]
+    #[arg(long, value_name = "TIME", value_parser = timeout, display_order = 93, help_heading = COMMON)]
     timeout: Option<Interrupt>,
 }
 

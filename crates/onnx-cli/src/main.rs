@@ -47,19 +47,22 @@ mod wrap;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _, ValueEnum as _};
+use clap::{CommandFactory as _, ValueEnum as _};
 
 use args::{Cli, Color, Command, DebugArgs, DebugCommand};
 use exit::Outcome;
 use output::Out;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     let (name, format) = (cli.command.name(), cli.command.format());
-    let mut out = Out::new(cli.color, name, format).quiet(cli.quiet);
+    let mut out = Out::new(cli.color, name, format).with_verbosity(cli.quiet, cli.verbose);
+    if let Some(path) = cli.command.report_file() {
+        out.report_to(path);
+    }
     let result = match cli.command {
         Command::Check(args) => check::run(&args, &mut out),
         Command::Info(args) => info::run(&args, &mut out),
@@ -98,7 +101,7 @@ fn requested(arguments: &[std::ffi::OsString]) -> (String, report::ReportFormat)
     while let Some(argument) = arguments.next() {
         let name = match argument.split_once('=') {
             Some(("--format", name)) => name,
-            // A former spelling: whoever writes it expects JSON.
+            // A former spelling, which still requests a report as JSON.
             _ if argument == "--json" => "json",
             _ if argument == "--format" => arguments.next().unwrap_or_default(),
             _ => continue,

@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::time::Instant;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -68,6 +69,10 @@ pub(crate) struct Out {
     closed: bool,
     /// Only errors go to standard error.
     quiet: bool,
+    /// How much goes to standard error in addition to the summary.
+    verbose: u8,
+    /// When the command began.
+    start: Instant,
     /// What the command reports.
     pub(crate) collected: Collected,
 }
@@ -79,12 +84,19 @@ impl Out {
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
-        Self { choice, closed: false, quiet: false, collected: Collected::new(command, format) }
+        Self {
+            choice,
+            closed: false,
+            quiet: false,
+            verbose: 0,
+            start: Instant::now(),
+            collected: Collected::new(command, format),
+        }
     }
 
-    /// The same, with only errors on standard error if the user wants that.
-    pub(crate) fn quiet(self, quiet: bool) -> Self {
-        Self { quiet, ..self }
+    /// The same, with less or more on standard error.
+    pub(crate) fn with_verbosity(self, quiet: bool, verbose: u8) -> Self {
+        Self { quiet, verbose, ..self }
     }
 
     /// Writes text for people to standard output.
@@ -183,9 +195,21 @@ impl Out {
         }
     }
 
-    /// Tells on standard error what was done.
+    /// Tells on standard error what was done, and with `-v` in which time: without, the same input gives the same text.
     pub(crate) fn summary(&self, text: &str) {
-        if !self.quiet {
+        if self.quiet {
+            return;
+        }
+        let mut line = Clean(text).to_string();
+        if self.verbose > 0 {
+            let _ = write!(line, ", {} ms", self.start.elapsed().as_millis());
+        }
+        self.aside(&format!("{line}\n"));
+    }
+
+    /// Tells on standard error what `-v` (1) or `-vv` (2) asks for.
+    pub(crate) fn detail(&self, level: u8, text: &str) {
+        if self.verbose >= level {
             self.aside(&format!("{}\n", Clean(text)));
         }
     }

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::args::PrintArgs;
 use crate::exit::{Failure, Outcome};
+use crate::format::Format;
 use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal, shown};
 use crate::part::Piece;
@@ -24,8 +25,9 @@ use crate::{store, syntax, weights};
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let progress = Progress::start("printing", 1);
     progress.begin(&display_name(&args.input_file));
-    let loaded = load_as(&args.input_file, &args.input, args.part)?;
-    progress.aside(|| loaded.report(out, args.keep_going))?;
+    let mut loaded = load_as(&args.input_file, &args.input, args.part)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    out.input(&loaded, loaded.findings.clone())?;
     let options = PrintOptions::default()
         .with_full(args.full)
         .with_metadata(!args.no_metadata)
@@ -95,7 +97,7 @@ fn print_model(
             Ok(())
         };
         save_as(path, &loaded.model, &files, &store::options(args.output, inputs), &mut { write })?;
-        store::summary(path, &loaded.model, &files, out);
+        store::summary(path, Format::Onnxtxt, &loaded.model, &files, out);
     }
     if let Some(left_out) = left_out {
         report_left_out(&left_out, &loaded.name, out);

@@ -1,13 +1,18 @@
 //! Reports for programs: what the command collects for `--format`, and how it is written.
 
-use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use onnx_codec::WriteOptions;
+use onnx_codec::file::{Kind, write_file};
 use onnx_diag::render::{github, json, sarif};
-use onnx_diag::{Locus, Report, Rule, Sink, Status, Tool};
+use onnx_diag::{Locus, Output, Report, Rule, Sink, Status, Tool};
 use onnx_ir::{Model, Selectors};
 
 use crate::args::{Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
-use crate::input::Loaded;
+use crate::input::{Loaded, is_stream};
+use crate::interrupt;
 use crate::output::Out;
 
 /// Format of a report.
@@ -34,7 +39,68 @@ pub(crate) struct ReportArgs {
     pub(crate) format: ReportFormat,
 }
 
+/// Where and how commands report that write a model.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ModelReportArgs {
+    #[command(flatten)]
+    pub(crate) format: ReportArgs,
+    /// Write the report to this file: JSON, unless `--format` or the extension (.jsonl, .sarif) says otherwise.
+    #[arg(id = "report_file", long = "report", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl ModelReportArgs {
+    fn effective_format(&self) -> ReportFormat {
+        let Some(file) = self.file.as_ref().filter(|_| self.format.format == ReportFormat::Text) else {
+            return self.format.format;
+        };
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("jsonl") => ReportFormat::Jsonl,
+            Some("sarif") => ReportFormat::Sarif,
+            _ => ReportFormat::Json,
+        }
+    }
+
+    /// Refuses to write the model and the report to the same place, and the report over the input.
+    pub(crate) fn check(
+        &self,
+        input: Option<&Path>,
+        output: Option<&Path>,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        if self.file.is_none() && output.is_some_and(is_stream) && !out.is_for_people() {
+            let failure = Failure::new("the model and the report cannot both be written to standard output");
+            return Err(failure.help("use `-o FILE`, or `--report FILE`"));
+        }
+        let is_same = |file: &Path, other: &Path| {
+            file == other
+                || file.canonicalize().is_ok_and(|file| other.canonicalize().is_ok_and(|other| file == other))
+        };
+        let is_taken = |file: &Path| {
+            is_stream(file) || input.into_iter().chain(output).any(|other| is_same(file, other))
+        };
+        if self.file.as_deref().is_some_and(is_taken) {
+            // Nor is this failure reported there.
+            out.collected.file = None;
+            return Err(Failure::new(
+                "`--report` takes the name of a file that is not the input or the output",
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl Command {
+    /// The file for the report, for commands whose standard output can be a model.
+    pub(crate) fn report_file(&self) -> Option<&Path> {
+        match self {
+            Self::Infer(args) => args.report.file.as_deref(),
+            Self::Convert(args) => args.report.file.as_deref(),
+            Self::Smith(args) => args.report.file.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The name of the command in reports.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
@@ -59,9 +125,11 @@ impl Command {
         match self {
             Self::Check(args) => args.report.format,
             Self::Info(args) => args.report.format,
-            Self::Infer(args) => args.format.format,
             Self::Run(args) => args.report.format,
             Self::Compare(args) => args.report.format,
+            Self::Infer(args) => args.report.effective_format(),
+            Self::Convert(args) => args.report.effective_format(),
+            Self::Smith(args) => args.report.effective_format(),
             Self::Explain(args) => args.report.format,
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => args.report.format,
             Self::Ops(args) => args.format(),
@@ -86,13 +154,15 @@ pub(crate) struct Collected {
     kind: Option<(&'static str, &'static str)>,
     /// The elements of the list, as JSON.
     items: Vec<String>,
+    /// The file for the report instead of standard output, and what it will contain.
+    file: Option<(PathBuf, String)>,
 }
 
 impl Collected {
     pub(crate) fn new(command: &str, format: ReportFormat) -> Self {
         let mut report = Report::new(TOOL, command);
         report.is_fixable = |rule: &Rule| onnx_check::is_fixable(rule);
-        Self { format, report, kind: None, items: Vec::new() }
+        Self { format, report, kind: None, items: Vec::new(), file: None }
     }
 
     /// The result: an object with its kind and the list of all items.
@@ -142,18 +212,52 @@ impl Out {
             ReportFormat::Text => findings.discard(),
             ReportFormat::Jsonl => {
                 let report = Report::new(collected.report.tool, collected.report.command.clone());
-                let mut one = Collected { report, kind: collected.kind, items, format: ReportFormat::Jsonl };
+                let mut one = Collected {
+                    report,
+                    kind: collected.kind,
+                    items,
+                    file: None,
+                    format: ReportFormat::Jsonl,
+                };
                 one.report.is_fixable = collected.report.is_fixable;
                 one.report.input(name, format, bytes, findings.clone());
                 findings.discard();
                 collected.report.input(name, format, bytes, findings);
                 let line = one.rendered()?;
-                return self.bytes([line.as_bytes()]);
+                return self.report_text(&line);
             }
             _ => collected.items.extend(items),
         }
         collected.report.input(name, format, bytes, findings);
         Ok(())
+    }
+
+    /// Adds a file that was written to the report.
+    pub(crate) fn output(&mut self, name: &str, format: Option<&'static str>, bytes: Option<u64>) {
+        self.collected.report.outputs.push(Output { name: name.to_owned(), format, bytes });
+    }
+
+    /// Writes the report to a file instead of standard output.
+    pub(crate) fn report_to(&mut self, file: &Path) {
+        self.collected.file = Some((file.to_owned(), String::new()));
+    }
+
+    /// Writes a part of the report.
+    fn report_text(&mut self, text: &str) -> Result<(), Failure> {
+        match &mut self.collected.file {
+            Some((_, contents)) => {
+                contents.push_str(text);
+                Ok(())
+            }
+            None => self.bytes([text.as_bytes()]),
+        }
+    }
+
+    /// Writes the file for the report, if there is one.
+    fn write_report(&mut self) -> Result<(), Failure> {
+        let Some((path, contents)) = self.collected.file.take() else { return Ok(()) };
+        let options = WriteOptions::default().with_temporaries(interrupt::temporaries());
+        Ok(write_file(path, Kind::Json, &options, |file| file.write_all(contents.as_bytes()))?)
     }
 
     /// Sets the kind of the result and the key of its list.
@@ -201,12 +305,13 @@ impl Out {
             && let Some(name) = input
         {
             let report = Report::new(self.collected.report.tool, self.collected.report.command.clone());
-            let mut one = Collected { report, kind: None, items: Vec::new(), format: ReportFormat::Jsonl };
+            let mut one =
+                Collected { report, kind: None, items: Vec::new(), file: None, format: ReportFormat::Jsonl };
             let name = self.collected.report.inputs.get(name).map_or("", |input| input.name.as_str());
             let index = one.report.input(name, None, None, Sink::new());
             one.report.failures.push(onnx_diag::Failure { input: Some(index), ..failure });
             let line = one.rendered()?;
-            return self.bytes([line.as_bytes()]);
+            return self.report_text(&line);
         }
         Ok(())
     }
@@ -227,7 +332,8 @@ impl Out {
         if collected.format == ReportFormat::Jsonl {
             collected.report.command = "summary".to_owned();
         }
-        let written = collected.rendered().and_then(|text| self.bytes([text.as_bytes()]));
+        let text = collected.rendered();
+        let written = text.and_then(|text| self.report_text(&text)).and_then(|()| self.write_report());
         written.map_or_else(
             |failure| {
                 self.failure(&failure);

@@ -67,9 +67,13 @@ fn is_similar(slug: &str, wanted: &str) -> bool {
     shared > 0 && shared * 2 >= words.len()
 }
 
-/// What `--deny` and `--allow` say.
-pub(crate) fn policy(deny: &[String], allow: &[String]) -> Result<Policy, Failure> {
-    let mut policy = Policy::new();
+/// Whether `--deny` names a severity, not a rule.
+pub(crate) fn is_class(what: &str) -> bool {
+    matches!(what, "warning" | "warnings" | "note" | "notes")
+}
+
+/// A policy with what `--deny` and `--allow` say.
+pub(crate) fn policy(mut policy: Policy, deny: &[String], allow: &[String]) -> Result<Policy, Failure> {
     for what in deny {
         policy = match what.as_str() {
             "warning" | "warnings" => policy.deny_from(Severity::Warning),

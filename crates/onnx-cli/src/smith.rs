@@ -22,6 +22,7 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         external: &ExternalArgs::DEFAULT,
     };
     placement.check()?;
+    args.report.check(None, Some(&args.output_file), out)?;
     store::refuse_terminal(&args.output_file, format)?;
     let mut options = SmithOptions::default().with_nodes(args.nodes);
     if let Some(opset) = args.opset {

@@ -68,7 +68,7 @@ fn writing_a_model() {
             check_stops(least, |execution| {
                 let options = WriteOptions::default().with_force(true);
                 let to = Destination { path, format, execution, options };
-                let mut out = Out::new(Color::Never, "convert", ReportFormat::Text).quiet(true);
+                let mut out = Out::new(Color::Never, "convert", ReportFormat::Text).with_verbosity(true, 0);
                 store::write(&loaded.model, &to, &[], Progress::start("converting", 1), &mut out)
             });
         }

@@ -105,13 +105,18 @@ fn write_model(
     saved?;
     drop(progress);
     report_losses(&losses, to.format, out);
-    summary(to.path, model, files, out);
+    summary(to.path, to.format, model, files, out);
     Ok(())
 }
 
 /// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
-pub(crate) fn summary(path: &Path, model: &Model, files: &[DataFile], out: &Out) {
+pub(crate) fn summary(path: &Path, format: Format, model: &Model, files: &[DataFile], out: &mut Out) {
     let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    out.output(&path.to_string_lossy(), Some(format.id()), Some(len));
+    for file in files {
+        let data = path.with_file_name(file.location());
+        out.output(&data.to_string_lossy(), None, Some(file.len()));
+    }
     let nodes = size::plural(model.node_count() as u64, "node");
     let mut text = format!("wrote {}: {nodes}, {}", path.to_string_lossy(), size::bytes(len));
     let moved: u64 = files.iter().map(DataFile::len).sum();

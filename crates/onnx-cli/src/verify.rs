@@ -23,7 +23,10 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut Out) -> Result<Outcome, Failure> 
         let name = file.as_deref().ok().map(display_name);
         progress.begin(name.as_deref().unwrap_or_default());
         match file.and_then(|path| load(&path, &args.input)) {
-            Ok(mut loaded) => progress.aside(|| verify(&mut loaded, out))?,
+            Ok(mut loaded) => {
+                loaded.judge(&args.input.severity)?;
+                progress.aside(|| verify(&mut loaded, out))?;
+            }
             Err(failure) => {
                 progress.aside(|| out.refused(name.as_deref(), &failure))?;
                 outcome = outcome.max(failure.outcome());

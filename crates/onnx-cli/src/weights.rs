@@ -54,10 +54,13 @@ impl Placement<'_> {
 
 /// Moves the weights to where they are wanted, and returns the external data files to write with the model.
 pub(crate) fn place(loaded: &mut Loaded, to: &Placement<'_>, out: &Out) -> Result<Vec<DataFile>, Failure> {
+    out.detail(2, &format!("weights: {} tensors in other files", external_locations(loaded)));
     match to.weights {
         Weights::Auto => {
             let mut files = keep_reachable(loaded, to.path, out)?;
+            files.iter().for_each(|file| out.detail(2, &format!("weights: copies {}", file.location())));
             if to.format == Format::Onnx && !is_stream(to.path) && is_too_large(loaded, MAX_MODEL_BYTES)? {
+                out.detail(2, "weights: moved out of the model, which would exceed 2 GiB");
                 files.extend(move_out(&mut loaded.model, to, out)?);
             }
             Ok(files)

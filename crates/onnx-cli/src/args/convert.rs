@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 use super::{InputArgs, OutputArgs};
 use crate::format::Format;
 use crate::part::Part;
+use crate::report::ModelReportArgs;
 use crate::size;
 
 /// Where the weights of a model are written.
@@ -91,9 +92,9 @@ The output is written whole or not at all. Findings of reading go to standard er
 Examples:
   onnx convert model.onnx -o model.textproto
   onnx convert model.onnx -o - --to textproto | less
-  onnx convert big.onnx -o out.onnx --weights external=out.data        weights beside the model
-  onnx convert out.onnx -o one-file.onnx --weights embed               weights back into the model
-  onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx text from `print`, with its weights
+  onnx convert big.onnx -o out.onnx --weights external=out.data         weights beside the model
+  onnx convert out.onnx -o one-file.onnx --weights embed                weights back into the model
+  onnx convert edited.onnxtxt -o edited.onnx --weights-from model.onnx  text from `print`, with its weights
   onnx convert node.onnxtxt --as node -o node.pb";
 
 /// Arguments of `onnx convert`.
@@ -117,6 +118,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) weights_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) weights: WeightsArgs,
+    #[command(flatten)]
+    pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) external: ExternalArgs,
     /// Convert what could be decoded of a file with errors; the exit status remains 1.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::{InputArgs, OutputArgs, WeightsArgs};
 use crate::format::Format;
-use crate::report::ReportArgs;
+use crate::report::ModelReportArgs;
 
 const INFER_EXAMPLES: &str = "\
 Without `--strict` contradictions are listed and the rest is inferred; with it nothing is written then,
@@ -29,7 +29,7 @@ pub(crate) struct InferArgs {
     pub(crate) input_file: PathBuf,
     /// Where to write the model with its types; `-` is standard output.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present_any = ["unknown", "why", "format", "guards"])]
+    #[arg(required_unless_present_any = ["unknown", "why", "format", "guards", "report_file"])]
     pub(crate) output_file: Option<PathBuf>,
     /// The format of the output; without this, the extension decides, and standard output is `onnx`.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -74,8 +74,6 @@ pub(crate) struct InferArgs {
     /// Show what is known about a value, and why the rest is not.
     #[arg(long, value_name = "VALUE")]
     pub(crate) why: Option<String>,
-    #[command(flatten)]
-    pub(crate) format: ReportArgs,
     /// Work with what could be decoded of a file with errors; the exit status remains 1.
     #[arg(long)]
     pub(crate) keep_going: bool,
@@ -83,6 +81,8 @@ pub(crate) struct InferArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) weights: WeightsArgs,
+    #[command(flatten)]
+    pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -30,7 +30,7 @@ use report::Totals;
 const TEXT_CAPS: Caps = Caps { per_rule: 10, total: 100 };
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let mut policy = rules::policy(&args.deny, &args.allow)?;
+    let mut policy = args.input.severity.policy(Policy::new())?;
     if !args.notes {
         policy = onnx_check::ON_REQUEST.iter().fold(policy, |policy, rule| policy.count(rule));
     }
@@ -109,12 +109,11 @@ fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) 
 /// How many diagnostics are kept.
 fn caps(args: &CheckArgs) -> Caps {
     let limits = args.input.bounds.limits();
-    match (args.max_findings, args.report.format) {
-        (Some(0), _) => Caps::NONE,
-        (Some(limit), _) => Caps { per_rule: limit, total: limit },
-        (None, ReportFormat::Text) => TEXT_CAPS,
-        (None, _) => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
-    }
+    let default = match args.report.format {
+        ReportFormat::Text => TEXT_CAPS,
+        _ => Caps { per_rule: limits.findings_per_rule, total: limits.findings },
+    };
+    args.input.severity.caps().unwrap_or(default)
 }
 
 fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {

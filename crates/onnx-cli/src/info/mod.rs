@@ -28,6 +28,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Outcome, Failure> {
         progress.begin(name.as_deref().unwrap_or_default());
         match file.and_then(|path| load(&path, &args.input)) {
             Ok(mut loaded) => {
+                loaded.judge(&args.input.severity)?;
                 progress.aside(|| show(&mut loaded, args.all, is_first, out))?;
                 is_first = false;
             }

@@ -10,7 +10,7 @@ use onnx_codec::operator_set::{document, document_of_functions};
 use onnx_codec::{EncodeOptions, InputFiles, encode_operator_set};
 use onnx_schema::Registry;
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, SeverityArgs};
 use crate::exit::{Failure, Outcome};
 use crate::input::{is_stream, load};
 use crate::limits::LimitArgs;
@@ -35,7 +35,13 @@ fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outco
     let mut inputs = InputFiles::default();
     let (document, signatures) = match &args.functions_of {
         Some(model) => {
-            let input = InputArgs { from: None, no_map: true, data_dir: None, bounds: LimitArgs::default() };
+            let input = InputArgs {
+                from: None,
+                no_map: true,
+                data_dir: None,
+                bounds: LimitArgs::default(),
+                severity: SeverityArgs::default(),
+            };
             let loaded = load(model, &input)?;
             inputs = loaded.files()?;
             let document = document_of_functions(&loaded.model, &args.domain, args.opset.unwrap_or(1))

@@ -111,6 +111,10 @@ fn what_was_written_is_summarized() {
     assert_eq!(run.err, "");
     let run = onnx(&folder, "convert missing.onnx -o x.onnx -q").exits(2);
     assert_eq!(run.err, "error: missing.onnx: cannot be read: No such file or directory\n");
+    // Times are figures, and so not a part of what is the same for the same input.
+    let run = onnx(&folder, "convert in.onnx -o v.onnx -v").exits(0);
+    assert!(run.err.starts_with("read in.onnx: ONNX, ") && run.err.ends_with(" ms\n"), "{}", run.err);
+    onnx(&folder, "convert in.onnx -o v.onnx -v -q").exits(2);
     // Streams have no summary.
     assert_eq!(onnx(&folder, "convert in.onnx -o -").exits(0).err, "");
 }
@@ -244,4 +248,30 @@ fn two_gibibytes_are_reported_before_they_are_written() {
         assert!(run.bytes.is_empty() && run.err.contains("--weights external"), "{args}: {}", run.err);
         assert_eq!(folder.list(), ["in.onnx", "w.data"], "{args}");
     }
+}
+
+/// Where weights are, by `--weights`.
+#[test]
+fn weights_are_where_they_are_wanted() {
+    let folder = Folder::with("in.onnx", models::small());
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    onnx(&folder, "convert in.onnx -o a.onnx --weights external").exits(0).says("; 2.0 kB in a.onnx.data");
+    onnx(&folder, "infer in.onnx -o i.onnx --weights external=i.data").exits(0).says("; 2.0 kB in i.data");
+    assert_eq!(folder.get("i.data"), folder.get("a.onnx.data"));
+    onnx(&folder, "infer a.onnx -o e.onnx --weights embed").exits(0);
+    onnx(&folder, "infer in.onnx -o typed.onnx").exits(0);
+    assert!(folder.get("e.onnx") == folder.get("typed.onnx"));
+    // References are kept even where they lead nowhere, which is mentioned.
+    onnx(&folder, "convert a.onnx -o other/k.onnx --weights keep").exits(0).says("in another directory");
+    onnx(&folder, "check other/k.onnx --allow external-file-unreadable").exits(0);
+    assert!(!folder.path().join("other/a.onnx.data").exists());
+    onnx(&folder, "convert a.onnx -o other/c.onnx").exits(0);
+    assert_eq!(folder.get("other/a.onnx.data"), folder.get("a.onnx.data"));
+    // A pipe without the weights, and a consumer that is given their directory.
+    let piped = onnx(&folder, "convert a.onnx -o - --weights keep").exits(0);
+    assert!(piped.bytes == folder.get("a.onnx"));
+    let back = onnx_with(&folder, "convert - -o - --data-dir . --weights embed", &piped.bytes);
+    assert!(back.exits(0).bytes == folder.get("in.onnx"));
+    onnx(&folder, "smith --op MatMul -o s.onnx --weights external --timeout 9s").exits(2);
+    onnx(&folder, "smith --op MatMul -o s.onnx --weights embed").exits(0);
 }

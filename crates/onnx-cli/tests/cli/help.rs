@@ -146,3 +146,29 @@ fn limits_are_listed_and_can_be_changed() {
     onnx(&folder, "print odd.onnxtxt --limit text_bytes=3").exits(3).says("raise the limit `text_bytes`");
     onnx(&folder, "fmt odd.onnxtxt --limit text_bytes=3").exits(3).says("raise the limit `text_bytes`");
 }
+
+/// The five examples of the help run in order.
+#[test]
+fn examples_of_the_help_run() {
+    let folder = Folder::with("model.onnx", models::small());
+    let help = onnx(&folder, "-h").exits(0);
+    let examples = help.out.lines().filter_map(|line| line.strip_prefix("  onnx "));
+    let examples: Vec<&str> = examples.map(|line| line.split("  ").next().unwrap()).collect();
+    assert_eq!(examples.len(), 5, "{examples:?}");
+    for example in examples {
+        onnx(&folder, example).exits(0);
+    }
+    assert_eq!(folder.list(), ["model.json", "model.onnx"]);
+}
+
+/// A former spelling ends the command, and the corrected line is what works.
+#[test]
+fn former_spellings_are_corrected() {
+    let folder = Folder::with("in.onnx", models::small());
+    onnx(&folder, "convert in.onnx out.json --no-color")
+        .exits(2)
+        .says("help: write `onnx convert in.onnx -o out.json --color never`");
+    assert_eq!(folder.list(), ["in.onnx"]);
+    onnx(&folder, "convert in.onnx -o out.json --color never").exits(0);
+    onnx(&folder, "verify in.onnx").exits(2).says("`verify` is now `debug verify`");
+}

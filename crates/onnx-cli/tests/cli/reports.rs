@@ -356,8 +356,61 @@ fn an_unknown_json_option_is_answered_with_the_format() {
         let corrected = format!("write `onnx {}`", arguments.replace("--json", "--format json"));
         assert_eq!(report["failures"][0]["help"], corrected.as_str(), "{arguments}");
     }
-    for arguments in ["check good.onnx --jsn --format json"] {
-        let run = onnx(&folder, arguments).exits(2);
-        assert!(!run.out.contains("write `--format json`"), "{arguments}: {}", run.out);
+    let run = onnx(&folder, "check good.onnx --jsn --format json").exits(2);
+    assert!(!run.out.contains("write `onnx"), "{}", run.out);
+}
+
+/// The report of a command whose standard output is a model goes to a file.
+#[test]
+fn reports_of_written_models_are_files() {
+    let folder = folder();
+    let run = onnx(&folder, "convert good.onnx -o - --to json --report r.json").exits(0);
+    assert!(run.json().is_object());
+    let report = String::from_utf8(folder.get("r.json")).unwrap();
+    let report = envelope(&report, &run);
+    assert_eq!((&report["command"], &report["inputs"][0]["name"]), (&"convert".into(), &"good.onnx".into()));
+    let args = "convert good.onnx -o o.onnx --weights external=o.data --threshold 1 --report r.json";
+    let run = onnx(&folder, args).exits(0);
+    assert_eq!(run.out, "");
+    let report = envelope(&String::from_utf8(folder.get("r.json")).unwrap(), &run);
+    let names: Vec<_> =
+        report["outputs"].as_array().unwrap().iter().map(|file| file["name"].clone()).collect();
+    assert_eq!(names, ["o.onnx", "o.data"]);
+    assert_eq!(report["outputs"][1]["bytes"], folder.get("o.data").len());
+    onnx(&folder, "smith --nodes 3 -o s.onnx --report s.sarif").exits(0);
+    assert!(String::from_utf8(folder.get("s.sarif")).unwrap().contains("2.1.0"));
+    let run = onnx(&folder, "infer good.onnx --unknown --report i.json").exits(0);
+    let report = envelope(&String::from_utf8(folder.get("i.json")).unwrap(), &run);
+    assert_eq!(report["result"]["kind"], "infer/1");
+    folder.put("other.onnx", models::small());
+    // A model is not replaced by a report, and both need different places.
+    onnx(&folder, "convert good.onnx -o - --to json --report other.onnx").exits(2).says("exists and is not");
+    onnx(&folder, "convert good.onnx -o x.onnx --report x.onnx").exits(2).says("is not the input");
+    onnx(&folder, "convert good.onnx -o in.json").exits(0);
+    let model = folder.get("in.json");
+    onnx(&folder, "infer in.json --unknown --report ./in.json").exits(2).says("is not the input");
+    assert!(folder.get("in.json") == model && !folder.list().contains(&"x.onnx".to_owned()));
+    onnx(&folder, "convert good.onnx -o - --format json").exits(2).says("`--report FILE`");
+    let run = onnx(&folder, "convert good.onnx -o x.onnx --format json").exits(0);
+    assert_eq!(envelope(&run.out, &run)["outputs"][0]["name"], "x.onnx");
+}
+
+/// Severities are chosen in the same way for every command that reads a model.
+#[test]
+fn findings_of_reading_can_be_denied_and_allowed() {
+    let folder = Folder::with("odd.onnx", models::odd());
+    let report = onnx(&folder, "info odd.onnx --format json").exits(1).json();
+    let codes: Vec<String> =
+        report["counts"]["by_code"].as_object().unwrap().keys().map(ToOwned::to_owned).collect();
+    assert!(!codes.is_empty());
+    let allow = codes.join(",");
+    for command in ["info odd.onnx", "debug verify odd.onnx", "print odd.onnx", "convert odd.onnx -o o.onnx"]
+    {
+        onnx(&folder, command).exits(1);
+        onnx(&folder, &format!("{command} --allow {allow}")).exits(0);
+        onnx(&folder, &format!("{command} --deny nothing")).exits(2).says("there is no rule `nothing`");
     }
+    let few = onnx(&folder, "info odd.onnx --format json --max-findings 1").exits(1).json();
+    assert_eq!(few["findings"].as_array().unwrap().len(), 1);
+    assert_eq!(few["counts"]["errors"], report["counts"]["errors"]);
 }

@@ -1,0 +1,101 @@
+//! The help of the program: commands in groups.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _, FromArgMatches as _};
+
+use super::{Cli, STYLES};
+
+/// The groups in the order of the help, with the names of their commands.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Inspect a model", &["info", "print"]),
+    ("Judge a model", &["check", "infer", "run", "compare"]),
+    ("Change a model", &["convert"]),
+    ("Write and test tools", &["fmt", "smith"]),
+    ("Look up", &["ops", "explain", "completions"]),
+];
+
+/// Reads the arguments of the process.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let matches = grouped(Cli::command()).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The command with its subcommands in groups.
+fn grouped(command: Command) -> Command {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let mut template = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = write!(template, "\n{header}{group}{header:#}\n");
+        for subcommand in names.iter().filter_map(|name| command.find_subcommand(name)) {
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(template, "  {literal}{:<12}{literal:#} {about}", subcommand.get_name());
+        }
+    }
+    let _ = write!(template, "\n{header}Options{header:#}\n{{options}}{{after-help}}");
+    command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_lists_every_command_once() {
+        let command = Cli::command();
+        let help = grouped(Cli::command()).render_help().to_string();
+        let visible = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+        let mut expected: Vec<&str> = visible.map(Command::get_name).collect();
+        let groups: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
+        let headings: Vec<&str> = help.lines().filter(|line| groups.contains(line)).collect();
+        assert_eq!(headings, groups);
+        let listing = help.split("\nOptions").next().unwrap();
+        let lines = listing.lines().filter_map(|line| line.strip_prefix("  "));
+        let mut listed: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
+        expected.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, expected);
+    }
+
+    /// One screen.
+    #[test]
+    fn the_help_fits_one_screen() {
+        let help = grouped(Cli::command()).render_help().to_string();
+        assert!(help.lines().count() <= 42, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+        assert_eq!(help.lines().filter(|line| line.starts_with("  onnx ")).count(), 5);
+    }
+
+    /// The words of the first command in an example, without the comment after it.
+    fn words(example: &str) -> Vec<String> {
+        let command = example.trim_start().split("  ").next().unwrap_or_default();
+        // Every second piece is between quotes.
+        let mut words = vec![String::new()];
+        for (index, piece) in command.split('\'').enumerate() {
+            let mut parts = if index % 2 == 0 { piece.split(' ').collect() } else { vec![piece] }.into_iter();
+            words.last_mut().unwrap().push_str(parts.next().unwrap_or_default());
+            words.extend(parts.map(str::to_owned));
+        }
+        words.retain(|word| !word.is_empty());
+        let end = words.iter().position(|word| ["|", "<", ">"].contains(&word.as_str()));
+        words.truncate(end.unwrap_or(words.len()));
+        words
+    }
+
+    #[test]
+    fn examples_of_all_helps_can_be_parsed() {
+        let mut count = 0;
+        let mut left = vec![Cli::command()];
+        while let Some(command) = left.pop() {
+            left.extend(command.get_subcommands().cloned());
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for example in text.lines().filter(|line| line.starts_with("  onnx ")) {
+                let parsed = Cli::command().try_get_matches_from(words(example));
+                assert!(parsed.is_ok(), "{example}: {:?}", parsed.err().map(|error| error.to_string()));
+                count += 1;
+            }
+        }
+        assert!(count > 40, "{count}");
+    }
+}
