@@ -31,7 +31,7 @@ impl Placement<'_> {
     /// Refuses what is impossible for the output, before any work is done.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if is_stream(self.path) && matches!(self.weights, Weights::External(_)) {
-            return Err(Failure::new("external data is stored next to the model, which needs to be a file")
+            return Err(Failure::new("external data needs a file that it can be stored next to")
                 .help("write to a file instead of `-`, or omit `--weights external`"));
         }
         match self.external.given() {

@@ -146,7 +146,7 @@ fn streams_are_models_too() {
     json.json();
     onnx_with(&folder, "convert - -o - --weights external=w", &model)
         .exits(2)
-        .says("external data is stored next to the model");
+        .says("external data needs a file");
     assert!(folder.list().is_empty());
 }
 
