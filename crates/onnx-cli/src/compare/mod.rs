@@ -60,9 +60,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         progress.begin(&display_name(path));
         load(path, &args.input)
     });
-    let (a, b) = (a?, b?);
-    progress.aside(|| a.report(out, false))?;
-    progress.aside(|| b.report(out, false))?;
+    let (mut a, mut b) = (a?, b?);
+    progress.aside(|| a.report(&args.input.severity, false, out))?;
+    progress.aside(|| b.report(&args.input.severity, false, out))?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;

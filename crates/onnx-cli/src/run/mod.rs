@@ -38,14 +38,14 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         args.sizes.iter().map(|text| sizes::parse(text)).collect::<Result<Vec<_>, _>>()?.concat();
     let progress = Progress::start("running", 1);
     progress.begin(&display_name(&args.input_file));
-    let loaded = match load(&args.input_file, &args.input) {
+    let mut loaded = match load(&args.input_file, &args.input) {
         Ok(loaded) => loaded,
         Err(failure) => {
             progress.aside(|| out.refused(Some(&display_name(&args.input_file)), &failure))?;
             return Ok(failure.outcome());
         }
     };
-    progress.aside(|| loaded.report(out, false))?;
+    progress.aside(|| loaded.report(&args.input.severity, false, out))?;
     let registry = documents::registry_with_onnxruntime(&args.ops)?;
     let seed = args.feeds.seed.unwrap_or_default();
     let given = given::read(&args.feeds, &loaded)?;
