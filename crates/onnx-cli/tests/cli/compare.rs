@@ -114,5 +114,5 @@ fn a_model_that_does_not_run_differs_from_one_that_does() {
     assert!(run.out.contains("A does not run"), "{}", run.out);
     onnx(&folder, "compare b.onnxtxt a.onnxtxt --set N=3").exits(1).says("does not hold");
     onnx(&folder, "compare a.onnxtxt missing.onnx").exits(2).says("missing.onnx");
-    onnx(&folder, "compare a.onnxtxt b.onnxtxt --set-limit run_steps=1").exits(3).says("run_steps");
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --limit run_steps=1").exits(3).says("run_steps");
 }

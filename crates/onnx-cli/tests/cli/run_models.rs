@@ -147,9 +147,9 @@ fn what_is_not_finite_is_counted() {
 fn limits_and_the_timeout_end_a_run() {
     let folder = folder(AFFINE);
     for (arguments, limit) in [
-        ("--set N=100 --set-limit run_elements=150", "run_elements"),
-        ("--set N=100 --set-limit run_bytes=1500", "run_bytes"),
-        ("--set N=100 --set-limit run_steps=10", "run_steps"),
+        ("--set N=100 --limit run_elements=150", "run_elements"),
+        ("--set N=100 --limit run_bytes=1500", "run_bytes"),
+        ("--set N=100 --limit run_steps=10", "run_steps"),
     ] {
         let run = onnx(&folder, &format!("run m.onnxtxt {arguments} -o out")).exits(3).says(limit);
         assert!(run.out.is_empty() && !folder.path().join("out").exists());
