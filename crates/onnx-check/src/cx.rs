@@ -337,7 +337,7 @@ pub(crate) struct SparseCx<'c, 'a> {
 /// A file of external data, with all tensors that are stored in it.
 pub(crate) struct ExternalCx<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
-    /// The first of the pieces.
+    /// The first of the tensors.
     pub(crate) first: Piece<'a>,
     /// The pieces, in the order of the traversal.
     pub(crate) pieces: &'c [Piece<'a>],

@@ -276,7 +276,7 @@ fn decode_as(
         let rejected = is_file.then(|| format::rejected(bytes, format, format::FOR_ANY)).flatten();
         rejected.unwrap_or_else(|| Failure::from(error))
     })?;
-    // What protobuf accepts without finding a graph may be something else.
+    // Bytes that protobuf accepts and that contain no graph may be a file of another kind.
     let no_graph = |found: &Diagnostic| found.rule == &onnx_codec::rules::NO_GRAPH;
     if part == Part::Model
         && decoded.findings.diagnostics().iter().any(no_graph)

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &mut MetadataCx<'_, '_>) {
         cx.report(&RULE, |places| {
             let place = holder.locate(places).metadata(key);
             Diagnostic::new(&RULE, place, format!("metadata has the key {} twice", Quoted(key)))
-                .help("keep the entry that counts; readers disagree on whether it is the first or the last")
+                .help("remove one of them: readers disagree on whether the first or the last one applies")
                 .beyond_reference(true)
         });
     }
