@@ -87,6 +87,40 @@ fn limits_of_reading_hold_and_are_named() {
     }
 }
 
+/// A limit is the greatest size that is accepted, wherever in the model its parts are. Nodes of the outer graph that follow a
+/// node with a graph count as those before it, and the values of the last node and of the outputs count as well.
+#[test]
+fn sizes_are_counted_exactly() {
+    let header = "<ir_version: 10, opset_import: [\"\": 18, \"f\": 1]>\n";
+    let texts = [
+        TEXT.to_owned(),
+        format!(
+            "{header}g (bool c) => (float[] z) {{
+                y = If (c) <then_branch = t () => (p) {{ a = F () p = F () }}, else_branch = e () => (q) {{ q = F () r = F () }}>
+                z = F (y)  v = F (y)  w = F (y)
+            }}"
+        ),
+        format!("{header}g () => () {{ a, b, b, , c = F (d, e, d, , d) }}"),
+        format!("{header}g () => (float[] unresolved) {{ }}"),
+        format!("{header}g () => () {{ }} <domain: \"f\"> h (a, b) => (c, d) {{ e = F (a) }}"),
+    ];
+    for text in texts {
+        let model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let bytes = encode(&model, &EncodeOptions::default()).unwrap().into_bytes();
+        for (name, count) in
+            [("nodes", model.node_count()), ("values", model.value_count()), ("graphs", model.graph_count())]
+        {
+            for to in 0..=count as u64 + 1 {
+                let decoded =
+                    decode(bytes.clone(), &DecodeOptions::default().with_execution(limits(name, to)));
+                let parsed = parse_model(&text, &ParseOptions::default().with_execution(limits(name, to)));
+                let fits = count as u64 <= to;
+                assert_eq!((decoded.is_ok(), parsed.is_ok()), (fits, fits), "{name} {to}: {text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn limits_of_findings_hold() {
     let mut text = String::from("<ir_version: 10, opset_import: [\"\": 18]> g () => () {\n");

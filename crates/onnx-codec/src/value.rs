@@ -48,13 +48,49 @@ pub enum ValueMessageKind {
     Map,
 }
 
-/// The numbers of `SequenceProto.DataType` and `OptionalProto.DataType`, which are the same.
-const fn data_type(value: &ValueMessage) -> i32 {
-    match value {
-        ValueMessage::Tensor(_) => 1,
-        ValueMessage::Sequence(_) => 3,
-        ValueMessage::Map(_) => 4,
-        ValueMessage::Optional(_) => 5,
+impl ValueMessage {
+    /// The message that holds the value.
+    const fn kind(&self) -> ValueMessageKind {
+        match self {
+            Self::Tensor(_) => ValueMessageKind::Tensor,
+            Self::Sequence(_) => ValueMessageKind::Sequence,
+            Self::Optional(_) => ValueMessageKind::Optional,
+            Self::Map(_) => ValueMessageKind::Map,
+        }
+    }
+}
+
+impl ValueMessageKind {
+    const ALL: [Self; 4] = [Self::Tensor, Self::Sequence, Self::Optional, Self::Map];
+
+    /// The number of the kind in `SequenceProto.DataType` and `OptionalProto.DataType`.
+    const fn data_type(self) -> i32 {
+        match self {
+            Self::Tensor => 1,
+            Self::Sequence => 3,
+            Self::Map => 4,
+            Self::Optional => 5,
+        }
+    }
+
+    /// The field of `SequenceProto` that holds values of the kind.
+    const fn field_of_sequence(self) -> u32 {
+        match self {
+            Self::Tensor => sequence::TENSOR_VALUES,
+            Self::Sequence => sequence::SEQUENCE_VALUES,
+            Self::Map => sequence::MAP_VALUES,
+            Self::Optional => sequence::OPTIONAL_VALUES,
+        }
+    }
+
+    /// The field of `OptionalProto` that holds a value of the kind.
+    const fn field_of_optional(self) -> u32 {
+        match self {
+            Self::Tensor => optional::TENSOR_VALUE,
+            Self::Sequence => optional::SEQUENCE_VALUE,
+            Self::Map => optional::MAP_VALUE,
+            Self::Optional => optional::OPTIONAL_VALUE,
+        }
     }
 }
 
@@ -105,36 +141,36 @@ fn message(
     }
 }
 
-fn sequence_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
-    let mut items = Vec::new();
-    while let Some(field) = reader.next_field()? {
-        let Value::Len(payload) = field.value else { continue };
-        let kind = match field.number {
-            sequence::TENSOR_VALUES => ValueMessageKind::Tensor,
-            sequence::SEQUENCE_VALUES => ValueMessageKind::Sequence,
-            sequence::MAP_VALUES => ValueMessageKind::Map,
-            sequence::OPTIONAL_VALUES => ValueMessageKind::Optional,
-            _ => continue,
-        };
-        items.push(message(&reader, payload, kind, options)?);
-    }
-    Ok(ValueMessage::Sequence(items))
+fn sequence_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
+    let items = nested_values(reader, ValueMessageKind::field_of_sequence, options);
+    Ok(ValueMessage::Sequence(items.collect::<Result<_, _>>()?))
 }
 
-fn optional_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
-    let mut inner = None;
-    while let Some(field) = reader.next_field()? {
-        let Value::Len(payload) = field.value else { continue };
-        let kind = match field.number {
-            optional::TENSOR_VALUE => ValueMessageKind::Tensor,
-            optional::SEQUENCE_VALUE => ValueMessageKind::Sequence,
-            optional::MAP_VALUE => ValueMessageKind::Map,
-            optional::OPTIONAL_VALUE => ValueMessageKind::Optional,
-            _ => continue,
-        };
-        inner = Some(Box::new(message(&reader, payload, kind, options)?));
-    }
-    Ok(ValueMessage::Optional(inner))
+fn optional_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
+    let mut values = nested_values(reader, ValueMessageKind::field_of_optional, options);
+    // The last of several fields counts.
+    let last = values.try_fold(None, |_, value| value.map(Some))?;
+    Ok(ValueMessage::Optional(last.map(Box::new)))
+}
+
+/// The values in a message whose fields have a number for each kind.
+fn nested_values(
+    mut reader: Reader<'_>,
+    field_of: fn(ValueMessageKind) -> u32,
+    options: &DecodeOptions,
+) -> impl Iterator<Item = Result<ValueMessage, DecodeError>> {
+    std::iter::from_fn(move || {
+        loop {
+            let field = match reader.next_field() {
+                Ok(field) => field?,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let kind = ValueMessageKind::ALL.into_iter().find(|&kind| field_of(kind) == field.number);
+            if let (Some(kind), Value::Len(payload)) = (kind, field.value) {
+                return Some(message(&reader, payload, kind, options));
+            }
+        }
+    })
 }
 
 fn map_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
@@ -188,28 +224,12 @@ fn fields(
 ) -> Result<(), EncodeError> {
     match value {
         ValueMessage::Tensor(value) => tensor(writer, value),
-        ValueMessage::Sequence(items) => {
-            writer.int32(sequence::ELEM_TYPE, items.first().map_or(1, data_type));
-            items.iter().try_for_each(|item| {
-                let number = match item {
-                    ValueMessage::Tensor(_) => sequence::TENSOR_VALUES,
-                    ValueMessage::Sequence(_) => sequence::SEQUENCE_VALUES,
-                    ValueMessage::Map(_) => sequence::MAP_VALUES,
-                    ValueMessage::Optional(_) => sequence::OPTIONAL_VALUES,
-                };
-                writer.message(number, |writer| fields(item, writer, tensor))
-            })
-        }
+        ValueMessage::Sequence(items) => items_of_sequence(items.iter(), writer, tensor),
         ValueMessage::Optional(inner) => {
-            writer.int32(optional::ELEM_TYPE, inner.as_deref().map_or(0, data_type));
-            let Some(inner) = inner else { return Ok(()) };
-            let number = match **inner {
-                ValueMessage::Tensor(_) => optional::TENSOR_VALUE,
-                ValueMessage::Sequence(_) => optional::SEQUENCE_VALUE,
-                ValueMessage::Map(_) => optional::MAP_VALUE,
-                ValueMessage::Optional(_) => optional::OPTIONAL_VALUE,
-            };
-            writer.message(number, |writer| fields(inner, writer, tensor))
+            let kind = inner.as_deref().map(ValueMessage::kind);
+            writer.int32(optional::ELEM_TYPE, kind.map_or(0, ValueMessageKind::data_type));
+            let (Some(inner), Some(kind)) = (inner, kind) else { return Ok(()) };
+            writer.message(kind.field_of_optional(), |writer| fields(inner, writer, tensor))
         }
         ValueMessage::Map(entries) => {
             let is_text = matches!(entries.first(), Some((KeyMessage::Text(_), _)));
@@ -222,19 +242,24 @@ fn fields(
                 }
             }
             writer.message(map::VALUES, |writer| {
-                writer.int32(sequence::ELEM_TYPE, entries.first().map_or(1, |(_, value)| data_type(value)));
-                entries.iter().try_for_each(|(_, value)| {
-                    let number = match value {
-                        ValueMessage::Tensor(_) => sequence::TENSOR_VALUES,
-                        ValueMessage::Sequence(_) => sequence::SEQUENCE_VALUES,
-                        ValueMessage::Map(_) => sequence::MAP_VALUES,
-                        ValueMessage::Optional(_) => sequence::OPTIONAL_VALUES,
-                    };
-                    writer.message(number, |writer| fields(value, writer, tensor))
-                })
+                items_of_sequence(entries.iter().map(|(_, value)| value), writer, tensor)
             })
         }
     }
+}
+
+/// Writes the fields of a `SequenceProto`, except its name.
+fn items_of_sequence<'v>(
+    items: impl Iterator<Item = &'v ValueMessage>,
+    writer: &mut Writer,
+    tensor: &mut WriteTensor<'_>,
+) -> Result<(), EncodeError> {
+    let mut items = items.peekable();
+    let kind = items.peek().map_or(ValueMessageKind::Tensor, |item| item.kind());
+    writer.int32(sequence::ELEM_TYPE, kind.data_type());
+    items.try_for_each(|item| {
+        writer.message(item.kind().field_of_sequence(), |writer| fields(item, writer, tensor))
+    })
 }
 
 #[cfg(test)]
@@ -264,6 +289,32 @@ mod tests {
         let ValueMessage::Sequence(items) = *inner else { panic!() };
         let [ValueMessage::Tensor(item)] = &*items else { panic!() };
         assert_eq!(item.to_vec::<i64>(&NoData).unwrap(), [3]);
+    }
+
+    #[test]
+    fn values_of_every_kind_are_in_sequences_and_optional_values() {
+        let entry = (KeyMessage::Int(1), tensor(2));
+        let values = [
+            tensor(1),
+            ValueMessage::Sequence(Vec::new()),
+            ValueMessage::Optional(None),
+            ValueMessage::Map(vec![entry]),
+        ];
+        let kinds = values.each_ref().map(ValueMessage::kind);
+        assert_eq!(kinds, ValueMessageKind::ALL);
+        for value in &values {
+            let value = ValueMessage::Optional(Some(Box::new(value.clone())));
+            let ValueMessage::Optional(Some(read)) = round_trip(&value, ValueMessageKind::Optional) else {
+                panic!()
+            };
+            let ValueMessage::Optional(Some(written)) = value else { panic!() };
+            assert_eq!(read.kind(), written.kind());
+        }
+        let sequence = ValueMessage::Sequence(values.into());
+        let ValueMessage::Sequence(read) = round_trip(&sequence, ValueMessageKind::Sequence) else {
+            panic!()
+        };
+        assert_eq!(read.iter().map(ValueMessage::kind).collect::<Vec<_>>(), kinds);
     }
 
     #[test]

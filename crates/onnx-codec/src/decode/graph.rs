@@ -71,7 +71,7 @@ impl<'a> Cx<'a> {
         inside(self)?;
         self.steps.pop();
         self.model.leave(outer);
-        Ok(())
+        self.check_size(occurrences.first().map_or(0, Reader::offset))
     }
 
     /// The first walk: everything but nodes and what refers to values. Returns the fields from the first one on that refers
@@ -136,7 +136,7 @@ impl<'a> Cx<'a> {
             }
             references.extend(first.map(|offset| occurrence.starting_at(offset)));
         }
-        self.make_room(nodes, infos)?;
+        self.make_room(nodes, infos, occurrences.first().map_or(0, Reader::offset))?;
         let mut record = self.model.graph_mut(graph);
         record.forms = form.forms;
         record.unknown = form.unknown;
@@ -144,11 +144,10 @@ impl<'a> Cx<'a> {
     }
 
     /// Reserves capacity for nodes and entries of `value_info`, or returns an error if the model would exceed a limit.
-    fn make_room(&mut self, nodes: usize, infos: usize) -> Result<()> {
-        let limits = &self.options.execution.limits;
-        self.check("nodes", self.model.node_count().saturating_add(nodes), limits.nodes, 0)?;
-        self.check("values", self.model.value_count(), limits.values, 0)?;
-        self.check("graphs", self.model.graph_count(), limits.graphs, 0)?;
+    fn make_room(&mut self, nodes: usize, infos: usize, offset: usize) -> Result<()> {
+        let nodes_then = self.model.node_count().saturating_add(nodes);
+        self.check("nodes", nodes_then, self.options.execution.limits.nodes, offset)?;
+        self.check_size(offset)?;
         self.model.reserve_graph(nodes, infos);
         Ok(())
     }

@@ -300,11 +300,35 @@ impl<'a> Cx<'a> {
     }
 
     /// Counts the bytes of a message that is about to be read: of a node, an initializer or the description of a value. Returns
-    /// an error if the work is to end.
+    /// an error if the work is to end, or the model has become larger than a limit.
     fn work(&mut self, message: Payload<'a>) -> Result<()> {
+        self.check_size(message.offset())?;
         // Tag and length take two bytes or more, so empty messages are work, too.
         let bytes = (message.len() as u64).saturating_add(2);
         self.watch.work(bytes).map_err(|_| WireError::new(WireErrorKind::Stopped, message.offset()))
+    }
+
+    /// Returns an error if the model has more nodes, values or graphs than a limit allows.
+    fn check_size(&self, offset: usize) -> Result<()> {
+        let limits = &self.options.execution.limits;
+        self.check("nodes", self.model.node_count(), limits.nodes, offset)?;
+        self.check("values", self.model.value_count(), limits.values, offset)?;
+        self.check("graphs", self.model.graph_count(), limits.graphs, offset)
+    }
+
+    /// Returns an error if the values of one node exceed the limit. An absent operand has no value, and inputs of one name
+    /// are one value.
+    #[inline]
+    fn check_operands(&self, inputs: &[Symbol], outputs: &[Symbol], offset: usize) -> Result<()> {
+        let limit = self.options.execution.limits.values;
+        if inputs.len().max(outputs.len()) as u64 <= limit {
+            return Ok(());
+        }
+        let present = |names: &[Symbol]| names.iter().copied().filter(|name| !name.is_empty()).collect();
+        let (mut inputs, outputs): (Vec<_>, Vec<_>) = (present(inputs), present(outputs));
+        inputs.sort_unstable();
+        inputs.dedup();
+        self.check("values", inputs.len().max(outputs.len()), limit, offset)
     }
 
     /// Checks the interrupt before anything is read. Returns an error if the work is to end.

@@ -186,6 +186,7 @@ impl<'a> Cx<'a> {
         self.function_references(whole)?;
         self.model.leave(outer);
         self.steps.pop();
+        self.check_size(whole.offset())?;
         Ok(function)
     }
 
@@ -214,6 +215,7 @@ impl<'a> Cx<'a> {
                     form.note(field.number, text.is_empty())
                 }
                 (function::INPUT, Some(text)) => {
+                    self.work(text)?;
                     let name = self.name(&fields, text)?;
                     self.model.write_formal_input(name);
                 }
@@ -263,6 +265,7 @@ impl<'a> Cx<'a> {
         while let Some(field) = fields.next_field()? {
             match (field.number, len(field.value)) {
                 (function::OUTPUT, Some(text)) => {
+                    self.work(text)?;
                     let name = self.name(&fields, text)?;
                     self.model.write_formal_output(name);
                 }

@@ -23,10 +23,11 @@ impl<'a> Cx<'a> {
         let mut scanned = self.scan_memory.pop().unwrap_or_default();
         loop {
             let result = scanned.scan(&mut fields, number, self.model.names());
-            self.text = scanned.text;
-            let first = *index;
+            let (first, text) = (*index, scanned.text);
             for (node, fields, error) in scanned.drain() {
                 self.work(node)?;
+                // A graph in the node before has replaced it.
+                self.text = text;
                 let reader = message.message(node);
                 let read = reader.and_then(|reader| self.node(&reader, fields, node.offset(), *index));
                 read.and_then(|_| error.map_or(Ok(()), Err))
@@ -81,6 +82,7 @@ impl<'a> Cx<'a> {
             }
         }
         record.extras.take_if(|extras| extras.is_empty());
+        self.check_operands(&inputs, &outputs, offset)?;
         let node = self.model.write_node(record, &inputs, &outputs);
         if self.options.offsets {
             self.model.set_node_origin(node, Origin::Byte(offset as u64));

@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
     }
 
     fn nested(&mut self) -> Result<onnx_ir::GraphId> {
-        self.check("graphs", self.model.graph_count(), self.limits.graphs)?;
+        self.check_size()?;
         let graph = self.model.new_graph(Symbol::EMPTY);
         self.graph(graph, false)?;
         Ok(graph)

@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         let result = self.graph_head(graph).and_then(|waiting| {
             self.nodes(graph)?;
             self.references(graph, *waiting);
-            Ok(())
+            self.check_size()
         });
         self.steps.pop();
         result
@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
         for initializer in std::mem::take(&mut waiting.sparse) {
             self.initializer(initializer);
         }
-        self.check("values", self.model.value_count(), self.limits.values)?;
+        self.check_size()?;
         Ok(waiting)
     }
 

@@ -470,6 +470,13 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// Returns an error if the model has more nodes, values or graphs than a limit allows.
+    fn check_size(&mut self) -> Result {
+        self.check("nodes", self.model.node_count(), self.limits.nodes)?;
+        self.check("values", self.model.value_count(), self.limits.values)?;
+        self.check("graphs", self.model.graph_count(), self.limits.graphs)
+    }
+
     /// Returns an error if a count exceeds a limit.
     fn check(&mut self, what: &str, count: usize, limit: u64) -> Result {
         if count as u64 <= limit {

@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
         for info in infos {
             self.model.write_value_info(info.loaded);
         }
-        Ok(())
+        self.check_size()
     }
 
     /// Parses a formal input or output; a type before it makes an entry of the value info.

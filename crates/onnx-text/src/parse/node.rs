@@ -73,8 +73,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.work()?;
-        self.check("nodes", self.model.node_count(), self.limits.nodes)?;
-        self.check("values", self.model.value_count(), self.limits.values)?;
+        self.check_size()?;
         let id = self.model.write_node(node, &inputs, &outputs);
         if self.has_positions {
             let origin = self.origin(mark);
