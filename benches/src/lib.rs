@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod edits;
+pub mod eval;
 pub mod forms;
 pub mod samples;
 
@@ -66,4 +67,16 @@ pub fn decode_messages(bytes: Bytes) -> onnx_proto::messages::ModelProto {
 #[expect(clippy::panic, reason = "a benchmark that cannot do its work has nothing to report")]
 pub fn stop(error: &dyn std::fmt::Display) -> ! {
     panic!("{error}")
+}
+
+/// A line of `/proc/self/status` in bytes.
+///
+/// # Errors
+///
+/// Returns an error if the system does not have it.
+pub fn status(key: &str) -> Result<u64, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    let number = line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say")?;
+    Ok(number.parse::<u64>()? * 1024)
 }

@@ -5,7 +5,8 @@
 //! `measure forms raw|typed BYTES ROUNDS`, `measure infer PATH ROUNDS`, `measure check PATH ROUNDS`,
 //! `measure check-growth ROUNDS SIZE…`,
 //! `measure held open|check|infer|print PATH`, `measure copy FROM TO fsync|plain`, `measure growth ROUNDS SIZE…`,
-//! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`
+//! `measure profile PATH ROUNDS`, `measure profile infer|check|encode PATH ROUNDS`, `measure eval FOLDER ROUNDS`,
+//! `measure eval-held FOLDER`, `measure eval-growth ROUNDS SIZE…`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its caller")]
 #![forbid(unsafe_code)]
 
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use bytes::Bytes;
 use onnx_benches::forms::forms;
 use onnx_benches::samples::Samples;
-use onnx_benches::{decode, decode_messages, edits, encode};
+use onnx_benches::{decode, decode_messages, edits, encode, eval, status};
 use onnx_check::{CheckOptions, ExternalFiles, check};
 use onnx_codec::file::{read, write_segments};
 use onnx_codec::{FileSource, ReadMode};
@@ -54,8 +55,11 @@ fn main() -> ExitCode {
         ["held", operation, path] => held(operation, path, &mut samples),
         ["copy", from, to, policy] => copy(from, to, *policy == "fsync"),
         ["growth", rounds, sizes @ ..] => growth(rounds, sizes, &mut samples),
+        ["eval", folder, rounds] => eval::runs(folder, rounds, &mut samples),
+        ["eval-held", folder] => eval::held(folder, &mut samples),
+        ["eval-growth", rounds, sizes @ ..] => eval::growth(rounds, sizes, &mut samples),
         _ => {
-            let commands = "generate|model|text|forms|infer|profile|check|check-growth|held|copy|growth";
+            let commands = "generate|model|text|forms|infer|profile|check|check-growth|held|copy|growth|eval|eval-held|eval-growth";
             Err(format!("measure {commands}, with their arguments").into())
         }
     };
@@ -260,14 +264,6 @@ fn held(operation: &str, path: &str, samples: &mut Samples) -> Result {
     samples.push("held-peak", status("VmHWM")?);
     assert!(held.0.node_count() > 0, "the model has nodes");
     Ok(())
-}
-
-/// A line of `/proc/self/status` in bytes.
-fn status(key: &str) -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    let number = line.and_then(|line| line.split_whitespace().next()).ok_or("the system does not say")?;
-    Ok(number.parse::<u64>()? * 1024)
 }
 
 /// Reads a model by a map and writes it elsewhere.

@@ -1,6 +1,7 @@
 //! The run side by side: what is measured, with what it is compared, and the bars.
 
 mod check;
+mod eval;
 mod forms;
 mod infer;
 mod rust;
@@ -34,6 +35,7 @@ pub(super) const GROUPS: &[(&str, Group)] = &[
     ("forms", forms::forms),
     ("check", check::check),
     ("infer", infer::infer),
+    ("eval", eval::eval),
     ("rust", rust::rust),
 ];
 
@@ -149,10 +151,11 @@ fn real_models(folder: &Path) -> Result<Vec<PathBuf>, String> {
 type Compared = (f64, f64, f64, String);
 
 impl Run {
-    /// Adds rows for the median and the slowest of many models.
-    fn summary(&mut self, group: &'static str, what: &str, mut list: Vec<Compared>, bar: Bar) {
+    /// Adds rows for the median and the slowest of many models, each with its bar.
+    fn summary(&mut self, group: &'static str, what: &str, mut list: Vec<Compared>, bars: [Bar; 2]) {
         list.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (rank, row) in [("median", list.get(list.len() / 2)), ("slowest", list.last())] {
+        let ranks = [("median", list.get(list.len() / 2)), ("slowest", list.last())];
+        for ((rank, row), bar) in ranks.into_iter().zip(bars) {
             let Some((_, our, their, name)) = row else { continue };
             let what = format!("{what}, {rank} of {} real models ({name})", list.len());
             self.outcomes.push(Outcome::times(group, what, *our, *their, bar));

@@ -65,8 +65,8 @@ fn real(run: &mut Run) -> TaskResult {
         }
         run.keep(&format!("check {name}"), ours, theirs);
     }
-    run.summary("check", "file", file, FILE_BAR);
-    run.summary("check", "in memory", memory, MEMORY_BAR);
+    run.summary("check", "file", file, [FILE_BAR; 2]);
+    run.summary("check", "in memory", memory, [MEMORY_BAR; 2]);
     Ok(())
 }
 

@@ -84,10 +84,10 @@ fn real(run: &mut Run) -> TaskResult {
             Err(error) => println!("leaving out {name}: {}", error.lines().last().unwrap_or_default()),
         }
     }
-    run.summary("infer", "bytes to bytes / onnx", onnx, BAR);
+    run.summary("infer", "bytes to bytes / onnx", onnx, [BAR; 2]);
     let what =
         format!("bytes to bytes / onnxruntime symbolic, tried on {} of {}", chosen.len(), models.len());
-    run.summary("infer", &what, symbolic, SYMBOLIC);
+    run.summary("infer", &what, symbolic, [SYMBOLIC; 2]);
     Ok(())
 }
 

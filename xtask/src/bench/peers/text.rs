@@ -61,7 +61,7 @@ fn real(run: &mut Run) -> TaskResult {
             Err(error) => println!("leaving out {name}: {}", error.lines().last().unwrap_or_default()),
         }
     }
-    run.summary("text", "print", print, BAR);
-    run.summary("text", "parse", parse, BAR);
+    run.summary("text", "print", print, [BAR; 2]);
+    run.summary("text", "parse", parse, [BAR; 2]);
     Ok(())
 }
