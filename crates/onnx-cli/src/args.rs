@@ -5,6 +5,7 @@ mod groups;
 mod infer;
 mod input;
 mod lookup;
+mod output;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,18 +14,19 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::compare::CompareArgs;
-use crate::format::Format;
+
 use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
-use crate::report::{ModelReportArgs, ReportArgs};
+use crate::report::ReportArgs;
 use crate::run::RunArgs;
 
-pub(crate) use convert::{ConvertArgs, ExternalArgs, Weights, WeightsArgs};
+pub(crate) use convert::ConvertArgs;
 pub(crate) use groups::parse;
 pub(crate) use infer::{GuardFormat, InferArgs, Merge, Runtime, Symbols};
-pub(crate) use input::{COMMON, InputArgs, OutputArgs, SeverityArgs};
+pub(crate) use input::{COMMON, DocumentArgs, InputArgs, SeverityArgs};
 pub(crate) use lookup::{CompletionsArgs, ExplainArgs, ListKind};
+pub(crate) use output::{Changed, ExternalArgs, InPlaceArgs, ModelOutputArgs, OutputArgs, Weights};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -154,9 +156,8 @@ pub(crate) struct CheckArgs {
     /// Report operators of domains that ONNX does not define, unless they are functions of the model.
     #[arg(long)]
     pub(crate) check_custom_domains: bool,
-    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
     /// Let functions import other versions of an operator set than the model does.
     #[arg(long)]
     pub(crate) skip_opset_compatibility: bool,
@@ -246,18 +247,8 @@ pub(crate) struct SmithArgs {
     /// An operator that the model must contain, such as `Conv` or `ai.onnx.ml.Scaler`.
     #[arg(long, value_name = "NAME")]
     pub(crate) op: Option<String>,
-    /// Where to write; `-` is standard output.
-    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
-    pub(crate) output_file: PathBuf,
-    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: Option<Format>,
     #[command(flatten)]
-    pub(crate) weights: WeightsArgs,
-    #[command(flatten)]
-    pub(crate) report: ModelReportArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) output: ModelOutputArgs,
 }
 
 const PRINT_EXAMPLES: &str = "\
@@ -328,6 +319,11 @@ pub(crate) struct FmtArgs {
     /// Change nothing; list the files that would change, and exit with 1 if there are any.
     #[arg(long)]
     pub(crate) check: bool,
+    /// Do all the work and print the summary, but change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) bounds: LimitArgs,
 }

@@ -58,6 +58,8 @@ pub(crate) struct Failure {
     pub(crate) faults: Option<Box<Faults>>,
     /// Whether the diagnostics of the input are the reason. They are reported; the message adds what follows from them.
     is_consequence: bool,
+    /// The name of the input that could not be read.
+    pub(crate) input: Option<String>,
     /// Set if standard output is connected to a file of the input: nothing is written to it, not even the report.
     pub(crate) closes_output: bool,
 }
@@ -80,6 +82,7 @@ impl Failure {
             limit: None,
             faults: None,
             is_consequence: false,
+            input: None,
             closes_output: false,
         }
     }
@@ -125,6 +128,11 @@ impl Failure {
     /// The same with the file it is about.
     pub(crate) fn about(self, file: &str) -> Self {
         Self { message: format!("{file}: {}", self.message), ..self }
+    }
+
+    /// The same as the reason why an input could not be read.
+    pub(crate) fn of_input(self, name: String) -> Self {
+        Self { input: Some(name), ..self }
     }
 
     /// The same with advice.

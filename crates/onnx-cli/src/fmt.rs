@@ -1,70 +1,103 @@
 //! `onnx fmt`: the canonical layout of text, in place.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use onnx_codec::file::{read, write_atomically};
 use onnx_codec::{EncodeOptions, ReadMode};
-use onnx_diag::Clean;
+use onnx_diag::{Clean, Sink};
 use onnx_text::{FormatError, ParseOptions, format_model};
 use onnx_types::Execution;
+use serde_json::json;
 
 use crate::args::FmtArgs;
 use crate::exit::{Failure, Outcome};
-use crate::format::{FOR_TEXT_ONLY, TEXT_EXTENSIONS, not_text};
+use crate::format::{FOR_TEXT_ONLY, Format, TEXT_EXTENSIONS, not_text};
 use crate::input::{display_name, expand, is_stdin, read_stdin};
-use crate::output::Out;
+use crate::output::{Out, terminal_safe};
 use crate::part::{Piece, elided};
 use crate::progress::Progress;
 
 pub(crate) fn run(args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let to_output = args.files.iter().any(|path| is_stdin(path)) && !args.check && !args.dry_run;
+    if to_output && !out.is_for_people() {
+        let failure = Failure::new("the text and the report cannot both be written to standard output");
+        return Err(failure.help("use `--check` or `--dry-run`, or name a file"));
+    }
     let files = expand(&args.files, TEXT_EXTENSIONS);
     let progress = Progress::start("formatting", files.len());
+    out.result_kind("fmt/1", "files");
     let mut outcome = Outcome::Fine;
     for file in files {
-        let result = file.and_then(|path| {
-            progress.begin(&display_name(&path));
-            let execution = args.bounds.execution();
+        let name = file.as_deref().ok().map(display_name);
+        progress.begin(name.as_deref().unwrap_or_default());
+        let execution = args.bounds.execution();
+        let formatted = file.and_then(|path| {
             execution.interrupt.check()?;
-            format_file(&path, args, &execution, out).map_err(|failure| failure.or_timeout(&execution))
+            let read = Formatted::of(path, &execution).map_err(|failure| failure.or_timeout(&execution));
+            read.and_then(|formatted| progress.aside(|| formatted.write(args, out)))
         });
-        outcome = outcome.max(result.unwrap_or_else(|failure| {
-            progress.aside(|| out.failure(&failure));
-            failure.outcome()
-        }));
+        outcome = outcome.max(match formatted {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                progress.aside(|| out.refused(name.as_deref(), &failure))?;
+                failure.outcome()
+            }
+        });
         progress.end();
     }
     Ok(outcome)
 }
 
-fn format_file(
-    path: &Path,
-    args: &FmtArgs,
-    execution: &Execution,
-    out: &mut Out,
-) -> Result<Outcome, Failure> {
-    let name = display_name(path);
-    let bytes = if is_stdin(path) { read_stdin()? } else { read(path, ReadMode::Memory)? };
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
-    let both = text.and_then(|text| Ok((text, formatted(text, &name, execution)?)));
-    let (text, formatted) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
-        Some(reason) => reason.about(&name),
-        None => failure,
-    })?;
-    execution.interrupt.check()?;
-    let changes = formatted != text;
-    if args.check {
-        if changes {
-            out.text(&format!("{}\n", Clean(&name)))?;
+/// A text in canonical layout.
+struct Formatted {
+    path: PathBuf,
+    /// The size of the text as it was.
+    bytes: u64,
+    text: String,
+    is_changed: bool,
+}
+
+impl Formatted {
+    fn of(path: PathBuf, execution: &Execution) -> Result<Self, Failure> {
+        let name = display_name(&path);
+        let bytes = if is_stdin(&path) { read_stdin()? } else { read(&path, ReadMode::Memory)? };
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|error| Failure::new(format_args!("this is not UTF-8: {error}")).about(&name));
+        let both = text.and_then(|text| Ok((text, formatted(text, &name, execution)?)));
+        let (before, text) = both.map_err(|failure| match not_text(&bytes, FOR_TEXT_ONLY) {
+            Some(reason) => reason.about(&name),
+            None => failure,
+        })?;
+        execution.interrupt.check()?;
+        Ok(Self { path, bytes: bytes.len() as u64, is_changed: text != before, text })
+    }
+
+    /// Does with the text what the user wants.
+    fn write(&self, args: &FmtArgs, out: &mut Out) -> Result<Outcome, Failure> {
+        let name = display_name(&self.path);
+        let item = json!({ "file": name, "formatted": !self.is_changed }).to_string();
+        let format = Some(Format::Onnxtxt.id());
+        out.input_of(&name, format, Some(self.bytes), Sink::new(), vec![terminal_safe(&item)])?;
+        if args.check {
+            if self.is_changed && out.is_for_people() {
+                out.text(&format!("{}\n", Clean(&name)))?;
+            }
+            return Ok(if self.is_changed { Outcome::Findings } else { Outcome::Fine });
         }
-        return Ok(if changes { Outcome::Findings } else { Outcome::Fine });
+        if !is_stdin(&self.path) && !self.is_changed {
+            return Ok(Outcome::Fine);
+        }
+        if args.dry_run {
+            out.summary(&format!("would format {name}"));
+        } else if is_stdin(&self.path) {
+            out.bytes([self.text.as_bytes()])?;
+        } else {
+            write_atomically(&self.path, |file| file.write_all(self.text.as_bytes()))?;
+            out.summary(&format!("formatted {name}"));
+        }
+        out.output(&self.path, format, self.text.len() as u64, !args.dry_run);
+        Ok(Outcome::Fine)
     }
-    if is_stdin(path) {
-        out.bytes([formatted.as_bytes()])?;
-    } else if changes {
-        write_atomically(path, |file| file.write_all(formatted.as_bytes()))?;
-    }
-    Ok(Outcome::Fine)
 }
 
 /// The text in canonical layout, with its comments. The bytes of the model prove that it stands for the same one.

@@ -4,51 +4,34 @@ mod guards;
 mod json;
 mod unknown;
 
-use std::path::Path;
-
 use onnx_diag::render::text;
 use onnx_diag::{Caps, Diagnostic, Policy, Severity, Sink};
 use onnx_ir::{MetadataEntry, Model};
 use onnx_shape_infer::{InferOptions, Inference, MergePolicy, name_sizes};
 use onnx_types::{Dim, Symbol, Type};
 
-use crate::args::{ExternalArgs, InferArgs, Merge, Runtime, Symbols};
+use crate::args::{Changed, ExternalArgs, InferArgs, Merge, Runtime, Symbols};
 use crate::exit::{Failure, Outcome};
-use crate::format::{self, Format};
 use crate::input::{Loaded, display_name, is_stream, load};
-use crate::ops::documents;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::report;
-use crate::weights::{self, Placement};
-use crate::{rules, store};
+use crate::{rules, store, weights};
 
 /// Metadata of the model under this key and the name of a variable say which size the variable stands for.
 const METADATA_PREFIX: &str = "onnx.infer.dim.";
 
 pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let output = match &args.output_file {
-        Some(path) => Some((path.as_path(), format::of_output(path, args.to)?)),
-        None => None,
-    };
-    args.report.check(Some(&args.input_file), args.output_file.as_deref(), out)?;
-    if let Some((path, format)) = output {
-        placement(args, path, format).check()?;
-        store::refuse_terminal(path, format)?;
-    }
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
     let progress = Progress::start("inferring", 1);
     progress.begin(&display_name(&args.input_file));
-    let mut loaded = match load(&args.input_file, &args.input) {
-        Ok(loaded) => loaded,
-        Err(failure) => {
-            progress.aside(|| out.refused(Some(&display_name(&args.input_file)), &failure))?;
-            return Ok(failure.outcome());
-        }
-    };
+    let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
     let sizes = sizes(&mut loaded.model, &args.sizes)?;
     let source = loaded.source()?;
-    let registry = documents::registry_with_onnxruntime(&args.ops)?;
+    let registry = args.documents.registry()?;
     let mut options = InferOptions::default().with_data(&source).with_sizes(&sizes).with_registry(&registry);
     options.values = !args.no_values;
     options.check_types = args.check_types;
@@ -60,12 +43,14 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let found = found(&loaded, &inference, args)?;
     let is_refused = found.has_errors() && !args.keep_going;
     progress.aside(|| list(&loaded, &found, args, out));
-    let is_aside = output.is_some_and(|(path, _)| is_stream(path));
+    let is_aside = args.output.output_file.as_deref().is_some_and(is_stream);
     progress.aside(|| describe(args, &loaded, &inference, found, is_aside, out))?;
     if is_refused {
         return Ok(Outcome::Findings);
     }
-    let Some((path, format)) = output else { return Ok(Outcome::Fine) };
+    if args.is_report() {
+        return Ok(Outcome::Fine);
+    }
     let policy = match args.merge {
         Merge::Keep => MergePolicy::Keep,
         Merge::Refine => MergePolicy::Refine,
@@ -78,15 +63,10 @@ pub(crate) fn run(args: &InferArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.symbols == Symbols::Identifiers {
         name(&mut loaded.model);
     }
-    let options = store::options(args.output, loaded.files()?);
-    let files = weights::place(&mut loaded, &placement(args, path, format), out)?;
-    let to = store::Destination { path, format, execution: loaded.execution.clone(), options };
+    let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
+    let files = weights::place(&mut loaded, &placement, out)?;
     store::write(&loaded.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
-}
-
-fn placement<'a>(args: &'a InferArgs, path: &'a Path, format: Format) -> Placement<'a> {
-    Placement { path, format, weights: &args.weights.weights, external: &ExternalArgs::DEFAULT }
 }
 
 /// Adds the diagnostics, and what `--why` and `--unknown` ask for, to the output.

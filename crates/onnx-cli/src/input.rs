@@ -222,8 +222,9 @@ fn load_with(
     options: &ParseOptions<'_>,
 ) -> Result<Loaded, Failure> {
     // After the timeout, the other files of a directory are not read.
-    options.execution.interrupt.check()?;
-    load_at_once(path, formats, mode, part, options).map_err(|failure| failure.or_timeout(&options.execution))
+    let in_time = options.execution.interrupt.check().map_err(Failure::from);
+    let loaded = in_time.and_then(|()| load_at_once(path, formats, mode, part, options));
+    loaded.map_err(|failure| failure.or_timeout(&options.execution).of_input(display_name(path)))
 }
 
 fn load_at_once(

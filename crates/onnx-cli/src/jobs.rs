@@ -43,7 +43,7 @@ pub(crate) fn in_order<T: Send>(
                 Err(failure) => (index, String::new(), Err(failure)),
             });
             // The receiver goes away when `tell` fails, which ends the iteration.
-            let _ = all.try_for_each(|result| send.send(result));
+            let _ = all.try_for_each(|result| send.send(result).map_err(drop));
         });
         // Results that came before their turn.
         let mut early = BTreeMap::new();

@@ -1,14 +1,12 @@
 //! `onnx print`: a model as text.
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::Path;
 
-use onnx_codec::file::{Kind, write_file};
-use onnx_codec::{InputFiles, save_as};
+use onnx_codec::InputFiles;
 use onnx_diag::Sink;
 use onnx_diag::render::text;
-use onnx_ir::{Element, Model, Selectors};
+use onnx_ir::{Element, Selectors};
 use onnx_text::{PrintOptions, Printed, print_function, print_graph, print_nodes};
 use onnx_types::tensor::{NoData, Tensor};
 use sha2::{Digest as _, Sha256};
@@ -20,6 +18,8 @@ use crate::input::{Loaded, display_name, is_stdin, is_stream, load_as};
 use crate::output::{Colours, Out, clean_lines, is_terminal, shown};
 use crate::part::Piece;
 use crate::progress::Progress;
+use crate::size::plural;
+use crate::store::{Destination, Effect, Written};
 use crate::{store, syntax, weights};
 
 pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &PrintArgs, out: &mut Out) -> Result<Outcome, Failure> {
     drop(progress);
     report_left_out(&printed.left_out, &loaded.name, out);
     if let Some(path) = to_file {
-        write_to(path, &printed.text, args, inputs, out)?;
+        let to = destination(path, &loaded, args, inputs);
+        store::write_message(&to, printed.text.as_bytes(), "text", out)?;
         return Ok(Outcome::Fine);
     }
     store::check_standard_output(&inputs)?;
@@ -79,45 +80,29 @@ fn print_model(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let path = args.output_file.as_deref().unwrap_or(Path::new("-"));
-    let mut left_out = None;
-    if is_stream(path) {
-        let write = |stream: &mut dyn Write| {
-            left_out = Some(store::write_onnx_text(&loaded.model, options, stream)?);
-            Ok(())
-        };
-        store::stream_with(path, &inputs, write, out)?;
-    } else {
-        // Abbreviated text is for display; only a complete text is a model, whose external data must stay reachable.
-        let files = match args.full {
-            true => weights::keep_reachable(&mut loaded, path, out)?,
-            false => weights::mention_unreachable(&loaded, path, "`--full` copies it there", out),
-        };
-        let write = |model: &Model, file: &mut dyn Write| {
-            left_out = Some(store::write_onnx_text(model, options, file)?);
-            Ok(())
-        };
-        save_as(path, &loaded.model, &files, &store::options(args.output, inputs), &mut { write })?;
-        store::summary(path, Format::Onnxtxt, &loaded.model, &files, out);
-    }
-    if let Some(left_out) = left_out {
-        report_left_out(&left_out, &loaded.name, out);
-    }
+    // Abbreviated text is for display; only a complete text is a model, whose external data must stay reachable.
+    let files = match args.full {
+        _ if is_stream(path) => Vec::new(),
+        true => weights::keep_reachable(&mut loaded, path, out)?,
+        false => weights::mention_unreachable(&loaded, path, "`--full` copies it there", out),
+    };
+    let to = destination(path, &loaded, args, inputs);
+    let mut left_out = Sink::new();
+    let bytes = store::write_with(&to, (&loaded.model, &files), out, &mut |model, file| {
+        left_out = store::write_onnx_text(model, options, file)?;
+        Ok(())
+    })?;
+    let what = plural(loaded.model.node_count() as u64, "node");
+    let format = Some(Format::Onnxtxt.id());
+    store::report_written(&to, &Written { format, what: &what, bytes, files: &files }, out);
+    report_left_out(&left_out, &loaded.name, out);
     Ok(())
 }
 
-/// Writes the text of a part of a model to a file or a stream.
-fn write_to(
-    path: &Path,
-    text: &str,
-    args: &PrintArgs,
-    inputs: InputFiles,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    if is_stream(path) {
-        return store::stream(path, &inputs, [text.as_bytes()], out);
-    }
-    let options = store::options(args.output, inputs);
-    Ok(write_file(path, Kind::Message, &options, |file| file.write_all(text.as_bytes()))?)
+fn destination<'a>(path: &'a Path, loaded: &Loaded, args: &PrintArgs, inputs: InputFiles) -> Destination<'a> {
+    let options = store::options(args.output, inputs).with_folders(true);
+    let (format, execution) = (Format::Onnxtxt, loaded.execution.clone());
+    Destination { path, format, effect: Effect::Write, execution, options }
 }
 
 /// Prints what a selector denotes: nodes, or else one graph.

@@ -11,7 +11,7 @@ use onnx_ir::{Model, Selectors};
 
 use crate::args::{Command, DebugArgs, DebugCommand};
 use crate::exit::{Failure, Outcome};
-use crate::input::{Loaded, is_stream};
+use crate::input::{Loaded, is_stdin, is_stream};
 use crate::interrupt;
 use crate::output::Out;
 
@@ -50,7 +50,7 @@ pub(crate) struct ModelReportArgs {
 }
 
 impl ModelReportArgs {
-    fn effective_format(&self) -> ReportFormat {
+    pub(crate) fn effective_format(&self) -> ReportFormat {
         let Some(file) = self.file.as_ref().filter(|_| self.format.format == ReportFormat::Text) else {
             return self.format.format;
         };
@@ -94,9 +94,10 @@ impl Command {
     /// The file for the report, for commands whose standard output can be a model.
     pub(crate) fn report_file(&self) -> Option<&Path> {
         match self {
-            Self::Infer(args) => args.report.file.as_deref(),
-            Self::Convert(args) => args.report.file.as_deref(),
-            Self::Smith(args) => args.report.file.as_deref(),
+            Self::Infer(args) => args.output.report.file.as_deref(),
+            Self::Convert(args) => args.output.report.file.as_deref(),
+            Self::Smith(args) => args.output.report.file.as_deref(),
+            Self::Ops(args) => args.report_file(),
             _ => None,
         }
     }
@@ -127,13 +128,14 @@ impl Command {
             Self::Info(args) => args.report.format,
             Self::Run(args) => args.report.format,
             Self::Compare(args) => args.report.format,
-            Self::Infer(args) => args.report.effective_format(),
-            Self::Convert(args) => args.report.effective_format(),
-            Self::Smith(args) => args.report.effective_format(),
+            Self::Infer(args) => args.output.report.effective_format(),
+            Self::Convert(args) => args.output.report.effective_format(),
+            Self::Smith(args) => args.output.report.effective_format(),
             Self::Explain(args) => args.report.format,
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => args.report.format,
             Self::Ops(args) => args.format(),
-            _ => ReportFormat::Text,
+            Self::Fmt(args) => args.report.format,
+            Self::Print(_) | Self::Completions(_) => ReportFormat::Text,
         }
     }
 }
@@ -232,9 +234,10 @@ impl Out {
         Ok(())
     }
 
-    /// Adds a file that was written to the report.
-    pub(crate) fn output(&mut self, name: &str, format: Option<&'static str>, bytes: Option<u64>) {
-        self.collected.report.outputs.push(Output { name: name.to_owned(), format, bytes });
+    /// Adds a file that was written to the report, or that a dry run would have written.
+    pub(crate) fn output(&mut self, path: &Path, format: Option<&'static str>, bytes: u64, written: bool) {
+        let name = if is_stdin(path) { "<stdout>".to_owned() } else { path.to_string_lossy().into_owned() };
+        self.collected.report.outputs.push(Output { name, format, bytes: Some(bytes), written });
     }
 
     /// Writes the report to a file instead of standard output.
@@ -289,9 +292,11 @@ impl Out {
             return Ok(());
         }
         let report = &mut self.collected.report;
-        let input = input.map(|name| match report.inputs.iter().position(|input| input.name == name) {
-            Some(known) => known,
-            None => report.input(name, None, None, Sink::new()),
+        let input = input.or(failure.input.as_deref()).map(|name| {
+            match report.inputs.iter().position(|input| input.name == name) {
+                Some(known) => known,
+                None => report.input(name, None, None, Sink::new()),
+            }
         });
         let failure = onnx_diag::Failure {
             rule: failure.rule,

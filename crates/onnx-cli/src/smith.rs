@@ -7,23 +7,13 @@ use onnx_types::Execution;
 
 use crate::args::{ExternalArgs, SmithArgs, Weights};
 use crate::exit::{Failure, Outcome};
-use crate::format;
 use crate::output::{Out, shown};
 use crate::progress::Progress;
 use crate::store;
-use crate::weights::{Placement, move_out};
+use crate::weights::move_out;
 
 pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
-    let format = format::of_output(&args.output_file, args.to)?;
-    let placement = Placement {
-        path: &args.output_file,
-        format,
-        weights: &args.weights.weights,
-        external: &ExternalArgs::DEFAULT,
-    };
-    placement.check()?;
-    args.report.check(None, Some(&args.output_file), out)?;
-    store::refuse_terminal(&args.output_file, format)?;
+    let placement = args.output.placement(None, &ExternalArgs::DEFAULT, out)?;
     let mut options = SmithOptions::default().with_nodes(args.nodes);
     if let Some(opset) = args.opset {
         let known = opset_versions(domain::ONNX).unwrap_or(1..=1);
@@ -42,13 +32,12 @@ pub(crate) fn run(args: &SmithArgs, out: &mut Out) -> Result<Outcome, Failure> {
         let text = format!("no node of {} came about", schema.schema());
         progress.aside(|| out.warning(&text, Some("try another seed")));
     }
-    let files = match args.weights.weights {
+    let files = match args.output.weights.weights {
         Weights::External(_) => move_out(&mut made.model, &placement, out)?,
         // The model is small, and has no external data.
         Weights::Auto | Weights::Keep | Weights::Embed => Vec::new(),
     };
-    let options = store::options(args.output, InputFiles::default());
-    let to = store::Destination { path: &args.output_file, format, execution: Execution::DEFAULT, options };
+    let to = placement.destination(Execution::DEFAULT, args.output.write, InputFiles::default());
     store::write(&made.model, &to, &files, progress, out)?;
     Ok(Outcome::Fine)
 }

@@ -19,7 +19,7 @@ use crate::output::Out;
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::report::ReportFormat;
-use crate::store::{self, Destination};
+use crate::store::{self, Destination, Effect};
 
 pub(crate) const TEXT: &str = "<ir_version: 10, opset_import: [\"\": 21]>\n\
                                g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {y = Add (x, w)}\n";
@@ -67,7 +67,7 @@ fn writing_a_model() {
         {
             check_stops(least, |execution| {
                 let options = WriteOptions::default().with_force(true);
-                let to = Destination { path, format, execution, options };
+                let to = Destination { path, format, effect: Effect::Write, execution, options };
                 let mut out = Out::new(Color::Never, "convert", ReportFormat::Text).with_verbosity(true, 0);
                 store::write(&loaded.model, &to, &[], Progress::start("converting", 1), &mut out)
             });

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use onnx_codec::file::{self, open_stream};
+use onnx_codec::file::{self, Kind, open_stream, write_file};
 use onnx_codec::{DataFile, EncodeOptions, FileError, InputFiles, Segments, WriteOptions, encode, save_as};
 use onnx_diag::Sink;
 use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
@@ -22,11 +22,24 @@ use crate::{interrupt, size};
 /// The most bytes that protobuf's readers take for a model.
 pub(crate) const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
 
+/// What a write changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Files are written.
+    Write,
+    /// Nothing, because of `--dry-run`.
+    DryRun,
+    /// Nothing, because no output is named.
+    NoOutput,
+}
+
 /// Where and how a model is written.
 pub(crate) struct Destination<'a> {
     pub(crate) path: &'a Path,
     pub(crate) format: Format,
+    pub(crate) effect: Effect,
     pub(crate) execution: Execution,
+    /// With [`Effect::DryRun`], they change nothing.
     pub(crate) options: WriteOptions,
 }
 
@@ -74,18 +87,8 @@ fn write_model(
     if let Some(Contents::Binary(encoded)) = &first {
         check_size(encoded, to, &progress, out)?;
     }
-    let mut losses = Losses::default();
-    if is_stream(to.path) {
-        drop(progress);
-        if let Some(contents) = first {
-            let write = |stream: &mut dyn Write| contents.write(to, stream).map(|found| losses = found);
-            stream_with(to.path, &to.options.inputs, write, out)?;
-        }
-        report_losses(&losses, to.format, out);
-        return Ok(());
-    }
-    let mut failure = None;
-    let saved = save_as(to.path, model, files, &to.options, &mut |model, file| {
+    let (mut losses, mut failure) = (Losses::default(), None);
+    let bytes = write_with(to, (model, files), out, &mut |model, file| {
         // The first call is for the model itself.
         let contents = match first.take() {
             Some(contents) => Ok(contents),
@@ -99,37 +102,127 @@ fn write_model(
             |contents| contents.write(to, file).map(|found| losses = found),
         )
     });
+    drop(progress);
     if let Some(failure) = failure {
         return Err(failure);
     }
-    saved?;
-    drop(progress);
+    let bytes = bytes?;
     report_losses(&losses, to.format, out);
-    summary(to.path, to.format, model, files, out);
+    let what = size::plural(model.node_count() as u64, "node");
+    report_written(to, &Written { format: Some(to.format.id()), what: &what, bytes, files }, out);
     Ok(())
 }
 
-/// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
-pub(crate) fn summary(path: &Path, format: Format, model: &Model, files: &[DataFile], out: &mut Out) {
-    let len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    out.output(&path.to_string_lossy(), Some(format.id()), Some(len));
-    for file in files {
-        let data = path.with_file_name(file.location());
-        out.output(&data.to_string_lossy(), None, Some(file.len()));
+/// Writes a model that `contents` produces, with the files of its data, or only finds out whether that is possible. Returns
+/// the size of the model in bytes.
+pub(crate) fn write_with(
+    to: &Destination<'_>,
+    (model, files): (&Model, &[DataFile]),
+    out: &mut Out,
+    contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
+) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    let mut counted = |model: &Model, file: &mut dyn Write| {
+        let mut counted = Counted::new(file);
+        let result = contents(model, &mut counted);
+        bytes = counted.bytes;
+        result
+    };
+    match to.effect {
+        Effect::NoOutput => counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?,
+        Effect::DryRun if is_stream(to.path) => {
+            check_stream(to.path, &to.options.inputs)?;
+            counted(model, &mut io::sink()).map_err(|error| cannot_write(to.path, error))?;
+        }
+        Effect::Write if is_stream(to.path) => {
+            stream_with(to.path, &to.options.inputs, |stream| counted(model, stream), out)?;
+        }
+        _ => save_as(to.path, model, files, &to.options, &mut counted)?,
     }
-    let nodes = size::plural(model.node_count() as u64, "node");
-    let mut text = format!("wrote {}: {nodes}, {}", path.to_string_lossy(), size::bytes(len));
-    let moved: u64 = files.iter().map(DataFile::len).sum();
-    match files {
+    Ok(bytes)
+}
+
+/// Writes what is not a whole model, such as a node, or only finds out whether that is possible.
+pub(crate) fn write_message(
+    to: &Destination<'_>,
+    bytes: &[u8],
+    what: &str,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    match to.effect {
+        Effect::NoOutput => {}
+        Effect::DryRun if is_stream(to.path) => check_stream(to.path, &to.options.inputs)?,
+        Effect::Write if is_stream(to.path) => stream(to.path, &to.options.inputs, [bytes], out)?,
+        _ => write_file(to.path, Kind::Message, &to.options, |file| file.write_all(bytes))?,
+    }
+    let written = Written { format: Some(to.format.id()), what, bytes: bytes.len() as u64, files: &[] };
+    report_written(to, &written, out);
+    Ok(())
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> FileError {
+    FileError { operation: "write", path: path.to_owned(), source }
+}
+
+/// A writer that counts.
+pub(crate) struct Counted<'a> {
+    file: &'a mut dyn Write,
+    pub(crate) bytes: u64,
+}
+
+impl<'a> Counted<'a> {
+    pub(crate) fn new(file: &'a mut dyn Write) -> Self {
+        Self { file, bytes: 0 }
+    }
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// What was written to a destination, or would be.
+pub(crate) struct Written<'a> {
+    pub(crate) format: Option<&'static str>,
+    /// What the file has: `27 nodes`.
+    pub(crate) what: &'a str,
+    pub(crate) bytes: u64,
+    /// The files with its data.
+    pub(crate) files: &'a [DataFile],
+}
+
+/// Tells which files were written: `wrote out.onnx: 27 nodes, 3.2 kB; 18.1 kB in w.data`.
+pub(crate) fn report_written(to: &Destination<'_>, written: &Written<'_>, out: &mut Out) {
+    let is_written = to.effect == Effect::Write;
+    if to.effect != Effect::NoOutput {
+        out.output(to.path, written.format, written.bytes, is_written);
+        for file in written.files {
+            out.output(&to.path.with_file_name(file.location()), None, file.len(), is_written);
+        }
+    }
+    let mut text = format!("{}, {}", written.what, size::bytes(written.bytes));
+    let moved: u64 = written.files.iter().map(DataFile::len).sum();
+    match written.files {
         [] => {}
         [file] => text.push_str(&format!("; {} in {}", size::bytes(moved), file.location())),
-        _ => text.push_str(&format!(
-            "; {} in {}",
-            size::bytes(moved),
-            size::plural(files.len() as u64, "file")
-        )),
+        files => {
+            let files = size::plural(files.len() as u64, "file");
+            text.push_str(&format!("; {} in {files}", size::bytes(moved)));
+        }
     }
-    out.summary(&text);
+    match to.effect {
+        Effect::Write if is_stream(to.path) => {}
+        Effect::Write => out.summary(&format!("wrote {}: {text}", to.path.to_string_lossy())),
+        Effect::DryRun => out.summary(&format!("would write {}: {text}", to.path.to_string_lossy())),
+        Effect::NoOutput => out.summary(&format!("would write {text} (`-o OUT` writes it)")),
+    }
 }
 
 /// Writes to standard output or another stream.
@@ -149,17 +242,25 @@ pub(crate) fn stream_with(
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     out: &mut Out,
 ) -> Result<(), Failure> {
-    if is_stdin(path) || file::descriptor(path) == Some(1) {
+    if is_standard_output(path) {
         check_standard_output(inputs)?;
         return out.stream(contents);
     }
     match contents(&mut open_stream(path, inputs)?) {
         // As for standard output: a reader that closes it does not want the rest.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => {
-            other.map_err(|source| FileError { operation: "write", path: path.to_owned(), source }.into())
-        }
+        other => other.map_err(|error| cannot_write(path, error).into()),
     }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    is_stdin(path) || file::descriptor(path) == Some(1)
+}
+
+/// Refuses to write to a stream that is connected to a file that an input is or reads, as far as that is known before it is
+/// opened.
+fn check_stream(path: &Path, inputs: &InputFiles) -> Result<(), Failure> {
+    if is_standard_output(path) { check_standard_output(inputs) } else { Ok(()) }
 }
 
 /// Refuses to write to standard output if it is connected to a file that an input is or reads.

@@ -4,25 +4,27 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use onnx_codec::file::create_folders;
-use onnx_codec::{DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, encode, externalize, inline};
+use onnx_codec::{
+    DataFile, EncodeOptions, ExternalizeOptions, InlineOptions, InputFiles, encode, externalize, inline,
+};
 use onnx_ir::Model;
-use onnx_types::ElemType;
 use onnx_types::tensor::{DataErrorReason, DataSource, NoData, Payload};
+use onnx_types::{ElemType, Execution};
 
-use crate::args::{ExternalArgs, Weights};
+use crate::args::{ExternalArgs, OutputArgs, Weights};
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::input::{Loaded, is_stream};
 use crate::output::Out;
-use crate::store::MAX_MODEL_BYTES;
-use crate::{size, tensors};
+use crate::store::{Destination, Effect, MAX_MODEL_BYTES};
+use crate::{size, store, tensors};
 
-/// An output, and where its weights are.
+/// An output, and where its weights are. The path of an output that is not named is that of the input.
 #[derive(Clone, Copy)]
 pub(crate) struct Placement<'a> {
     pub(crate) path: &'a Path,
     pub(crate) format: Format,
+    pub(crate) effect: Effect,
     pub(crate) weights: &'a Weights,
     pub(crate) external: &'a ExternalArgs,
 }
@@ -41,6 +43,20 @@ impl Placement<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// How and where to write what was read with this context, unless the files of the inputs forbid it.
+    pub(crate) fn destination(
+        &self,
+        execution: Execution,
+        args: OutputArgs,
+        inputs: InputFiles,
+    ) -> Destination<'_> {
+        // Copies of external data have the locations of the originals.
+        let folders = !matches!(self.weights, Weights::External(_));
+        let options = store::options(args, inputs).with_folders(folders);
+        let options = options.with_dry_run(self.effect == Effect::DryRun);
+        Destination { path: self.path, format: self.format, effect: self.effect, execution, options }
     }
 
     /// The file for the weights: of the name that is given, or of that of the output and `.data`.
@@ -201,7 +217,7 @@ pub(crate) fn keep_reachable(
     if is_beside(directory, output) {
         return Ok(Vec::new());
     }
-    copies(loaded, output.parent().unwrap_or(Path::new("")), out)
+    copies(loaded, out)
 }
 
 /// Whether the output is in the directory of the external data, so that locations stay valid. If the directory of the
@@ -231,7 +247,7 @@ pub(crate) fn mention_unreachable(
 }
 
 /// Copies of all files of external data, to be written under the same locations in another directory.
-fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Failure> {
+fn copies(loaded: &Loaded, out: &Out) -> Result<Vec<DataFile>, Failure> {
     let mut locations = BTreeMap::new();
     tensors::for_each(&loaded.model, |_, tensor| {
         if let Payload::External(entries) = tensor.payload()
@@ -244,10 +260,7 @@ fn copies(loaded: &Loaded, folder: &Path, out: &Out) -> Result<Vec<DataFile>, Fa
     let mut files = Vec::new();
     for (normalized, location) in locations {
         match source.read(&location, 0, None) {
-            Ok(contents) => {
-                create_folders(folder, &normalized)?;
-                files.push(DataFile::new(normalized, contents));
-            }
+            Ok(contents) => files.push(DataFile::new(normalized, contents)),
             Err(error) if error.reason == DataErrorReason::NotFound => {
                 let message = format!("{error}; the output still refers to it");
                 out.warning(

@@ -336,3 +336,34 @@ fn temporary_files_are_private_and_go_away() {
     assert!(write_file(folder.at("late"), Kind::Model, &options, |_| Ok(())).is_err());
     assert_eq!(folder.names(), ["m.onnx", "plain"]);
 }
+
+/// A rehearsal ends as the write does, and changes nothing.
+#[test]
+fn a_dry_run_decides_as_a_write() {
+    let folder = Folder::new();
+    let dry = WriteOptions::default().with_dry_run(true);
+    let model = model_of(1.0, &[300]);
+    split(&folder.at("m.onnx"), &model, "w.data", 64, &dry).unwrap();
+    // Directories are made on request only.
+    assert!(split(&folder.at("m.onnx"), &model, "deep/er/w.data", 64, &dry).is_err());
+    split(&folder.at("m.onnx"), &model, "deep/er/w.data", 64, &dry.clone().with_folders(true)).unwrap();
+    write_file(folder.at("x.onnx"), Kind::Model, &dry, |out| out.write_all(b"x")).unwrap();
+    assert!(folder.names().is_empty());
+    assert!(split(&folder.at("none/m.onnx"), &model, "w.data", 64, &dry).is_err());
+    fs::write(folder.at("notes.txt"), "notes").unwrap();
+    let kind = Refusal::OtherKind { kind: Kind::Model };
+    assert_eq!(refusal(split(&folder.at("notes.txt"), &model, "w.data", 64, &dry)), kind);
+    let error = write_file(folder.at("notes.txt"), Kind::Model, &dry, |_| Ok(())).unwrap_err();
+    assert_eq!(error.refusal(), Some(&kind));
+    let error = write_file(folder.at("y.onnx"), Kind::Model, &dry, |_| Err(std::io::ErrorKind::Other.into()));
+    assert!(error.is_err());
+    split(&folder.at("m.onnx"), &model, "w.data", 64, &WriteOptions::default()).unwrap();
+    let before = (whole(&folder.at("m.onnx")), folder.names());
+    let other = model_of(2.0, &[300]);
+    assert_eq!(refusal(split(&folder.at("m.onnx"), &other, "w.data", 64, &dry)), Refusal::OtherData);
+    split(&folder.at("m.onnx"), &other, "w.data", 64, &dry.with_force(true)).unwrap();
+    assert_eq!((whole(&folder.at("m.onnx")), folder.names()), before);
+    let folders = WriteOptions::default().with_folders(true);
+    split(&folder.at("n.onnx"), &other, "deep/er/w.data", 64, &folders).unwrap();
+    assert_eq!(whole(&folder.at("n.onnx")), bytes_of(&other));
+}

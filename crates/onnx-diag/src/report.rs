@@ -65,7 +65,7 @@ pub struct Input {
     pub findings: Sink,
 }
 
-/// A file that a command wrote.
+/// A file that a command wrote, or would write.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Name of the file as the user gave it.
@@ -74,6 +74,8 @@ pub struct Output {
     pub format: Option<&'static str>,
     /// Size in bytes; `None` if it is unknown.
     pub bytes: Option<u64>,
+    /// Whether it was written; `false` in a dry run.
+    pub written: bool,
 }
 
 /// Why a command could not do what was requested.

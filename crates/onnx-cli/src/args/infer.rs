@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{InputArgs, OutputArgs, WeightsArgs};
-use crate::format::Format;
-use crate::report::ModelReportArgs;
+use super::{DocumentArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
+use crate::report::ReportFormat;
 
 const INFER_EXAMPLES: &str = "\
 Without `--strict` contradictions are listed and the rest is inferred; with it nothing is written then,
@@ -27,19 +26,15 @@ pub(crate) struct InferArgs {
     /// The model; `-` is standard input.
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub(crate) input_file: PathBuf,
-    /// Where to write the model with its types; `-` is standard output.
-    #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present_any = ["unknown", "why", "format", "guards", "report_file"])]
-    pub(crate) output_file: Option<PathBuf>,
-    /// The format of the output; without this, the extension decides, and standard output is `onnx`.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: Option<Format>,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
     /// Write nothing and exit with 1 if the model contradicts itself.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
     /// Compare the types of inputs with what operators take as well.
     #[arg(long)]
     pub(crate) check_types: bool,
@@ -63,7 +58,7 @@ pub(crate) struct InferArgs {
     #[arg(default_missing_value = "text")]
     pub(crate) guards: Option<GuardFormat>,
     /// Write these conditions into the metadata of the model, as `onnx.infer.guard.N`.
-    #[arg(long, requires = "output_file")]
+    #[arg(long)]
     pub(crate) write_guards: bool,
     /// Leave unknown in which this runtime deviates from the specification.
     #[arg(long, value_enum, value_name = "RUNTIME")]
@@ -79,12 +74,20 @@ pub(crate) struct InferArgs {
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) weights: WeightsArgs,
-    #[command(flatten)]
-    pub(crate) report: ModelReportArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+}
+
+impl InferArgs {
+    /// Whether only a report is requested, and no model.
+    pub(crate) fn is_report(&self) -> bool {
+        let has_output = self.output.output_file.is_some() || self.output.dry_run || self.in_place.in_place;
+        let report = &self.output.report;
+        let is_requested = self.unknown
+            || self.why.is_some()
+            || self.guards.is_some()
+            || report.file.is_some()
+            || report.format.format != ReportFormat::Text;
+        is_requested && !has_output
+    }
 }
 
 /// Reads `NAME=N`.

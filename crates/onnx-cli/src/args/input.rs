@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use onnx_codec::ReadMode;
 use onnx_diag::{Caps, Policy};
+use onnx_schema::Registry;
 
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::limits::LimitArgs;
+use crate::ops::documents;
 use crate::rules;
 
 /// The heading of options that many commands have.
@@ -32,12 +34,19 @@ pub(crate) struct InputArgs {
     pub(crate) severity: SeverityArgs,
 }
 
-/// How to write files.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Replace existing files of other kinds; external data that the input reads is never replaced.
-    #[arg(long, display_order = 93, help_heading = COMMON)]
-    pub(crate) force: bool,
+/// Operators that documents define.
+#[derive(Debug, Args)]
+pub(crate) struct DocumentArgs {
+    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    ops: Vec<PathBuf>,
+}
+
+impl DocumentArgs {
+    /// The operators of ONNX, onnxruntime and the documents.
+    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
+        documents::registry_with_onnxruntime(&self.ops)
+    }
 }
 
 /// Which diagnostics are reported, and as what.

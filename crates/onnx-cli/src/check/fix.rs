@@ -1,24 +1,24 @@
 //! `onnx check --fix`: repairs a model in place, and shows the changes as a difference of text.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use onnx_check::fix;
-use onnx_codec::{EncodeOptions, WriteOptions, encode, save, save_as};
+use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode, save_as};
 use onnx_diag::Clean;
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, print_model};
 use similar::{ChangeTag, TextDiff};
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, OutputArgs};
 use crate::exit::Failure;
 use crate::format::Format;
 use crate::input::{Loaded, is_stream, load_as};
 use crate::output::{BAD, DIM, GOOD, HEADING, clean_lines, paint};
 use crate::part::Part;
-use crate::store::write_form;
+use crate::store::{self, Counted, write_form};
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 2;
@@ -26,15 +26,26 @@ const CONTEXT: usize = 2;
 /// How long to look for the smallest difference of two texts; after that, a larger one will do.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Repairs the model in a file, unless this is only to show what would be done; gives what to tell about it.
-pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
+/// What was repaired in a file, or would be.
+#[derive(Default)]
+pub(super) struct Repaired {
+    /// The changes, for people; empty if there are none.
+    pub(super) text: String,
+    /// The size of the repaired file.
+    pub(super) bytes: u64,
+    /// In a dry run, the repaired file as it would be read again.
+    pub(super) after: Option<Loaded>,
+}
+
+/// Repairs the model in a file, unless this is only to show what would be done.
+pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<Repaired, Failure> {
     if is_stream(path) || args.part != Part::Model {
         return Err(Failure::new("only models in files can be repaired"));
     }
     let mut loaded = match load_as(path, &args.input, Part::Model) {
         Ok(loaded) => loaded,
         // The check reports the syntax errors of a text model.
-        Err(failure) if failure.faults.is_some() => return Ok(String::new()),
+        Err(failure) if failure.faults.is_some() => return Ok(Repaired::default()),
         Err(failure) => return Err(failure),
     };
     if loaded.format == Format::Onnxtxt {
@@ -44,53 +55,62 @@ pub(super) fn repair(path: &Path, args: &CheckArgs) -> Result<String, Failure> {
         ))
         .help("repair the binary model, or edit the text"));
     }
-    let before = text(&loaded.model)?;
+    let before = printed(&loaded.model)?;
     let done = fix(&mut loaded.model);
     if done.is_empty() {
-        return Ok(String::new());
+        return Ok(Repaired::default());
     }
-    let after = text(&loaded.model)?;
-    let mut told = String::new();
+    let after = printed(&loaded.model)?;
+    let mut text = String::new();
     let verb = if args.dry_run { "would be repaired" } else { "repaired" };
-    writeln!(told, "{}: {}", Clean(&loaded.name), paint(HEADING, verb))?;
+    writeln!(text, "{}: {}", Clean(&loaded.name), paint(HEADING, verb))?;
     for fix in &done {
         let code = paint(GOOD, fix.rule.id());
-        writeln!(told, "  {code} {}: {}", fix.rule.slug, Clean(&fix.what))?;
+        writeln!(text, "  {code} {}: {}", fix.rule.slug, Clean(&fix.what))?;
     }
-    difference(&mut told, &before, &after)?;
-    if !args.dry_run {
-        write(path, &loaded)?;
-    }
-    Ok(told)
+    difference(&mut text, &before, &after)?;
+    let bytes = write(path, &loaded, args.dry_run)?;
+    let after = if args.dry_run { Some(read_again(loaded)?) } else { None };
+    Ok(Repaired { text, bytes, after })
 }
 
-fn text(model: &Model) -> Result<String, Failure> {
+/// The repaired model as it is read from a file that it is written to.
+fn read_again(loaded: Loaded) -> Result<Loaded, Failure> {
+    let encoded = encode(&loaded.model, &EncodeOptions::within(&loaded.execution.limits))?.into_bytes();
+    let options = DecodeOptions::default()
+        .with_execution(loaded.execution.clone())
+        .with_offsets(loaded.format == Format::Onnx);
+    let bytes = encoded.len() as u64;
+    let Decoded { model, findings } = decode(encoded, &options)?;
+    Ok(Loaded { model, findings, bytes, ..loaded })
+}
+
+fn printed(model: &Model) -> Result<String, Failure> {
     Ok(clean_lines(&print_model(model, &PrintOptions::default())?.text))
 }
 
-/// Replaces the file as a whole, so that there is a whole model at any time.
-fn write(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
+/// Replaces the file as a whole, so that there is a whole model at any time. Returns its size.
+fn write(path: &Path, loaded: &Loaded, dry_run: bool) -> Result<u64, Failure> {
     loaded.execution.interrupt.check()?;
-    replace(path, loaded).map_err(|failure| failure.or_timeout(&loaded.execution))
+    replace(path, loaded, dry_run).map_err(|failure| failure.or_timeout(&loaded.execution))
 }
 
-fn replace(path: &Path, loaded: &Loaded) -> Result<(), Failure> {
+fn replace(path: &Path, loaded: &Loaded, dry_run: bool) -> Result<u64, Failure> {
     let &Loaded { format, ref model, ref execution, .. } = loaded;
-    let options = WriteOptions::default().with_inputs(loaded.files()?);
-    if format == Format::Onnx {
-        return Ok(save(path, model, &[], &EncodeOptions::within(&execution.limits), &options)?);
-    }
+    let options = store::options(OutputArgs::default(), loaded.files()?).with_dry_run(dry_run);
     let encoded = encode(model, &EncodeOptions::within(&execution.limits))?;
-    Ok(save_as(
-        path,
-        model,
-        &[],
-        &options,
-        &mut |_, file| match write_form(&encoded, format, execution, file)?.first() {
-            Some(loss) => Err(io::Error::other(format!("{} would leave out {loss}", format.name()))),
-            None => Ok(()),
-        },
-    )?)
+    let mut bytes = 0;
+    save_as(path, model, &[], &options, &mut |_, file| {
+        let mut counted = Counted::new(file);
+        if format == Format::Onnx {
+            encoded.iter().try_for_each(|piece| counted.write_all(piece))?;
+        } else if let Some(loss) = write_form(&encoded, format, execution, &mut counted)?.first() {
+            return Err(io::Error::other(format!("{} would leave out {loss}", format.name())));
+        }
+        bytes = counted.bytes;
+        Ok(())
+    })?;
+    Ok(bytes)
 }
 
 /// Writes the lines that differ, with some around them.
@@ -137,7 +157,7 @@ mod tests {
             }
             fs::write(&path, &contents).unwrap();
             check_stops(least, |execution| {
-                let result = write(&path, &Loaded { execution, ..loaded(&path) });
+                let result = write(&path, &Loaded { execution, ..loaded(&path) }, false);
                 assert_eq!(fs::read(&path).unwrap(), contents);
                 result
             });

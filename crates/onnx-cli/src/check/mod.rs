@@ -24,6 +24,7 @@ use crate::progress::Progress;
 use crate::report::ReportFormat;
 use crate::{jobs, rules, tensors};
 
+use fix::Repaired;
 use report::Totals;
 
 /// How many findings a person reads.
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     if args.part != Part::Model && !args.shapes.is_empty() {
         return Err(Failure::new("`--shapes` is for whole models, and a part of one is given"));
     }
-    let registry = documents::registry_with_onnxruntime(&args.ops)?;
+    let registry = args.documents.registry()?;
     let extensions: &[&str] = if args.part == Part::Model { &["onnx", "onnxops"] } else { &["pb"] };
     let files = expand(&args.files, extensions);
     let progress = Progress::start("checking", files.len());
@@ -55,11 +56,14 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Outcome, Failure> {
     jobs::in_order(files, args.jobs, process, |name, result| match result {
         Ok(Checked { sink, source, repaired, format, bytes, contradiction }) => {
             totals.add(&sink);
+            if !repaired.text.is_empty() {
+                out.output(Path::new(&name), Some(format), repaired.bytes, !args.dry_run);
+            }
             if out.is_for_people() {
                 let text = report::text(args, &name, &sink, source.as_deref())?;
-                progress.aside(|| out.text(&repaired).and_then(|()| out.text(&text)))?;
+                progress.aside(|| out.text(&repaired.text).and_then(|()| out.text(&text)))?;
             } else {
-                progress.aside(|| out.aside(&repaired));
+                progress.aside(|| out.aside(&repaired.text));
             }
             progress.aside(|| out.input_of(&name, Some(format), bytes, sink, Vec::new()))?;
             match contradiction {
@@ -86,7 +90,7 @@ struct Checked {
     /// The text of the model, if it is one.
     source: Option<Bytes>,
     /// What was repaired before.
-    repaired: String,
+    repaired: Repaired,
     format: &'static str,
     bytes: Option<u64>,
     /// Why the operators of a document cannot be used, if no rule found it.
@@ -102,8 +106,12 @@ fn checked(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) 
         let sink = Sink::with(profile(args).severities(policy.clone()), caps(args));
         return operator_set::check(path, sink, registry);
     }
-    let repaired = if args.fix { fix::repair(path, args)? } else { String::new() };
-    Ok(Checked { repaired, ..findings(path, args, policy, registry)? })
+    let mut repaired = if args.fix { fix::repair(path, args)? } else { Repaired::default() };
+    let loaded = match repaired.after.take() {
+        Some(loaded) => Ok(loaded),
+        None => load_as(path, &args.input, args.part),
+    };
+    Ok(Checked { repaired, ..findings(loaded, args, policy, registry)? })
 }
 
 /// How many diagnostics are kept.
@@ -116,8 +124,12 @@ fn caps(args: &CheckArgs) -> Caps {
     args.input.severity.caps().unwrap_or(default)
 }
 
-fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry) -> Result<Checked, Failure> {
-    let loaded = load_as(path, &args.input, args.part);
+fn findings(
+    loaded: Result<Loaded, Failure>,
+    args: &CheckArgs,
+    policy: &Policy,
+    registry: &Registry,
+) -> Result<Checked, Failure> {
     let is_for_people = args.report.format == ReportFormat::Text;
     let caps = caps(args);
     let mut sink = Sink::with(profile(args).severities(policy.clone()), caps);
@@ -153,7 +165,8 @@ fn findings(path: &Path, args: &CheckArgs, policy: &Policy, registry: &Registry)
         crate::report::select(&loaded.model, &mut sink);
     }
     let (format, bytes) = (loaded.format.id(), Some(loaded.bytes));
-    Ok(Checked { sink, source: loaded.text, repaired: String::new(), format, bytes, contradiction: None })
+    let repaired = Repaired::default();
+    Ok(Checked { sink, source: loaded.text, repaired, format, bytes, contradiction: None })
 }
 
 fn profile(args: &CheckArgs) -> Profile {
@@ -245,5 +258,6 @@ fn unparsed(faults: Faults, mut sink: Sink) -> Checked {
     }
     let bytes = u64::try_from(source.len()).ok();
     let format = Format::Onnxtxt.id();
-    Checked { sink, source: Some(source), repaired: String::new(), format, bytes, contradiction: None }
+    let repaired = Repaired::default();
+    Checked { sink, source: Some(source), repaired, format, bytes, contradiction: None }
 }

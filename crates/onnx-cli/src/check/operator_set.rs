@@ -8,6 +8,7 @@ use onnx_diag::Sink;
 use onnx_schema::Registry;
 
 use super::Checked;
+use super::fix::Repaired;
 use crate::exit::Failure;
 use crate::input::display_name;
 use crate::ops::documents::{self, Read};
@@ -31,5 +32,6 @@ pub(super) fn check(path: &Path, mut sink: Sink, registry: &Registry) -> Result<
     }
     // What no rule found, such as signatures that are those of another set.
     let contradiction = contradiction.filter(|_| !sink.has_errors());
-    Ok(Checked { sink, source: None, repaired: String::new(), format: "onnxops", bytes, contradiction })
+    let repaired = Repaired::default();
+    Ok(Checked { sink, source: None, repaired, format: "onnxops", bytes, contradiction })
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::args::InputArgs;
+use crate::args::{DocumentArgs, InputArgs};
 use crate::report::ReportArgs;
 use crate::run::FeedArgs;
 
@@ -51,9 +51,8 @@ pub(crate) struct CompareArgs {
     /// Also compare inner values of the same name, and name the first node after which they differ.
     #[arg(long)]
     pub(crate) inner: bool,
-    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

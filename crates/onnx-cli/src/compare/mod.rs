@@ -12,7 +12,6 @@ use onnx_shape_infer::{InferOptions, Inference};
 
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, load};
-use crate::ops::documents;
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
@@ -63,7 +62,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let (mut a, mut b) = (a?, b?);
     progress.aside(|| a.report(&args.input.severity, false, out))?;
     progress.aside(|| b.report(&args.input.severity, false, out))?;
-    let registry = documents::registry_with_onnxruntime(&args.ops)?;
+    let registry = args.documents.registry()?;
     let given = read_given(&args.feeds, &a)?;
     refuse_partial(&a.model, &given, args.feeds.seed)?;
     let sources = [a.source()?, b.source()?];

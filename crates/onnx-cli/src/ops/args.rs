@@ -1,12 +1,11 @@
 //! The command line of `onnx ops`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::report::{ReportArgs, ReportFormat};
-
 use crate::args::OutputArgs;
+use crate::report::{ModelReportArgs, ReportArgs, ReportFormat};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,13 +44,21 @@ pub(crate) enum OpsCommand {
 }
 
 impl OpsArgs {
-    /// The format of the report, for subcommands that report.
-    pub(crate) const fn format(&self) -> ReportFormat {
+    /// The file for the report, if the subcommand writes another one, too.
+    pub(crate) fn report_file(&self) -> Option<&Path> {
+        match &self.command {
+            OpsCommand::Export(args) => args.report.file.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The format of the report.
+    pub(crate) fn format(&self) -> ReportFormat {
         match &self.command {
             OpsCommand::List(args) => args.sets.report.format,
             OpsCommand::Search(args) => args.sets.report.format,
             OpsCommand::Show(args) => args.report.format,
-            OpsCommand::Export(_) => ReportFormat::Text,
+            OpsCommand::Export(args) => args.report.effective_format(),
         }
     }
 }
@@ -117,6 +124,8 @@ pub(crate) struct ExportArgs {
     /// `.textproto` the document is text. `-` writes only the document, to standard output.
     #[arg(short, long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ModelReportArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -115,22 +115,26 @@ fn companion(path: &Path) -> PathBuf {
     path.with_extension("signatures.json")
 }
 
-/// Writes a document, and its signatures next to it if there are any. Returns the names of the files.
+/// Writes a document, and its signatures next to it if there are any. Returns the files with
+/// their formats and sizes.
 pub(crate) fn save(
     path: &Path,
     document: &OperatorSetDocument,
     signatures: Option<&OperatorSet>,
     options: &WriteOptions,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
     let bytes = encode_operator_set(document, &EncodeOptions::default())?.into_bytes();
-    let bytes = if is_text(path) { onnx_formats::operator_set_to_text(bytes)?.text.into() } else { bytes };
+    let (bytes, format) = match is_text(path) {
+        true => (onnx_formats::operator_set_to_text(bytes)?.text.into(), "textproto"),
+        false => (bytes, "onnxops"),
+    };
     write_file(path, Kind::Message, options, |out| out.write_all(&bytes))?;
-    let mut files = vec![path.to_owned()];
+    let mut files = vec![(path.to_owned(), format, bytes.len() as u64)];
     if let Some(set) = signatures {
         let text = signatures_to_json(set).map_err(Failure::new)?;
         let companion = companion(path);
         write_file(&companion, Kind::Json, options, |out| out.write_all(text.as_bytes()))?;
-        files.push(companion);
+        files.push((companion, "json", text.len() as u64));
     }
     Ok(files)
 }

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &OpsArgs, out: &mut Out) -> Result<Outcome, Failure> {
 }
 
 fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outcome, Failure> {
+    args.report.check(args.functions_of.as_deref(), Some(&args.output_file), out)?;
     let mut inputs = InputFiles::default();
     let (document, signatures) = match &args.functions_of {
         Some(model) => {
@@ -63,12 +64,14 @@ fn export(args: &ExportArgs, registry: &Registry, out: &mut Out) -> Result<Outco
     if is_stream(&args.output_file) {
         let bytes = encode_operator_set(&document, &EncodeOptions::default())?.into_bytes();
         store::stream(&args.output_file, &inputs, [bytes.as_ref()], out)?;
+        out.output(&args.output_file, Some("onnxops"), bytes.len() as u64, true);
         return Ok(Outcome::Fine);
     }
     let options = store::options(args.output, inputs);
     let files = documents::save(&args.output_file, &document, signatures.as_ref(), &options)?;
-    let names: Vec<String> = files.iter().map(|file| shown(&file.to_string_lossy())).collect();
+    files.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
+    let names: Vec<String> = files.iter().map(|(path, ..)| shown(&path.to_string_lossy())).collect();
     let count = plural(document.operators.len().try_into().unwrap_or(u64::MAX), "operator");
-    out.text(&format!("{count} written to {}\n", names.join(" and ")))?;
+    out.summary(&format!("wrote {}: {count}", names.join(" and ")));
     Ok(Outcome::Fine)
 }

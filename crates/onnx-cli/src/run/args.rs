@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::files::ValueFormat;
-use crate::args::{InputArgs, OutputArgs};
+use crate::args::{DocumentArgs, InputArgs, OutputArgs};
 use crate::report::ReportArgs;
 
 const RUN_EXAMPLES: &str = "\
@@ -43,9 +43,8 @@ pub(crate) struct RunArgs {
     /// List the nodes with the longest run time and those that run with the most memory.
     #[arg(long)]
     pub(crate) stats: bool,
-    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) ops: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

@@ -18,7 +18,6 @@ use serde_json::json;
 
 use crate::exit::{Failure, LibraryError, Outcome};
 use crate::input::{Loaded, display_name, load};
-use crate::ops::documents;
 use crate::output::{Colours, Out, shown, terminal_safe};
 use crate::progress::Progress;
 use crate::size::plural;
@@ -38,15 +37,9 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         args.sizes.iter().map(|text| sizes::parse(text)).collect::<Result<Vec<_>, _>>()?.concat();
     let progress = Progress::start("running", 1);
     progress.begin(&display_name(&args.input_file));
-    let mut loaded = match load(&args.input_file, &args.input) {
-        Ok(loaded) => loaded,
-        Err(failure) => {
-            progress.aside(|| out.refused(Some(&display_name(&args.input_file)), &failure))?;
-            return Ok(failure.outcome());
-        }
-    };
+    let mut loaded = load(&args.input_file, &args.input)?;
     progress.aside(|| loaded.report(&args.input.severity, false, out))?;
-    let registry = documents::registry_with_onnxruntime(&args.ops)?;
+    let registry = args.documents.registry()?;
     let seed = args.feeds.seed.unwrap_or_default();
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
@@ -70,8 +63,9 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     };
     if let Some(path) = &args.output {
         let options = store::options(args.write, loaded.files()?);
-        let count = files::write(path, args.to, &outputs, &options)?;
-        let files = plural(count as u64, "file");
+        let written = files::write(path, args.to, &outputs, &options)?;
+        let files = plural(written.len() as u64, "file");
+        written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
         progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
     }
     let stats = args.stats.then_some(stats);

@@ -196,17 +196,19 @@ fn models_are_repaired_in_place() {
     onnx(&folder, "convert model.txt -o model.onnx").exits(0);
     let before = folder.get("model.onnx");
     let dry =
-        onnx(&folder, "check --fix --dry-run model.onnx").exits(1).says("would be repaired").says("ONNX2312");
+        onnx(&folder, "check --fix --dry-run model.onnx").exits(0).says("would be repaired").says("ONNX2312");
     assert!(dry.out.contains("+   [n_1] y = Abs (x)\n"), "{}", dry.out);
     assert!(dry.out.contains("-   [n] y = Abs (x)\n"), "{}", dry.out);
     assert_eq!(folder.get("model.onnx"), before);
-    onnx(&folder, "check --fix model.onnx")
-        .exits(0)
-        .says("model.onnx: repaired")
-        .says("[n_1]")
-        .says("no findings");
+    let report = onnx(&folder, "check --fix --dry-run model.onnx --format json").exits(0).json();
+    let output = report["outputs"][0].clone();
+    assert_eq!((&output["name"], &output["written"]), (&"model.onnx".into(), &false.into()));
+    let done = onnx(&folder, "check --fix model.onnx").exits(0).says("[n_1]").says("no findings");
+    // Both print the same.
+    assert_eq!(done.out, dry.out.replace("would be repaired", "repaired"));
     let after = folder.get("model.onnx");
     assert_ne!(after, before);
+    assert_eq!(output["bytes"], after.len());
     let again = onnx(&folder, "check --fix model.onnx").exits(0);
     assert!(!again.out.contains("repaired"), "{}", again.out);
     assert_eq!(folder.get("model.onnx"), after);

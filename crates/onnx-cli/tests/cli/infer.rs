@@ -129,7 +129,6 @@ fn what_cannot_be_done_exits_with_two() {
     let folder = Folder::with("in.onnxtxt", DOUBLED);
     folder.put("bad.onnx", [255, 255, 255]);
     folder.put("bad.onnxtxt", "g (");
-    onnx(&folder, "infer in.onnxtxt").exits(2).says("--output");
     onnx(&folder, "infer bad.onnx -o out.onnx").exits(2);
     onnx(&folder, "infer bad.onnxtxt -o out.onnx").exits(1);
     onnx(&folder, "infer none.onnx -o out.onnx").exits(2);

@@ -10,6 +10,7 @@
 mod check;
 mod compare;
 mod convert;
+mod dry_run;
 mod files;
 mod help;
 mod infer;

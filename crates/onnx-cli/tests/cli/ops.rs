@@ -106,7 +106,7 @@ fn a_custom_domain_is_checked_with_no_code() {
     let folder = Folder::with("library.onnxtxt", LIBRARY);
     onnx(&folder, "ops export --functions-of library.onnxtxt --domain com.acme -o acme.onnxops")
         .exits(0)
-        .says("1 operator written to acme.onnxops");
+        .says("wrote acme.onnxops: 1 operator\n");
     folder.put("good.onnxtxt", model("y = com.acme.Scale <factor = 3.0> (x)"));
     folder.put("arity.onnxtxt", model("y = com.acme.Scale (x, x)"));
     folder.put("kind.onnxtxt", model("y = com.acme.Scale <factor = 3> (x)"));
@@ -136,7 +136,7 @@ fn exported_sets_are_read_again() {
     let folder = Folder::with("empty", "");
     onnx(&folder, "ops export --domain ai.onnx.ml --opset 3 -o ml.onnxops")
         .exits(0)
-        .says("18 operators written to ml.onnxops and ml.signatures.json");
+        .says("wrote ml.onnxops and ml.signatures.json: 18 operators\n");
     let listed = onnx(&folder, "ops list --domain ai.onnx.ml --ops ml.onnxops").exits(0).out;
     assert_eq!(listed, onnx(&folder, "ops list --domain ai.onnx.ml").exits(0).out);
     onnx(&folder, "ops export --domain ai.onnx.ml --opset 3 -o ml.textproto").exits(0);

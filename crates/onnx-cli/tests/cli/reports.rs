@@ -23,7 +23,7 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 8] = [
+const RESULTS: [(&str, &str); 9] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
@@ -32,6 +32,7 @@ const RESULTS: [(&str, &str); 8] = [
     ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
     ("run/1", include_str!("../../../../docs/schema/run-1.schema.json")),
     ("compare/1", include_str!("../../../../docs/schema/compare-1.schema.json")),
+    ("fmt/1", include_str!("../../../../docs/schema/fmt-1.schema.json")),
 ];
 
 /// Tests a result against the schema of its kind. Later versions may have more keys; those of this one are all listed.
@@ -101,6 +102,7 @@ fn every_kind_of_result_has_a_schema() {
         "run list.onnxtxt",
         "compare good.onnx good.onnx --inner",
         "compare list.onnxtxt other.onnxtxt --inner",
+        "fmt list.onnxtxt --check",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);
@@ -122,7 +124,7 @@ fn wrong_arguments_are_reported_in_the_format_that_was_asked_for() {
         "check good.onnx --limit nodes=many --format=json",
         "info --format json",
         "infer good.onnx --set N --format json",
-        "convert good.onnx --format json",
+        "convert --format json",
         "frobnicate --json",
     ] {
         let run = onnx(&folder, arguments);

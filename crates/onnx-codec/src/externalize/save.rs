@@ -26,7 +26,7 @@ use crate::file::dir::{Dir, Lock};
 use crate::file::protect::{Denied, Outputs, Replaced, data_files, decide};
 use crate::file::stage::{Held, Staged, fresh_name};
 use crate::file::target::{Target, invalid};
-use crate::file::{FileError, Kind, WriteOptions};
+use crate::file::{FileError, Kind, WriteOptions, create_folders};
 use crate::source::location::Location;
 use crate::source::normalized as spelling;
 use crate::{EncodeError, EncodeOptions, encode};
@@ -53,7 +53,7 @@ pub enum SaveError {
 ///
 /// A model that is a symbolic link stays one, and the file it leads to is replaced. If that is in another directory,
 /// the model must not have external data, unless it replaces an input in place and no data is written. A data file must
-/// neither be a link nor be reached through one, and its directory must exist.
+/// neither be a link nor be reached through one, and its directory must exist unless [`WriteOptions::folders`] is set.
 ///
 /// # Errors
 ///
@@ -95,6 +95,21 @@ pub fn save_as(
 ) -> Result<(), FileError> {
     let path = path.as_ref();
     let folder = path.parent().unwrap_or(Path::new(""));
+    match options.folders {
+        true => save_in(folder, path, model, &with_folders(files, folder, options)?, options, contents),
+        false => save_in(folder, path, model, files, options, contents),
+    }
+}
+
+/// Writes a model and its data, whose locations are relative to `folder`.
+fn save_in(
+    folder: &Path,
+    path: &Path,
+    model: &Model,
+    files: &[DataFile],
+    options: &WriteOptions,
+    contents: &mut dyn FnMut(&Model, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
     let at_model = |error| FileError::write(path, error);
     let at_file = |index: usize, error| {
         let location = files.get(index).map_or("", DataFile::location);
@@ -128,6 +143,9 @@ pub fn save_as(
     let locks = lock(&main, &targets).map_err(at_model)?;
     decide(&outputs, options).map_err(denied)?;
     drop(locks);
+    if options.dry_run {
+        return contents(model, &mut io::sink()).and_then(|()| main.dir.check_writable()).map_err(at_model);
+    }
 
     let mut data = Vec::new();
     for (index, (file, target)) in files.iter().zip(&targets).enumerate() {
@@ -152,6 +170,24 @@ pub fn save_as(
     };
     drop(locks);
     done.map_err(denied)
+}
+
+/// Makes the directories of data files. In a dry run, leaves out the files whose directories do not exist: they replace
+/// nothing.
+fn with_folders(
+    files: &[DataFile],
+    folder: &Path,
+    options: &WriteOptions,
+) -> Result<Vec<DataFile>, FileError> {
+    if options.dry_run {
+        let is_there = |file: &&DataFile| {
+            let path = folder.join(file.location());
+            path.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir())
+        };
+        return Ok(files.iter().filter(is_there).cloned().collect());
+    }
+    files.iter().try_for_each(|file| create_folders(folder, file.location()))?;
+    Ok(files.to_vec())
 }
 
 fn target(root: &Dir, file: &DataFile) -> io::Result<Target> {

@@ -211,6 +211,9 @@ pub fn write_file(
     options: &WriteOptions,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    if options.dry_run {
+        return rehearse(path.as_ref(), kind, options, contents);
+    }
     replace(path.as_ref(), Some(kind), options, |staged| staged.write_with(contents))
 }
 
@@ -220,8 +223,7 @@ pub fn write_file(
 /// # Errors
 ///
 /// Returns an error if the system fails, or the location is not one that [`FileSource`](crate::FileSource) would read.
-pub fn create_folders(root: impl AsRef<Path>, location: &str) -> Result<(), FileError> {
-    let root = root.as_ref();
+pub(crate) fn create_folders(root: &Path, location: &str) -> Result<(), FileError> {
     let create = || {
         let location = Location::parse(location).map_err(target::invalid)?;
         let mut dir = Dir::open(root)?;
@@ -236,6 +238,44 @@ pub fn create_folders(root: impl AsRef<Path>, location: &str) -> Result<(), File
     create().map_err(|error| FileError::write(&root.join(location), error))
 }
 
+/// The existing file, if it may be replaced by one of this kind.
+fn replaced(
+    path: &Path,
+    target: &Target,
+    kind: Kind,
+    options: &WriteOptions,
+) -> io::Result<Option<dir::FileEntry>> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let kept = BTreeMap::new();
+    let outputs = Outputs {
+        main: target,
+        kind,
+        folder,
+        root: Dir::open(folder)?.id()?,
+        data: &[],
+        contents: &[],
+        is_external: false,
+        kept: &kept,
+    };
+    decide(&outputs, options).map(|replaced| replaced.main).map_err(|(_, error)| error)
+}
+
+/// Does what [`write_file`] does up to the first change.
+fn rehearse(
+    path: &Path,
+    kind: Kind,
+    options: &WriteOptions,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let rehearsed = || {
+        let target = Target::for_path(path)?;
+        replaced(path, &target, kind, options)?;
+        contents(&mut io::sink())?;
+        target.dir.check_writable()
+    };
+    rehearsed().map_err(|error| FileError::write(path, error))
+}
+
 /// Replaces one file, if it may be replaced by one of this kind.
 fn replace(
     path: &Path,
@@ -246,21 +286,7 @@ fn replace(
     let write = || {
         let target = Target::for_path(path)?;
         let allowed = || match kind {
-            Some(kind) => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                let kept = BTreeMap::new();
-                let outputs = Outputs {
-                    main: &target,
-                    kind,
-                    folder,
-                    root: Dir::open(folder)?.id()?,
-                    data: &[],
-                    contents: &[],
-                    is_external: false,
-                    kept: &kept,
-                };
-                decide(&outputs, options).map(|replaced| replaced.main).map_err(|(_, error)| error)
-            }
+            Some(kind) => replaced(path, &target, kind, options),
             None => target.entry(),
         };
         allowed()?;

@@ -29,6 +29,10 @@ pub struct WriteOptions {
     pub inputs: InputFiles,
     /// The temporary files of all writes of the program.
     pub temporaries: Temporaries,
+    /// Make the directories of data files that do not exist.
+    pub folders: bool,
+    /// Decide and produce the contents as for a write, and change nothing: no file and no directory.
+    pub dry_run: bool,
 }
 
 onnx_types::option_setters! {
@@ -36,6 +40,8 @@ onnx_types::option_setters! {
         with_force => force: bool,
         with_inputs => inputs: InputFiles,
         with_temporaries => temporaries: Temporaries,
+        with_folders => folders: bool,
+        with_dry_run => dry_run: bool,
     }
 }
 

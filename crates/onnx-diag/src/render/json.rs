@@ -43,10 +43,12 @@ fn envelope(out: &mut dyn Write, report: &Report, newline: &str) -> fmt::Result 
     out.write_str("},\"command\":")?;
     json_string(out, &report.command)?;
     write!(out, ",\"status\":\"{}\",\"exit\":{},\"inputs\":[", status.as_str(), status.exit())?;
-    let inputs = report.inputs.iter().map(|input| (&input.name, input.format, input.bytes));
+    let inputs = report.inputs.iter().map(|input| (&input.name, input.format, input.bytes, None));
     files(out, inputs, newline)?;
     out.write_str("],\"outputs\":[")?;
-    files(out, report.outputs.iter().map(|output| (&output.name, output.format, output.bytes)), newline)?;
+    let outputs = report.outputs.iter();
+    let outputs = outputs.map(|output| (&output.name, output.format, output.bytes, Some(output.written)));
+    files(out, outputs, newline)?;
     out.write_str("],\"counts\":")?;
     counts(out, report)?;
     out.write_str(",\"findings\":[")?;
@@ -68,13 +70,14 @@ fn envelope(out: &mut dyn Write, report: &Report, newline: &str) -> fmt::Result 
     writeln!(out, "{newline}],\"result\":{newline}{}}}", report.result.as_deref().unwrap_or("null"))
 }
 
+/// The files by name, format, size, and, for outputs, whether they were written.
 fn files<'a>(
     out: &mut dyn Write,
-    files: impl Iterator<Item = (&'a String, Option<&'a str>, Option<u64>)>,
+    files: impl Iterator<Item = (&'a String, Option<&'a str>, Option<u64>, Option<bool>)>,
     newline: &str,
 ) -> fmt::Result {
     let mut separator = "";
-    for (name, format, bytes) in files {
+    for (name, format, bytes, written) in files {
         write!(out, "{separator}{newline}{{\"name\":")?;
         separator = ",";
         json_string(out, name)?;
@@ -82,7 +85,11 @@ fn files<'a>(
         optional_string(out, format)?;
         out.write_str(",\"bytes\":")?;
         number(out, bytes)?;
-        out.write_str(",\"hash\":null}")?;
+        out.write_str(",\"hash\":null")?;
+        if let Some(written) = written {
+            write!(out, ",\"written\":{written}")?;
+        }
+        out.write_str("}")?;
     }
     Ok(())
 }

@@ -175,17 +175,18 @@ pub(crate) fn file_name(name: &str, extension: &str) -> String {
     format!("{escaped}.{extension}")
 }
 
-/// Writes values, in the order of the outputs, into a directory or an archive. Returns the number of files.
+/// Writes values, in the order of the outputs, into a directory or an archive. Returns the files with their formats and
+/// sizes.
 pub(crate) fn write(
     path: &Path,
     to: ValueFormat,
     values: &[(String, Value)],
     options: &WriteOptions,
-) -> Result<usize, Failure> {
+) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
     if extension(path) == "npz" {
         let archive = pack(values)?;
         write_file(path, Kind::Array, options, |out| out.write_all(&archive))?;
-        return Ok(1);
+        return Ok(vec![(path.to_owned(), "npz", archive.len() as u64)]);
     }
     let mut files: Vec<(PathBuf, Kind, Vec<u8>)> = Vec::new();
     for (index, (name, value)) in values.iter().enumerate() {
@@ -204,10 +205,12 @@ pub(crate) fn write(
     }
     std::fs::create_dir_all(path)
         .map_err(|error| Failure::new(format_args!("{}: cannot be created: {error}", path.display())))?;
-    for (path, kind, bytes) in &files {
-        write_file(path, *kind, options, |out| out.write_all(bytes))?;
+    let mut written = Vec::new();
+    for (path, kind, bytes) in files {
+        write_file(&path, kind, options, |out| out.write_all(&bytes))?;
+        written.push((path, if kind == Kind::Array { "npy" } else { "pb" }, bytes.len() as u64));
     }
-    Ok(files.len())
+    Ok(written)
 }
 
 fn tensor(value: &Value) -> Result<&Tensor, Failure> {

@@ -64,6 +64,12 @@ impl Dir {
         Ok(None)
     }
 
+    /// Returns an error if files cannot be made here, as far as the system tells without making one.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems can do it")]
+    pub(crate) fn check_writable(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Links an unnamed file to a name that must not exist yet.
     #[expect(clippy::unused_self, reason = "other systems can do it")]
     pub(crate) fn link_unnamed(&self, _: &File, _: &OsStr) -> io::Result<()> {

@@ -131,6 +131,11 @@ impl Dir {
         Ok(None)
     }
 
+    /// Returns an error if files cannot be made here, as far as the system tells without making one.
+    pub(crate) fn check_writable(&self) -> io::Result<()> {
+        self.create_unnamed().map(drop)
+    }
+
     /// Links an unnamed file to a name that must not exist yet.
     pub(crate) fn link_unnamed(&self, file: &File, name: &OsStr) -> io::Result<()> {
         use std::os::fd::AsRawFd;
