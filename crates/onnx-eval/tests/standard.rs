@@ -195,3 +195,32 @@ fn images_that_cannot_be_decoded_are_empty() {
     check(20, graph, &[("x", bytes(b"P5 2 1 255\n\x10\x20"))], &[(&[1, 2, 1], &[16.0, 32.0])]);
     check(20, graph, &[("x", bytes(b"P5 2 2 255\n\x10\x20"))], &[(&[0, 0, 1], &[])]);
 }
+
+#[test]
+fn sums_of_integers_wrap_before_a_function_is_applied() {
+    let of = |op: &str, ty: &str| format!("g ({ty}[2] x) => ({ty}[1] y) {{ y = {op} (x) }}");
+    // -128 and 3: their squares add up to 16,393 in 32 bits.
+    let x = || Value::from(Tensor::vector(&[u32::MAX - 127, 3]));
+    check(18, &of("ReduceL2", "uint32"), &[("x", x())], &[(&[1], &[128.0])]);
+    // The square of -2^31 is 0 in 32 bits.
+    check(18, &of("ReduceL2", "int32"), &[("x", Tensor::vector(&[i32::MIN, 3]).into())], &[(&[1], &[3.0])]);
+    // -1 and 21 add up to 20 in 32 bits, of which the logarithm is 2.99.
+    let x = Tensor::vector(&[u32::MAX, 21]);
+    check(18, &of("ReduceLogSum", "uint32"), &[("x", x.into())], &[(&[1], &[2.0])]);
+}
+
+#[test]
+fn layers_of_no_elements_have_statistics() {
+    let graph = "g (float[2,N] x, float[N] s) => (float[2,N] y, float[2,1] m, float[2,1] d) {
+        y, m, d = LayerNormalization (x, s)
+    }";
+    let inputs = [("x", floats(&[2, 0], &[])), ("s", floats(&[0], &[]))];
+    let nan: &[f64] = &[f64::NAN, f64::NAN];
+    check(17, graph, &inputs, &[(&[2, 0], &[]), (&[2, 1], nan), (&[2, 1], nan)]);
+}
+
+#[test]
+fn a_range_with_nan_has_no_scale() {
+    let graph = "g (float[2] x) => (float s) { y, s, z = DynamicQuantizeLinear (x) }";
+    check(11, graph, &[("x", floats(&[2], &[1.0, f32::NAN]))], &[(&[], &[f64::NAN])]);
+}

@@ -1,6 +1,7 @@
 //! The suites, one file each.
 
 pub mod backend;
+pub mod bodies;
 pub mod check;
 mod compat;
 pub mod contrib;
@@ -30,6 +31,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(execution::ExecutionSuite::default()),
         Box::new(contrib::ContribSuite::default()),
         Box::new(backend::BackendSuite::default()),
+        Box::new(bodies::BodiesSuite::default()),
         Box::new(smith::SmithSuite::default()),
     ])
 }

@@ -1,7 +1,7 @@
 //! `LayerNormalization`: the axes from one on minus their mean, divided by their deviation, scaled and shifted.
 //!
 //! The first stage is computed in `stash_type`, which is `float` by default, also for a tensor of `double`; the reference and
-//! onnxruntime stay in `double` there. The variance is computed in two passes.
+//! onnxruntime stay in `double` there. The variance is computed in two passes. The mean of no elements is NaN.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
@@ -43,7 +43,8 @@ pub(super) fn compute<T: Float>(cx: &mut Cx<'_, '_>, stash: ElemType, is_centere
     let count = T::of_i64(length as i64);
     let (mut normalized, mut means, mut inverses) =
         (cx.buffer::<T>(x.count)?, cx.buffer::<T>(rows)?, cx.buffer::<T>(rows)?);
-    for row in elements.chunks(length.max(1)).take(rows) {
+    for at in 0..rows {
+        let row = &elements[at * length..][..length];
         let sum = row.iter().fold(T::ZERO, |sum, &value| sum.plus(value));
         let mean = if is_centered { sum.over(count).unwrap_or(sum) } else { T::ZERO };
         let squares = row.iter().fold(T::ZERO, |sum, &value| {

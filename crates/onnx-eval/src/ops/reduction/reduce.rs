@@ -13,7 +13,7 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Dims, Operand, Outcome};
 use crate::family::Axes;
 use crate::family::reduce::{Reduction, Set};
-use crate::number::{Number, by_number, integer_range};
+use crate::number::{Number, by_number, fit, integer_range};
 use crate::ops::math::variadic::{greater, smaller};
 use crate::registry::{OpKernels, Row, eval, since};
 
@@ -81,11 +81,13 @@ fn compute<T: Number>(
     let (least, greatest) = ends::<T>(x.elem);
     let sum = |set: Set<'_, T>| set.fold(T::ZERO, T::plus);
     let squares = |set: Set<'_, T>| set.fold(T::ZERO, |sum, x| sum.plus(x.times(x)));
+    // A sum of integers wraps in the type of the tensor before a function is applied to it.
+    let total = |sum: T| if T::IS_FLOAT { sum } else { fit(x.elem, sum) };
     let absolute = |x: T| if x < T::ZERO { T::ZERO.minus(x) } else { x };
     let out = match kind {
         Kind::L1 => reduction.apply(cx, &elements, |set| set.fold(T::ZERO, |sum, x| sum.plus(absolute(x)))),
-        Kind::L2 => reduction.apply(cx, &elements, |set| T::of_f64(squares(set).f64().sqrt())),
-        Kind::LogSum => reduction.apply(cx, &elements, |set| T::of_f64(libm::log(sum(set).f64()))),
+        Kind::L2 => reduction.apply(cx, &elements, |set| T::of_f64(total(squares(set)).f64().sqrt())),
+        Kind::LogSum => reduction.apply(cx, &elements, |set| T::of_f64(libm::log(total(sum(set)).f64()))),
         Kind::LogSumExp => reduction.apply(cx, &elements, log_sum_exp::<T>),
         Kind::Max => reduction.apply(cx, &elements, |set| set.fold(least, |a, x| greater(a, x))),
         Kind::Min => reduction.apply(cx, &elements, |set| set.fold(greatest, |a, x| smaller(a, x))),
