@@ -1,8 +1,12 @@
 //! The budget of a run: elements of a tensor, live bytes, and work.
 
+use std::cell::Cell;
+
+use onnx_types::tensor::Tensor;
 use onnx_types::{Execution, Watch};
 
-use crate::cx::{Outcome, Stop};
+use crate::cx::{Outcome, Stop, axes};
+use crate::value::Value;
 
 /// The remaining budget of a run.
 pub(crate) struct Budget {
@@ -13,11 +17,19 @@ pub(crate) struct Budget {
     live: u64,
     /// Bytes that the kernel that runs has allocated.
     scratch: u64,
+    /// Work that is counted with the next.
+    pending: Cell<u64>,
     watch: Watch,
 }
 
 /// Operations on elements between two checks of the interrupt.
 const WATCHED_STEPS: u64 = 1 << 16;
+
+/// What a kernel may allocate for each step along the axes of a tensor without elements.
+const EXTENT_BYTES: u64 = 16;
+
+/// What a tensor takes in memory in addition to its elements.
+const RECORD_BYTES: u64 = 128;
 
 impl Budget {
     pub(crate) fn new(execution: &Execution) -> Self {
@@ -28,26 +40,32 @@ impl Budget {
             steps: limits.run_steps,
             live: 0,
             scratch: 0,
+            pending: Cell::new(0),
             watch: Watch::new(execution, "run", 0, WATCHED_STEPS),
         }
     }
 
     /// Counts work, in element operations.
     pub(crate) fn work(&mut self, steps: u64) -> Outcome {
+        let steps = steps.saturating_add(self.pending.take());
         self.steps = self.steps.checked_sub(steps).ok_or(Stop::Limit("run_steps"))?;
         self.watch.work(steps).map_err(Stop::Interrupted)
     }
 
-    /// The number of elements of a tensor.
+    /// The number of elements of a tensor. Kernels walk the axes of a tensor without elements and allocate by them, so the product
+    /// of the others is bounded, too, and is counted as work.
     pub(crate) fn count(&self, dims: &[usize]) -> Outcome<usize> {
+        let mut others = dims.iter().filter(|&&dim| dim != 0);
+        let extent = others.try_fold(1_u64, |extent, &dim| extent.checked_mul(dim as u64));
+        let extent = extent.filter(|&extent| extent <= self.elements).ok_or(Stop::Limit("run_elements"))?;
         if dims.contains(&0) {
+            if extent.saturating_mul(EXTENT_BYTES) > self.bytes {
+                return Err(Stop::Limit("run_bytes"));
+            }
+            self.pending.set(self.pending.get().saturating_add(extent));
             return Ok(0);
         }
-        let count = dims.iter().try_fold(1_usize, |count, &dim| count.checked_mul(dim));
-        match count {
-            Some(count) if count as u64 <= self.elements => Ok(count),
-            _ => Err(Stop::Limit("run_elements")),
-        }
+        Ok(extent as usize)
     }
 
     /// Counts memory that the kernel allocates.
@@ -61,6 +79,21 @@ impl Budget {
             return Err(Stop::Limit("run_bytes"));
         }
         self.work(count as u64)
+    }
+
+    /// Counts the work of reading an operand without elements; kernels count that of elements.
+    pub(crate) fn operand(&mut self, tensor: &Tensor) -> Outcome {
+        if tensor.element_count() == Some(0) {
+            self.count(&axes::sizes(tensor.dims())?)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a value that is kept: its elements and a record for each tensor. Counts the work of adding them up.
+    pub(crate) fn bytes_of(&mut self, value: &Value) -> Outcome<u64> {
+        let tensors = value.tensor_count();
+        self.work(tensors)?;
+        Ok(value.resident_bytes().saturating_add(tensors.saturating_mul(RECORD_BYTES)))
     }
 
     /// Bytes of the values that are stored.

@@ -60,6 +60,16 @@ impl Value {
         }
     }
 
+    /// Number of tensors in the value.
+    pub(crate) fn tensor_count(&self) -> u64 {
+        match self {
+            Self::Tensor(_) | Self::Optional(None) => 1,
+            Self::Optional(Some(value)) => value.tensor_count(),
+            Self::Sequence(items) => items.iter().map(Self::tensor_count).sum(),
+            Self::Map(entries) => entries.values().map(Self::tensor_count).sum(),
+        }
+    }
+
     /// The type in the notation of the specification, with sizes: `float[2,3]`, `seq`, `optional`, `map`.
     #[must_use]
     pub fn describe(&self) -> String {

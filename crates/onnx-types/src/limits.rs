@@ -74,7 +74,8 @@ pub struct Limits {
     pub external_bytes: u64,
     /// The greatest length of a tensor of one repeated element once it is written out, in bytes. Default: 1 GiB.
     pub splat_bytes: u64,
-    /// The greatest number of elements of a tensor that a run makes. Default: 4 Gi.
+    /// The greatest number of elements of a tensor that a run makes; an axis without elements counts as one of size 1. Default:
+    /// 4 Gi.
     pub run_elements: u64,
     /// The greatest number of bytes of the values that a run keeps at one time, weights of the model not counted. Default:
     /// 64 GiB.

@@ -15,9 +15,6 @@ use crate::observer::NodeRun;
 use crate::options::EvalOptions;
 use crate::value::Value;
 
-/// Work that running a node counts as, whatever it computes.
-const NODE_STEPS: u64 = 64;
-
 pub(super) struct Machine<'p, 'm> {
     model: &'m Model,
     options: &'p EvalOptions<'m>,
@@ -117,6 +114,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             let (given, wanted) = (inputs.len(), entered.inputs.len());
             return Err(Stop::failed(format_args!("a graph with {wanted} inputs is given {given} values")));
         }
+        self.budget.work(entered.steps_to_enter())?;
         for &(slot, weight) in &entered.weights {
             if let Some(weight) = plan.weights.get(weight) {
                 let value = weight.value(self.options.data, &mut self.budget)?;
@@ -134,7 +132,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     fn store(&mut self, frame: usize, slot: u32, value: Value, is_counted: bool) -> Outcome {
-        let bytes = if is_counted { value.resident_bytes() } else { 0 };
+        let bytes = if is_counted { self.budget.bytes_of(&value)? } else { 0 };
         let frame = self.frames.get_mut(frame);
         let place = frame.and_then(|frame| frame.slots.get_mut(slot as usize));
         let Some(place) = place else { return Ok(()) };
@@ -195,7 +193,10 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     fn dispatch(&mut self, step: &Step<'m>, inputs: &mut SmallVec<[Option<Value>; 4]>) -> Outcome {
-        self.budget.work(NODE_STEPS)?;
+        self.budget.work(step.steps)?;
+        for tensor in inputs.iter().flatten().filter_map(Value::tensor) {
+            self.budget.operand(tensor)?;
+        }
         if let Some(observer) = self.options.observer {
             observer.begin(step.id);
         }
@@ -224,6 +225,8 @@ impl<'p, 'm> Machine<'p, 'm> {
                 }
                 let mut values = inputs.to_vec();
                 values.resize(formal, None);
+                let slots = self.plan.graphs.get(*graph).and_then(|plan| self.plan.roots.get(plan.root));
+                self.budget.work(slots.map_or(0, |&slots| slots as u64))?;
                 let frame = self.push_frame(*graph, arguments, homes);
                 self.enter((*graph, frame), values, Then::Call)
             }
@@ -274,7 +277,7 @@ impl<'p, 'm> Machine<'p, 'm> {
                         "attribute `{name}` holds no graph of the node"
                     )));
                 };
-                self.budget.work(NODE_STEPS)?;
+                self.budget.work(step.steps)?;
                 self.enter(entered, values.into_iter().map(Some).collect(), Then::Control(state, inputs))
             }
         }

@@ -3,9 +3,10 @@
 //! All graphs of one root (the main graph, or the body of a function, with all graphs nested in it) share the slots of
 //! one frame, so a capture is an ordinary operand. Each call of a function has a separate frame.
 
-use onnx_ir::{Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
+use onnx_ir::{AttrValue, Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
 use onnx_schema::Schema;
 use onnx_types::Symbol;
+use onnx_types::tensor::{Payload, Tensor};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -13,6 +14,9 @@ use super::constant::Weight;
 use crate::fault::{self, Failure, FailureKind};
 use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
+
+/// The least work that running a node counts as.
+const NODE_STEPS: u64 = 64;
 
 /// The graphs of a model that can run, with everything that running needs.
 #[derive(Default)]
@@ -42,6 +46,13 @@ pub(super) struct GraphPlan<'m> {
     pub(super) steps: Vec<Step<'m>>,
 }
 
+impl GraphPlan<'_> {
+    /// Work that entering the graph counts as.
+    pub(super) fn steps_to_enter(&self) -> u64 {
+        (self.weights.len() + self.inputs.len() + self.outputs.len()) as u64
+    }
+}
+
 /// A node.
 pub(super) struct Step<'m> {
     pub(super) id: NodeId,
@@ -50,6 +61,8 @@ pub(super) struct Step<'m> {
     pub(super) action: Action,
     pub(super) inputs: SmallVec<[Option<u32>; 4]>,
     pub(super) outputs: SmallVec<[Option<u32>; 2]>,
+    /// Work that running the node counts as, whatever it computes: its operands and lists of attributes are copied.
+    pub(super) steps: u64,
     /// Slots whose values are not used after this node.
     pub(super) frees: SmallVec<[u32; 2]>,
     /// Nested graphs by the name of their attribute.
@@ -255,7 +268,8 @@ impl<'m, 'o> Planner<'m, 'o> {
                 graphs.push((attribute.name(), self.refer(graph, root)));
             }
         }
-        Step { id, node, schema, action, inputs, outputs, frees: SmallVec::new(), graphs }
+        let steps = steps(node);
+        Step { id, node, schema, action, inputs, outputs, steps, frees: SmallVec::new(), graphs }
     }
 
     fn custom(&self, node: &Node, reason: impl FnOnce() -> String) -> Action {
@@ -263,6 +277,30 @@ impl<'m, 'o> Planner<'m, 'o> {
         let kernels = self.options.registry.extension::<Kernels>();
         let custom = kernels.and_then(|kernels| kernels.get(domain, op));
         custom.map_or_else(|| Action::Missing(reason()), Action::Custom)
+    }
+}
+
+/// Work that running a node counts as.
+fn steps(node: &Node) -> u64 {
+    let items = |attribute: &Attribute| match attribute.value() {
+        AttrValue::Floats(items) => items.len() as u64,
+        AttrValue::Ints(items) => items.len() as u64,
+        AttrValue::Strings(items) => items.len() as u64,
+        AttrValue::Tensor(tensor) => elements_to_decode(tensor),
+        AttrValue::Tensors(tensors) => tensors.iter().map(|tensor| elements_to_decode(tensor)).sum(),
+        AttrValue::SparseTensor(sparse) => sparse.values.as_ref().map_or(0, elements_to_decode),
+        _ => 1,
+    };
+    let attributes: u64 = node.attributes().iter().map(items).sum();
+    let operands = node.inputs().len() + node.outputs().len();
+    attributes.saturating_add(NODE_STEPS).saturating_add(operands as u64)
+}
+
+/// Number of elements that are decoded when a tensor is read; bytes of the file are shared.
+fn elements_to_decode(tensor: &Tensor) -> u64 {
+    match tensor.payload() {
+        Payload::Raw(_) | Payload::Splat(_) => 1,
+        _ => tensor.element_count().unwrap_or(0),
     }
 }
 

@@ -10,6 +10,7 @@ use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
+use super::collected::Collected;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::engine::control::{Control, Next};
 use crate::number::{Number, Unit, by_unit};
@@ -26,7 +27,7 @@ struct Loop {
     is_wanted: bool,
     states: Vec<Value>,
     /// The values of each scan output, one of each iteration.
-    scans: Vec<Vec<Value>>,
+    scans: Vec<Collected>,
 }
 
 fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
@@ -42,7 +43,7 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
     let outputs = cx.model.graph(body).outputs().len();
     let scans = outputs.checked_sub(1 + states.len());
     let scans = scans.ok_or_else(|| Stop::failed("the body has fewer outputs than the loop has states"))?;
-    let scans = vec![Vec::new(); scans];
+    let scans = vec![Collected::default(); scans];
     Ok(Box::new(Loop { body, limit, iteration: 0, is_wanted, states, scans }))
 }
 
@@ -66,7 +67,7 @@ impl Control for Loop {
             self.is_wanted = truth(cx, &condition)?;
             self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
             for (scan, value) in self.scans.iter_mut().zip(results) {
-                scan.push(value);
+                scan.push(cx, value)?;
             }
         }
         if self.is_wanted && self.limit.is_none_or(|limit| self.iteration < limit) {
@@ -83,11 +84,12 @@ impl Control for Loop {
         for (index, value) in states.into_iter().enumerate() {
             cx.put_value(index, value)?;
         }
-        for (index, values) in std::mem::take(&mut self.scans).into_iter().enumerate() {
-            let stacked = match values.is_empty() {
-                true => nothing(cx, self.body, 1 + count + index, &[0], Some(0))?,
-                false => stacked(cx, &values)?,
+        for (index, scan) in std::mem::take(&mut self.scans).into_iter().enumerate() {
+            let stacked = match scan.values() {
+                [] => nothing(cx, self.body, 1 + count + index, &[0], Some(0))?,
+                values => stacked(cx, values)?,
             };
+            scan.release(cx);
             cx.put_value(count + index, stacked)?;
         }
         Ok(Next::Done)

@@ -1,5 +1,6 @@
 //! Operators with graphs.
 
+mod collected;
 mod conditional;
 mod loops;
 mod scan;

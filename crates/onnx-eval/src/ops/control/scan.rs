@@ -7,6 +7,7 @@
 use onnx_ir::GraphId;
 use onnx_schema::{attr, op};
 
+use super::collected::Collected;
 use super::loops::{nothing, stacked};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::engine::control::{Control, Next};
@@ -37,7 +38,7 @@ struct Input {
 
 /// A tensor whose slices come out.
 struct Output {
-    slices: Vec<Value>,
+    slices: Collected,
     axis: i64,
     is_reverse: bool,
 }
@@ -73,8 +74,11 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
         return Err(Stop::failed("the scanned axes have different sizes"));
     }
     let outputs = output_axes.iter().zip(&output_directions);
-    let outputs =
-        outputs.map(|(&axis, &direction)| Output { slices: Vec::new(), axis, is_reverse: direction != 0 });
+    let outputs = outputs.map(|(&axis, &direction)| Output {
+        slices: Collected::default(),
+        axis,
+        is_reverse: direction != 0,
+    });
     let outputs = outputs.collect();
     let states = (0..states).map(|index| cx.value(index).cloned()).collect::<Outcome<Vec<_>>>()?;
     Ok(Box::new(Scan { body, states, inputs, outputs, length, iteration: 0 }))
@@ -87,7 +91,7 @@ impl Control for Scan {
             let mut results = results.into_iter();
             self.states.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
             for (output, value) in self.outputs.iter_mut().zip(results) {
-                output.slices.push(value);
+                output.slices.push(cx, value)?;
             }
         }
         if self.iteration < self.length {
@@ -112,10 +116,11 @@ impl Control for Scan {
             if output.is_reverse {
                 output.slices.reverse();
             }
-            let stacked = match output.slices.is_empty() {
-                true => nothing(cx, self.body, count + index, &[0], None)?,
-                false => stacked(cx, &output.slices)?,
+            let stacked = match output.slices.values() {
+                [] => nothing(cx, self.body, count + index, &[0], None)?,
+                slices => stacked(cx, slices)?,
             };
+            output.slices.release(cx);
             let placed = placed(cx, &stacked, output.axis)?;
             cx.put_value(count + index, placed)?;
         }

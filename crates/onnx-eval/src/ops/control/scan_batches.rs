@@ -7,6 +7,7 @@
 use onnx_ir::GraphId;
 use onnx_schema::attr;
 
+use super::collected::Collected;
 use super::loops::{nothing, stacked};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::engine::control::{Control, Next};
@@ -18,10 +19,10 @@ struct Batches {
     body: GraphId,
     /// States of all batches, given and computed.
     given: Vec<Operand>,
-    states: Vec<Vec<Value>>,
+    states: Vec<Collected>,
     inputs: Vec<(Operand, bool)>,
     /// Finished sequences of each output.
-    outputs: Vec<Vec<Value>>,
+    outputs: Vec<Collected>,
     lengths: Vec<usize>,
     /// Size of the sequence axis.
     length: usize,
@@ -29,7 +30,7 @@ struct Batches {
     iteration: usize,
     /// States and slices of the sequence that runs.
     current: Vec<Value>,
-    slices: Vec<Vec<Value>>,
+    slices: Vec<Collected>,
 }
 
 pub(super) fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
@@ -66,16 +67,16 @@ pub(super) fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
     }
     Ok(Box::new(Batches {
         body,
-        states: vec![Vec::new(); given.len()],
+        states: vec![Collected::default(); given.len()],
         given,
         inputs,
-        outputs: vec![Vec::new(); outputs],
+        outputs: vec![Collected::default(); outputs],
         lengths,
         length,
         batch: 0,
         iteration: 0,
         current: Vec::new(),
-        slices: vec![Vec::new(); outputs],
+        slices: vec![Collected::default(); outputs],
     }))
 }
 
@@ -85,7 +86,9 @@ impl Control for Batches {
             self.iteration += 1;
             let mut results = results.into_iter();
             self.current.iter_mut().zip(results.by_ref()).for_each(|(state, value)| *state = value);
-            self.slices.iter_mut().zip(results).for_each(|(slices, value)| slices.push(value));
+            for (slices, value) in self.slices.iter_mut().zip(results) {
+                slices.push(cx, value)?;
+            }
         }
         while let Some(&length) = self.lengths.get(self.batch) {
             if self.iteration == 0 {
@@ -102,12 +105,13 @@ impl Control for Batches {
                 return Ok(Next::Enter { graph: attr::BODY, inputs });
             }
             for (states, state) in self.states.iter_mut().zip(std::mem::take(&mut self.current)) {
-                states.push(state);
+                states.push(cx, state)?;
             }
             for index in 0..self.slices.len() {
                 let slices = std::mem::take(&mut self.slices[index]);
-                let sequence = self.padded(cx, index, &slices)?;
-                self.outputs[index].push(sequence);
+                let sequence = self.padded(cx, index, slices.values())?;
+                slices.release(cx);
+                self.outputs[index].push(cx, sequence)?;
             }
             self.batch += 1;
             self.iteration = 0;
@@ -144,18 +148,20 @@ impl Batches {
 
     fn finish(&mut self, cx: &mut Cx<'_, '_>) -> Outcome {
         let count = self.given.len();
-        for (index, values) in std::mem::take(&mut self.states).iter().enumerate() {
-            let state = match values.is_empty() {
-                true => Value::Tensor(self.given[index].tensor.clone()),
-                false => stacked(cx, values)?,
+        for (index, states) in std::mem::take(&mut self.states).into_iter().enumerate() {
+            let state = match states.values() {
+                [] => Value::Tensor(self.given[index].tensor.clone()),
+                values => stacked(cx, values)?,
             };
+            states.release(cx);
             cx.put_value(index, state)?;
         }
-        for (index, values) in std::mem::take(&mut self.outputs).iter().enumerate() {
-            let output = match values.is_empty() {
-                true => nothing(cx, self.body, count + index, &[0, self.length], None)?,
-                false => stacked(cx, values)?,
+        for (index, sequences) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
+            let output = match sequences.values() {
+                [] => nothing(cx, self.body, count + index, &[0, self.length], None)?,
+                values => stacked(cx, values)?,
             };
+            sequences.release(cx);
             cx.put_value(count + index, output)?;
         }
         Ok(())

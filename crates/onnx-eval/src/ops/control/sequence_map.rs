@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use onnx_schema::{attr, op};
 
+use super::collected::Collected;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::engine::control::{Control, Next};
 use crate::registry::{OpKernels, eval, since_control};
@@ -15,7 +16,7 @@ pub(super) const KERNELS: OpKernels = eval(op::SEQUENCE_MAP, &[since_control(17,
 struct Map {
     length: usize,
     iteration: usize,
-    results: Vec<Vec<Value>>,
+    results: Vec<Collected>,
 }
 
 fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
@@ -26,7 +27,7 @@ fn start(cx: &mut Cx<'_, '_>) -> Outcome<Box<dyn Control>> {
             return Err(Stop::failed("the sequences have different lengths"));
         }
     }
-    let results = vec![Vec::new(); cx.output_count()];
+    let results = vec![Collected::default(); cx.output_count()];
     Ok(Box::new(Map { length, iteration: 0, results }))
 }
 
@@ -34,7 +35,9 @@ impl Control for Map {
     fn step(&mut self, cx: &mut Cx<'_, '_>, results: Option<Vec<Value>>) -> Outcome<Next> {
         if let Some(results) = results {
             self.iteration += 1;
-            self.results.iter_mut().zip(results).for_each(|(list, value)| list.push(value));
+            for (collected, value) in self.results.iter_mut().zip(results) {
+                collected.push(cx, value)?;
+            }
         }
         if self.iteration < self.length {
             let mut inputs = Vec::with_capacity(cx.input_count());
@@ -46,7 +49,8 @@ impl Control for Map {
             }
             return Ok(Next::Enter { graph: attr::BODY, inputs });
         }
-        for (index, list) in std::mem::take(&mut self.results).into_iter().enumerate() {
+        for (index, collected) in std::mem::take(&mut self.results).into_iter().enumerate() {
+            let list = collected.release(cx);
             cx.put_value(index, Value::Sequence(Arc::new(list)))?;
         }
         Ok(Next::Done)

@@ -20,6 +20,8 @@ fn split(cx: &mut Cx<'_, '_>) -> Outcome {
     let length = x.dims[axis];
     let given = cx.optional(1)?;
     let keeps = given.is_some() || cx.int_or(attr::KEEPDIMS, 1)? != 0;
+    // A list of sizes is a tensor that exists; these lists are made.
+    cx.budget.allocate(length, size_of::<(usize, Value)>())?;
     let parts: Vec<usize> = match given {
         None => vec![1; length],
         Some(split) if split.dims.is_empty() => {
