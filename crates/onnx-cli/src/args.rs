@@ -131,17 +131,17 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) notes: bool,
     /// Check N files at a time; without this, one for each processor. The report does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Content of the input: a whole model, or a part of one that is encoded as a separate binary message.
-    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model)]
+    #[arg(long = "as", value_enum, value_name = "WHAT", default_value_t = Part::Model, hide_short_help = true)]
     pub(crate) part: Part,
     /// The IR version around a part; without this, the newest.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) ir_version: Option<i64>,
     /// An operator set that is imported around a part, once for each; without this, the newest of ONNX. A function
     /// imports its own: those given here are of the model that holds it. The default domain is the empty one: `=21`.
-    #[arg(long = "opset", value_name = "DOMAIN=VERSION", value_parser = opset)]
+    #[arg(long = "opset", value_name = "DOMAIN=VERSION", value_parser = opset, hide_short_help = true)]
     pub(crate) opsets: Vec<(String, i64)>,
     /// Report what type and shape inference finds as well.
     #[arg(long)]
@@ -154,18 +154,18 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) data: bool,
     /// Report operators of domains that ONNX does not define, unless they are functions of the model.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) check_custom_domains: bool,
     #[command(flatten)]
     pub(crate) documents: DocumentArgs,
     /// Let functions import other versions of an operator set than the model does.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) skip_opset_compatibility: bool,
     /// Whose rules count.
     #[arg(long, value_enum, default_value_t = RuleProfile::Spec)]
     pub(crate) profile: RuleProfile,
     /// Also report missing recommended metadata: the producer and the domain of the model.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) recommendations: bool,
     /// Repair in place what can be repaired without changing the meaning of the model, and show the changes.
     #[arg(long)]

@@ -30,14 +30,14 @@ impl Progress {
         if !io::stderr().is_terminal() {
             return Self { bar, _wanted: None };
         }
-        let template = if files > 1 {
-            "{spinner} {prefix} {pos}/{len} [{bar:24}] {elapsed} {wide_msg}"
-        } else {
-            "{spinner} {prefix} {elapsed} {wide_msg}"
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        set_template(
+            &bar,
+            if files > 1 {
+                "{spinner} {prefix} {pos}/{len} [{bar:24}] {elapsed} {wide_msg}"
+            } else {
+                "{spinner} {prefix} {elapsed} {wide_msg}"
+            },
+        );
         bar.set_prefix(verb);
         let (sender, receiver) = mpsc::channel();
         let late = bar.clone();
@@ -55,7 +55,17 @@ impl Progress {
         self.bar.set_message(Clean(file).to_string());
     }
 
-    /// Counts a file as done.
+    /// Starts to count other parts of the work than files: `nodes`.
+    pub(crate) fn count(&self, parts: u64, noun: &str) {
+        self.bar.set_length(parts);
+        self.bar.set_position(0);
+        set_template(
+            &self.bar,
+            &format!("{{spinner}} {{prefix}} {{pos}}/{{len}} {noun} [{{bar:24}}] {{elapsed}} {{wide_msg}}"),
+        );
+    }
+
+    /// Counts a file, or another part of the work, as done.
     pub(crate) fn end(&self) {
         self.bar.inc(1);
     }
@@ -63,6 +73,12 @@ impl Progress {
     /// Takes the bar away while something is written to the terminal.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
+    }
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
     }
 }
 

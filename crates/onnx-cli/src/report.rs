@@ -34,8 +34,11 @@ pub(crate) enum ReportFormat {
 /// Where and how to report.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Format of the report.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    /// Format of the report: text, json, jsonl, sarif or github.
+    ///
+    /// `json` is one document, the envelope `onnx-report/1`; `jsonl` is one such document per line and input, and a summary on
+    /// the last line; `sarif` is SARIF 2.1.0, for code hosts and editors; `github` are annotations of GitHub Actions.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text, hide_possible_values = true)]
     pub(crate) format: ReportFormat,
 }
 
@@ -44,7 +47,9 @@ pub(crate) struct ReportArgs {
 pub(crate) struct ModelReportArgs {
     #[command(flatten)]
     pub(crate) format: ReportArgs,
-    /// Write the report to this file: JSON, unless `--format` or the extension (.jsonl, .sarif) says otherwise.
+    /// Write the report to this file.
+    ///
+    /// It is JSON, unless `--format` or the extension (.jsonl, .sarif) says otherwise.
     #[arg(id = "report_file", long = "report", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
 }

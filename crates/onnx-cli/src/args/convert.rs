@@ -40,7 +40,7 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) external: ExternalArgs,
     /// Convert what could be decoded of a file with errors; the exit status remains 1.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,

@@ -1,10 +1,10 @@
-//! The help of the program: commands in groups.
+//! The help of the program: commands in groups, and a short form for each command that fits one screen.
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::{Cli, STYLES};
+use super::{COMMON, Cli, STYLES};
 
 /// The groups in the order of the help, with the names of their commands.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -17,8 +17,47 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// Reads the arguments of the process.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let matches = grouped(Cli::command()).try_get_matches()?;
+    let matches = command().try_get_matches()?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The command as users see it.
+fn command() -> Command {
+    brief(grouped(Cli::command()))
+}
+
+/// Options that every command has.
+const EVERYWHERE: [&str; 3] = ["--color WHEN", "-q", "-v"];
+/// Examples that a short help has at most.
+const EXAMPLES: usize = 5;
+
+/// The command with a short help (`-h`), in which common options are named only.
+fn brief(command: Command) -> Command {
+    let is_common = |arg: &Arg| arg.get_help_heading() == Some(COMMON);
+    let own = command.get_arguments().filter(|arg| is_common(arg) && !arg.is_global_set());
+    let mut names: Vec<String> = own.map(usage).collect();
+    names.extend(EVERYWHERE.map(str::to_owned));
+    let header = STYLES.get_header();
+    let mut text = format!("{header}{COMMON}{header:#} (--help explains them)\n  {}", names.join(", "));
+    let long = command.get_after_help().cloned().unwrap_or_default();
+    let examples = long.to_string();
+    let examples = examples.lines().filter(|line| line.starts_with("  "));
+    for (index, example) in examples.take(EXAMPLES).enumerate() {
+        text.push_str(if index == 0 { "\n\nExamples:\n" } else { "\n" });
+        text.push_str(example);
+    }
+    let command = command.mut_args(|arg| if is_common(&arg) { arg.hide_short_help(true) } else { arg });
+    command.after_help(text).after_long_help(long).mut_subcommands(brief)
+}
+
+/// An option with its value: `--limit NAME=N`.
+fn usage(arg: &Arg) -> String {
+    let long = arg.get_long().unwrap_or_default();
+    let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
+    match value.and_then(|names| names.first()) {
+        Some(value) => format!("--{long} {value}"),
+        None => format!("--{long}"),
+    }
 }
 
 /// The command with its subcommands in groups.
@@ -61,8 +100,8 @@ mod tests {
     /// One screen.
     #[test]
     fn the_help_fits_one_screen() {
-        let help = grouped(Cli::command()).render_help().to_string();
-        assert!(help.lines().count() <= 42, "{help}");
+        let help = command().render_help().to_string();
+        assert!(help.lines().count() <= 40, "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
         assert_eq!(help.lines().filter(|line| line.starts_with("  onnx ")).count(), 5);
     }

@@ -36,19 +36,19 @@ pub(crate) struct InferArgs {
     #[command(flatten)]
     pub(crate) documents: DocumentArgs,
     /// Compare the types of inputs with what operators take as well.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) check_types: bool,
     /// Do not propagate the elements of small tensors: sizes that are computed in the graph stay unknown.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) no_values: bool,
     /// Take initializers that are inputs, too, as constants: the result holds for callers who give no other values.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) trust_defaults: bool,
     /// What happens to types that the model declares already.
-    #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine)]
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = Merge::Refine, hide_short_help = true)]
     pub(crate) merge: Merge,
     /// How sizes are written that are computed from others.
-    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Symbols::Expr)]
+    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Symbols::Expr, hide_short_help = true)]
     pub(crate) symbols: Symbols,
     /// Infer for this size of a dimension variable; may be given several times.
     #[arg(long = "set", value_name = "NAME=N", value_parser = size_of)]
@@ -58,10 +58,10 @@ pub(crate) struct InferArgs {
     #[arg(default_missing_value = "text")]
     pub(crate) guards: Option<GuardFormat>,
     /// Write these conditions into the metadata of the model, as `onnx.infer.guard.N`.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) write_guards: bool,
     /// Leave unknown in which this runtime deviates from the specification.
-    #[arg(long, value_enum, value_name = "RUNTIME")]
+    #[arg(long, value_enum, value_name = "RUNTIME", hide_short_help = true)]
     pub(crate) runtime: Option<Runtime>,
     /// List what stays unknown, and where it was lost.
     #[arg(long)]
@@ -70,7 +70,7 @@ pub(crate) struct InferArgs {
     #[arg(long, value_name = "VALUE")]
     pub(crate) why: Option<String>,
     /// Work with what could be decoded of a file with errors; the exit status remains 1.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_going: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,

@@ -37,7 +37,9 @@ pub(crate) struct InputArgs {
 /// Operators that documents define.
 #[derive(Debug, Args)]
 pub(crate) struct DocumentArgs {
-    /// Load an operator set document, and its signature file from the same directory if present (repeatable).
+    /// Load an operator set document (repeatable).
+    ///
+    /// Its signature file is loaded from the same directory if present.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ops: Vec<PathBuf>,
 }

@@ -25,7 +25,9 @@ pub(crate) struct OutputArgs {
 /// Where and how a command writes a model.
 #[derive(Debug, Args)]
 pub(crate) struct ModelOutputArgs {
-    /// Where to write; `-` is standard output. Without this, nothing is written: the summary states what would be.
+    /// Where to write; `-` is standard output.
+    ///
+    /// Without this, nothing is written: the summary states what would be.
     #[arg(short, long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output_file: Option<PathBuf>,
     /// Do all the work and print the summary, but write no model and no data.
@@ -128,9 +130,11 @@ pub(crate) enum Weights {
 /// Where weights are written.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WeightsArgs {
-    /// Where the weights of the output are: `auto`, `keep` (where they are), `embed` (in the model), or `external[=NAME]`
-    /// (in a separate file, relative to the directory of OUT). `auto` embeds external data only in streams, copies it
-    /// only into other directories, and moves weights out of models of 2 GiB.
+    /// Where the weights of the output are: `auto`, `keep`, `embed` or `external[=NAME]`.
+    ///
+    /// `keep` leaves them where they are, `embed` writes them into the model, and `external` into a separate file, relative
+    /// to the directory of OUT. `auto` embeds external data only in streams, copies it only into other directories, and
+    /// moves weights out of models of 2 GiB.
     #[arg(long, value_name = "WHERE", value_parser = weights, default_value = "auto", display_order = 92)]
     pub(crate) weights: Weights,
 }
@@ -154,16 +158,16 @@ pub(crate) struct ExternalArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) threshold: Option<u64>,
     /// Let tensors begin at multiples of this power of two; without this, 64, and 4096 for large tensors.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, hide_short_help = true)]
     pub(crate) align: Option<u64>,
     /// Begin another file where one would grow beyond this size.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) shard_size: Option<u64>,
     /// Move tensors in attributes as well; few readers expect that.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) all_tensors: bool,
     /// State the SHA-1 digests of the external files, which reads all weights once.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) checksum: bool,
 }
 

@@ -11,14 +11,15 @@ use crate::run::FeedArgs;
 const COMPARE_EXAMPLES: &str = "\
 Floats are equal if |a - b| <= atol + rtol * |b|, or within the distance in units in the last place;
 NaN equals NaN; integers, strings and truth values are compared exactly. The defaults depend on the
-element type and are printed. Exit status 1: an output is beyond its tolerance.
+element type and are printed. Exit status 1: an output is beyond its tolerance, or only one of the
+models has it.
 
 Examples:
   onnx compare a.onnx b.onnx                        generated inputs of several sizes, 0 and 1 among them
   onnx compare a.onnx b.onnx --set batch=0,1,7 --runs 3
   onnx compare a.onnx b.onnx --feeds test_data_set_0 --rtol 1e-3
   onnx compare a.onnx b.onnx --inner                after which node do they diverge?
-  onnx compare whole.onnx - < part.onnx             inner values of A are inputs and outputs of B";
+  onnx compare whole.onnx - --common < part.onnx    inner values of A are inputs and outputs of B";
 
 /// Arguments of `onnx compare`.
 #[derive(Debug, Args)]
@@ -32,8 +33,9 @@ pub(crate) struct CompareArgs {
     pub(crate) b: PathBuf,
     #[command(flatten)]
     pub(crate) feeds: FeedArgs,
-    /// Sizes of a dimension variable, or of an axis of an input (`x[0]`); the models run with each combination. Without this,
-    /// small sizes, then 1, then 0.
+    /// Sizes of a dimension variable, or of an axis of an input (`x[0]`).
+    ///
+    /// The models run with each combination; without this, with small sizes, then 1, then 0.
     #[arg(long = "set", value_name = "DIM=N,…")]
     pub(crate) sizes: Vec<String>,
     /// Number of runs on generated inputs for each size; the seed counts up.
@@ -51,6 +53,9 @@ pub(crate) struct CompareArgs {
     /// Also compare inner values of the same name, and name the first node after which they differ.
     #[arg(long)]
     pub(crate) inner: bool,
+    /// Do not report outputs that only one of the models has.
+    #[arg(long)]
+    pub(crate) common: bool,
     #[command(flatten)]
     pub(crate) documents: DocumentArgs,
     #[command(flatten)]

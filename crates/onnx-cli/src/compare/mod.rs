@@ -3,11 +3,9 @@
 mod args;
 mod show;
 
-use onnx_codec::FileSource;
 use onnx_diag::{Locus, Sink};
-use onnx_eval::compare::{CompareOptions, Comparison, Side, Tolerances, compare};
+use onnx_eval::compare::{CompareFailure, CompareOptions, Comparison, Pair, Side, Tolerances};
 use onnx_eval::{Failure as EvalFailure, Value};
-use onnx_schema::Registry;
 use onnx_shape_infer::{InferOptions, Inference};
 
 use crate::exit::{Failure, Outcome};
@@ -15,7 +13,7 @@ use crate::input::{Loaded, display_name, is_stdin, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
-    Given, Inputs, Set, as_failure, eval_options, inputs_for, is_failure_of_command, parse_set, read_given,
+    Given, Inputs, Preparation, Set, as_failure, eval_options, is_failure_of_command, parse_set, read_given,
     refuse_partial,
 };
 
@@ -25,14 +23,15 @@ pub(crate) use args::CompareArgs;
 const MOST_COMBINATIONS: usize = 1000;
 
 /// Both models, and how they run.
-struct Pair<'a> {
+struct Models<'a> {
     a: &'a Loaded,
     b: &'a Loaded,
-    sources: [&'a FileSource; 2],
-    registry: &'a Registry,
+    planned: Result<Pair<'a>, CompareFailure>,
     inference: &'a Inference,
     given: &'a Given,
     options: CompareOptions,
+    /// Whether only common outputs count.
+    common: bool,
 }
 
 /// A run of both models.
@@ -68,23 +67,26 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let sources = [a.source()?, b.source()?];
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
     let tolerances = Tolerances::default().with_rtol(args.rtol).with_atol(args.atol).with_ulps(args.ulps);
-    let pair = Pair {
+    let options = CompareOptions::default().with_tolerances(tolerances).with_inner(args.inner);
+    let [run_a, run_b] =
+        sources.each_ref().map(|source| eval_options(&a.execution, 0, &registry).with_data(source));
+    let models = Models {
         a: &a,
         b: &b,
-        sources: [&sources[0], &sources[1]],
-        registry: &registry,
+        planned: Pair::new((&a.model, &run_a), (&b.model, &run_b), &options),
         inference: &inference,
         given: &given,
-        options: CompareOptions::default().with_tolerances(tolerances).with_inner(args.inner),
+        options,
+        common: args.common,
     };
-    let runs = pair.runs(args, &sets)?;
-    let outcome = judge(&runs);
-    progress.aside(|| findings(&pair, &runs, out))?;
+    let runs = models.runs(args, &sets, &progress)?;
+    let outcome = models.judge(&runs);
+    progress.aside(|| findings(&models, &runs, out))?;
     if out.is_for_people() {
-        progress.aside(|| out.text(&show::text(&pair, &runs, outcome == Outcome::Fine)?))?;
+        progress.aside(|| out.text(&show::text(&models, &runs, outcome == Outcome::Fine)?))?;
     } else {
         out.result_kind("compare/1", "runs");
-        out.items(runs.iter().map(|run| show::item(&pair, run)).collect());
+        out.items(runs.iter().map(|run| show::item(&models, run)).collect());
     }
     Ok(outcome)
 }
@@ -107,18 +109,27 @@ fn combinations(sizes: &[String]) -> Result<Option<Vec<Vec<Set>>>, Failure> {
     Ok((!sizes.is_empty()).then_some(all))
 }
 
-/// Success if all runs agree and there is one. A model that runs where the other one does not differs from it.
-fn judge(runs: &[Run]) -> Outcome {
-    let agrees = |run: &Run| match &run.result {
-        Ok(comparison) => comparison.agrees(),
-        Err(not_run) => not_run.side == Side::A,
-    };
-    let compared = runs.iter().any(|run| run.result.is_ok());
-    if compared && runs.iter().all(agrees) { Outcome::Fine } else { Outcome::Findings }
-}
+impl Models<'_> {
+    /// Success if all runs agree and there is one. A model that runs where the other one does not differs from it.
+    fn judge(&self, runs: &[Run]) -> Outcome {
+        let agrees = |run: &Run| match &run.result {
+            Ok(comparison) => self.agree(comparison),
+            Err(not_run) => not_run.side == Side::A,
+        };
+        let compared = runs.iter().any(|run| run.result.is_ok());
+        if compared && runs.iter().all(agrees) { Outcome::Fine } else { Outcome::Findings }
+    }
 
-impl Pair<'_> {
-    fn runs(&self, args: &CompareArgs, sets: &Option<Vec<Vec<Set>>>) -> Result<Vec<Run>, Failure> {
+    fn agree(&self, comparison: &Comparison) -> bool {
+        if self.common { comparison.agrees_in_common() } else { comparison.agrees() }
+    }
+
+    fn runs(
+        &self,
+        args: &CompareArgs,
+        sets: &Option<Vec<Vec<Set>>>,
+        progress: &Progress,
+    ) -> Result<Vec<Run>, Failure> {
         let seed = args.feeds.seed.unwrap_or_default();
         let mut runs = Vec::new();
         let mut sets: Vec<Vec<Set>> = sets.clone().unwrap_or_else(|| vec![Vec::new()]);
@@ -130,10 +141,13 @@ impl Pair<'_> {
             }
         }
         let count = if self.given.is_empty() || args.feeds.seed.is_some() { args.runs } else { 1 };
+        progress.count((sets.len() as u64).saturating_mul(count.into()), "runs");
+        progress.end();
         for (index, set) in sets.iter().enumerate() {
             for repetition in 0..count {
                 if index > 0 || repetition > 0 {
                     runs.push(self.one(set, seed.wrapping_add(repetition.into()))?);
+                    progress.end();
                 }
             }
         }
@@ -144,8 +158,8 @@ impl Pair<'_> {
     /// Runs both models on inputs for these sizes and this seed.
     fn one(&self, set: &[Set], seed: u64) -> Result<Run, Failure> {
         let limits = &self.a.execution.limits;
-        let inputs = inputs_for(&self.a.model, self.inference, self.given, set, seed, limits)?;
-        let Inputs { values, sizes, findings, is_refused, .. } = inputs;
+        let prepared = Preparation::new(&self.a.model, self.inference, self.given, set, seed, limits)?;
+        let Inputs { values, sizes, findings, is_refused, .. } = prepared.inputs()?;
         let result = if is_refused {
             let message =
                 findings.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default();
@@ -159,11 +173,7 @@ impl Pair<'_> {
     fn compared(&self, values: &[(String, Value)], seed: u64) -> Result<Result<Comparison, NotRun>, Failure> {
         let inputs: Vec<(&str, Value)> =
             values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let options = |index: usize| {
-            eval_options(&self.a.execution, seed, self.registry).with_data(self.sources[index])
-        };
-        let (a, b) = (options(0), options(1));
-        match compare((&self.a.model, &a), (&self.b.model, &b), &inputs, &self.options) {
+        match self.planned.as_ref().map_err(Clone::clone).and_then(|pair| pair.run(&inputs, seed)) {
             Ok(comparison) => Ok(Ok(comparison)),
             Err(failed) => {
                 let loaded = if failed.side == Side::A { self.a } else { self.b };
@@ -191,9 +201,9 @@ impl NotRun {
 }
 
 /// Reports why models do not run: if only the second one does not, or if no run of the first one succeeds.
-fn findings(pair: &Pair<'_>, runs: &[Run], out: &mut Out) -> Result<(), Failure> {
+fn findings(models: &Models<'_>, runs: &[Run], out: &mut Out) -> Result<(), Failure> {
     let compared = runs.iter().any(|run| run.result.is_ok());
-    for (side, loaded) in [(Side::A, pair.a), (Side::B, pair.b)] {
+    for (side, loaded) in [(Side::A, models.a), (Side::B, models.b)] {
         let mut sink = Sink::new();
         let of_side = runs.iter().filter_map(|run| run.result.as_ref().err()).filter(|run| run.side == side);
         if side == Side::B || !compared {

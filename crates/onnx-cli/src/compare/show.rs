@@ -7,14 +7,14 @@ use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, Side};
 use onnx_ir::{Element, Selectors};
 use serde_json::{Value as Json, json};
 
-use super::{Pair, Run, title};
+use super::{Models, Run, title};
 use crate::exit::Failure;
 use crate::output::{BAD, DIM, GOOD, HEADING, KEY, paint, shown, terminal_safe};
 use crate::run::{node_name, number};
 use crate::size::grouped;
 
 /// All runs, and whether the models agree.
-pub(super) fn text(pair: &Pair<'_>, runs: &[Run], agree: bool) -> Result<String, Failure> {
+pub(super) fn text(models: &Models<'_>, runs: &[Run], agree: bool) -> Result<String, Failure> {
     let mut text = String::new();
     let mut types = BTreeSet::new();
     for run in runs {
@@ -25,7 +25,7 @@ pub(super) fn text(pair: &Pair<'_>, runs: &[Run], agree: bool) -> Result<String,
                     types.insert(output.ty.split('[').next().unwrap_or_default().to_owned());
                     line(&mut text, output)?;
                 }
-                rest(&mut text, pair, comparison)?;
+                rest(&mut text, models, comparison)?;
             }
             Err(not_run) => {
                 let side = if not_run.side == Side::A { "A" } else { "B" };
@@ -34,7 +34,7 @@ pub(super) fn text(pair: &Pair<'_>, runs: &[Run], agree: bool) -> Result<String,
         }
     }
     for (elem, ..) in DEFAULTS.iter().filter(|(elem, ..)| types.contains(&elem.to_string())) {
-        let tolerance = pair.options.tolerances.of(*elem);
+        let tolerance = models.options.tolerances.of(*elem);
         let ulps = if tolerance.ulps > 0 { format!(", or {} ulps", tolerance.ulps) } else { String::new() };
         let (atol, rtol) = (tolerance.atol, tolerance.rtol);
         writeln!(text, "{}", paint(DIM, format!("{elem}: |a - b| <= {atol:e} + {rtol:e} * |b|{ulps}")))?;
@@ -75,14 +75,15 @@ fn words(difference: &Difference) -> String {
 }
 
 /// Outputs without a counterpart, and where inner values diverge.
-fn rest(text: &mut String, pair: &Pair<'_>, comparison: &Comparison) -> Result<(), Failure> {
+fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Result<(), Failure> {
+    let style = if models.common { DIM } else { BAD };
     for name in &comparison.only_in_b {
-        writeln!(text, "  {}  {}", shown(name), paint(BAD, "A has no value of this name"))?;
+        writeln!(text, "  {}  {}", shown(name), paint(style, "A has no value of this name"))?;
     }
     for name in &comparison.only_in_a {
-        writeln!(text, "  {}  {}", shown(name), paint(DIM, "only an output of A"))?;
+        writeln!(text, "  {}  {}", shown(name), paint(style, "only an output of A"))?;
     }
-    if !pair.options.inner {
+    if !models.options.inner {
         return Ok(());
     }
     let count = comparison.inner.len();
@@ -90,8 +91,8 @@ fn rest(text: &mut String, pair: &Pair<'_>, comparison: &Comparison) -> Result<(
         None => writeln!(text, "  {}", paint(DIM, format!("{count} inner values agree")))?,
         Some(compared) => {
             let node = compared.node.map(|node| {
-                let op = pair.b.model.str(pair.b.model.node(node).op());
-                format!("{} `{}`", shown(op), shown(node_name(&pair.b.model, node)))
+                let op = models.b.model.str(models.b.model.node(node).op());
+                format!("{} `{}`", shown(op), shown(node_name(&models.b.model, node)))
             });
             let node = node.unwrap_or_default();
             writeln!(text, "  they diverge after the node {}:", paint(HEADING, node))?;
@@ -102,13 +103,13 @@ fn rest(text: &mut String, pair: &Pair<'_>, comparison: &Comparison) -> Result<(
 }
 
 /// A run as JSON.
-pub(super) fn item(pair: &Pair<'_>, run: &Run) -> String {
-    let selectors = Selectors::new(&pair.b.model);
+pub(super) fn item(models: &Models<'_>, run: &Run) -> String {
+    let selectors = Selectors::new(&models.b.model);
     let sizes: Vec<Json> = run.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
     let tolerances: Vec<Json> = DEFAULTS
         .iter()
         .map(|(elem, ..)| {
-            let tolerance = pair.options.tolerances.of(*elem);
+            let tolerance = models.options.tolerances.of(*elem);
             json!({ "elem": elem.to_string(), "rtol": tolerance.rtol, "atol": tolerance.atol, "ulps": tolerance.ulps })
         })
         .collect();
@@ -127,15 +128,15 @@ pub(super) fn item(pair: &Pair<'_>, run: &Run) -> String {
     match &run.result {
         Ok(comparison) => {
             let outputs: Vec<Json> =
-                comparison.outputs.iter().map(|output| compared(pair, &selectors, output)).collect();
-            item["status"] = json!(if comparison.agrees() { "equal" } else { "different" });
+                comparison.outputs.iter().map(|output| compared(models, &selectors, output)).collect();
+            item["status"] = json!(if models.agree(comparison) { "equal" } else { "different" });
             item["outputs"] = json!(outputs);
             item["only_in_a"] = json!(comparison.only_in_a);
             item["only_in_b"] = json!(comparison.only_in_b);
-            if pair.options.inner {
+            if models.options.inner {
                 item["inner"] = json!(comparison.inner.len());
                 item["divergence"] =
-                    comparison.divergence().map_or(Json::Null, |inner| compared(pair, &selectors, inner));
+                    comparison.divergence().map_or(Json::Null, |inner| compared(models, &selectors, inner));
             }
         }
         Err(not_run) => {
@@ -146,7 +147,7 @@ pub(super) fn item(pair: &Pair<'_>, run: &Run) -> String {
     terminal_safe(&item.to_string())
 }
 
-fn compared(pair: &Pair<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
+fn compared(models: &Models<'_>, selectors: &Selectors<'_>, compared: &Compared) -> Json {
     let difference = &compared.difference;
     let finite = |number: f64| number.is_finite().then_some(number);
     let first = difference.first.as_ref().map(|first| {
@@ -155,8 +156,8 @@ fn compared(pair: &Pair<'_>, selectors: &Selectors<'_>, compared: &Compared) -> 
     json!({
         "name": compared.name,
         "selector": selectors.text(Element::Value(compared.value)),
-        "node": compared.node.map(|node| node_name(&pair.b.model, node)),
-        "op": compared.node.map(|node| pair.b.model.str(pair.b.model.node(node).op())),
+        "node": compared.node.map(|node| node_name(&models.b.model, node)),
+        "op": compared.node.map(|node| models.b.model.str(models.b.model.node(node).op())),
         "type": compared.ty,
         "agrees": difference.agrees(),
         "elements": difference.elements,

@@ -8,7 +8,6 @@ mod show;
 mod sizes;
 mod stats;
 
-use onnx_codec::FileSource;
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
 use onnx_ir::{Element, Model, Selectors, ValueId};
 use onnx_schema::Registry;
@@ -25,7 +24,7 @@ use crate::store;
 
 pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use given::{Given, name, read as read_given};
-pub(crate) use prepare::{Inputs, inputs_for, refuse_partial};
+pub(crate) use prepare::{Inputs, Preparation, refuse_partial};
 pub(crate) use show::number;
 pub(crate) use sizes::{Set, parse as parse_set};
 pub(crate) use stats::node_name;
@@ -45,22 +44,32 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
     let wanted = selected(&loaded.model, &args.at)?;
     let source = loaded.source()?;
-    let inputs = {
-        let options = InferOptions::default().with_data(&source).with_registry(&registry);
-        let inference = loaded.infer(options)?;
-        inputs_for(&loaded.model, &inference, &given, &set, seed, &loaded.execution.limits)?
-    };
+    let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
+    let limits = &loaded.execution.limits;
+    let mut prepared = Preparation::new(&loaded.model, &inference, &given, &set, seed, limits)?;
+    let inputs = prepared.inputs()?;
     progress.aside(|| findings(&loaded, &inputs, out));
     if inputs.is_refused {
         out.input(&loaded, inputs.findings)?;
         return Ok(Outcome::Findings);
     }
     progress.aside(|| announce(&inputs, seed, out));
-    let ran = execute(&loaded, (&registry, &source), &inputs, &wanted, seed);
-    let (outputs, inner, stats) = match ran {
+    let options = eval_options(&loaded.execution, seed, &registry).with_data(&source);
+    let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
+    let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
         Err(failure) => return failed(&loaded, failure, out),
     };
+    let (outputs, inner, stats) = ran;
+    if let Some(retried) = &retried {
+        progress.aside(|| {
+            out.warning(
+                &format!("retried, because the model fails on small inputs: {}", retried.message),
+                None,
+            );
+            announce(&inputs, seed, out);
+        });
+    }
     if let Some(path) = &args.output {
         let options = store::options(args.write, loaded.files()?);
         let written = files::write(path, args.to, &outputs, &options)?;
@@ -69,7 +78,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
     }
     let stats = args.stats.then_some(stats);
-    progress.aside(|| describe(&loaded, inputs, seed, &outputs, &inner, stats.as_ref(), out))?;
+    let shown = Shown { inputs, retried, seed, outputs: &outputs, inner: &inner, stats: stats.as_ref() };
+    progress.aside(|| shown.describe(&loaded, out))?;
     Ok(Outcome::Fine)
 }
 
@@ -94,33 +104,71 @@ fn selected(model: &Model, at: &[String]) -> Result<Vec<ValueId>, Failure> {
 /// The outputs by name, the selected inner values, and what the nodes took.
 type Ran = (Vec<(String, Value)>, Vec<(ValueId, Option<Value>)>, Stats);
 
-fn execute(
-    loaded: &Loaded,
-    (registry, source): (&Registry, &FileSource),
-    inputs: &Inputs,
-    wanted: &[ValueId],
-    seed: u64,
-) -> Result<Ran, onnx_eval::Failure> {
-    let model = &loaded.model;
-    let watcher = Watcher::new(model, wanted);
-    let options = eval_options(&loaded.execution, seed, registry).with_data(source).with_observer(&watcher);
-    let evaluator = Evaluator::new(model, &options)?;
-    let values: Vec<(&str, Value)> =
-        inputs.values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let outputs = evaluator.run(&values)?;
-    let graph = model.graph(model.main_graph());
-    let names = graph.outputs().iter().map(|output| name(model, output.value()).to_owned());
-    let outputs = names.zip(outputs).collect();
-    let inner = wanted.iter().map(|&value| {
-        let given = || inputs.values.iter().find(|(known, _)| known == name(model, value));
-        let of_input = given::inputs(model).contains(&value).then(given).flatten();
-        let constant = || {
-            let constant = model.value(value).initializer()?.dense()?;
-            Some(Value::from(constant.clone()))
+/// The sizes with which a model fails that runs with larger ones.
+struct Retried {
+    sizes: Vec<(String, i64)>,
+    message: String,
+}
+
+/// A model that runs on inputs of several sizes.
+struct Runner<'a> {
+    loaded: &'a Loaded,
+    options: &'a EvalOptions<'a>,
+    wanted: &'a [ValueId],
+    progress: &'a Progress,
+}
+
+impl Runner<'_> {
+    /// Runs the model; if an operator fails on generated inputs, also on larger ones. The failure is the first one.
+    fn run(
+        &self,
+        inputs: Inputs,
+        prepared: &mut Preparation<'_>,
+    ) -> Result<(Inputs, Option<Retried>, Ran), onnx_eval::Failure> {
+        let evaluator = Evaluator::new(&self.loaded.model, self.options)?;
+        let failure = match self.once(&evaluator, &inputs) {
+            Ok(ran) => return Ok((inputs, None, ran)),
+            Err(failure) => failure,
         };
-        (value, watcher.value(value).or_else(|| Some(of_input?.1.clone())).or_else(constant))
-    });
-    Ok((outputs, inner.collect(), watcher.stats()))
+        if inputs.generated.is_empty() || failure.kind() != FailureKind::Operator {
+            return Err(failure);
+        }
+        while prepared.grow() {
+            // Values of these sizes may exceed a limit.
+            let Ok(larger) = prepared.inputs() else { continue };
+            match self.once(&evaluator, &larger) {
+                Ok(ran) => {
+                    let retried = Retried { sizes: inputs.sizes, message: failure.to_string() };
+                    return Ok((larger, Some(retried), ran));
+                }
+                Err(other) if other.kind() == FailureKind::Stopped => return Err(other),
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+
+    fn once(&self, evaluator: &Evaluator<'_>, inputs: &Inputs) -> Result<Ran, onnx_eval::Failure> {
+        let model = &self.loaded.model;
+        let watcher = Watcher::new(model, self.wanted, self.progress);
+        let known = |&input: &ValueId| {
+            let found = inputs.values.iter().find(|(known, _)| known == name(model, input));
+            found.map(|(_, value)| value.clone())
+        };
+        let outputs = evaluator.run_observed(given::inputs(model).iter().map(known).collect(), &watcher)?;
+        let graph = model.graph(model.main_graph());
+        let names = graph.outputs().iter().map(|output| name(model, output.value()).to_owned());
+        let outputs = names.zip(outputs).collect();
+        let inner = self.wanted.iter().map(|&value| {
+            let of_input = || given::inputs(model).contains(&value).then(|| known(&value)).flatten();
+            let constant = || {
+                let constant = model.value(value).initializer()?.dense()?;
+                Some(Value::from(constant.clone()))
+            };
+            (value, watcher.value(value).or_else(of_input).or_else(constant))
+        });
+        Ok((outputs, inner.collect(), watcher.stats()))
+    }
 }
 
 /// How the commands run models.
@@ -188,20 +236,32 @@ impl LibraryError for onnx_eval::Failure {
     }
 }
 
-/// Writes the values.
-fn describe(
-    loaded: &Loaded,
+/// What a run gave.
+struct Shown<'a> {
     inputs: Inputs,
+    retried: Option<Retried>,
     seed: u64,
-    outputs: &[(String, Value)],
-    inner: &[(ValueId, Option<Value>)],
-    stats: Option<&Stats>,
-    out: &mut Out,
-) -> Result<(), Failure> {
-    let model = &loaded.model;
-    if out.is_for_people() {
+    outputs: &'a [(String, Value)],
+    inner: &'a [(ValueId, Option<Value>)],
+    stats: Option<&'a Stats>,
+}
+
+impl Shown<'_> {
+    /// Writes the values.
+    fn describe(self, loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
+        let (text, items) = match out.is_for_people() {
+            true => (self.text(&loaded.model, out)?, Vec::new()),
+            false => (String::new(), vec![self.item(loaded)?]),
+        };
+        out.text(&text)?;
+        out.result_kind("run/1", "models");
+        let (format, bytes) = (loaded.format.id(), loaded.bytes);
+        out.input_of(&loaded.name, Some(format), Some(bytes), self.inputs.findings, items)
+    }
+
+    fn text(&self, model: &Model, out: &Out) -> Result<String, Failure> {
         let mut text = String::new();
-        for (value, found) in inner {
+        for (value, found) in self.inner {
             match found {
                 Some(found) => text.push_str(&show::text(name(model, *value), found)?),
                 None => {
@@ -210,47 +270,48 @@ fn describe(
                 }
             }
         }
-        for (name, value) in outputs {
+        for (name, value) in self.outputs {
             text.push_str(&show::text(name, value)?);
         }
-        if let Some(stats) = stats {
+        if let Some(stats) = self.stats {
             text.push_str(&show::stats(stats)?);
         }
-        out.text(&text)?;
-        return out.input(loaded, inputs.findings);
+        Ok(text)
     }
-    out.result_kind("run/1", "models");
-    let mut listed = Vec::new();
-    let graph = model.graph(model.main_graph());
-    let selectors = Selectors::new(model);
-    let mut add = |id: ValueId, value: Option<&Value>| {
-        let mut object = match value {
-            Some(value) => show::object(name(model, id), value)?,
-            None => json!({ "name": name(model, id), "type": null, "tensor": null, "items": [] }),
+
+    fn item(&self, loaded: &Loaded) -> Result<String, Failure> {
+        let model = &loaded.model;
+        let selectors = Selectors::new(model);
+        let listed = |id: ValueId, value: Option<&Value>| {
+            let mut object = match value {
+                Some(value) => show::object(name(model, id), value)?,
+                None => json!({ "name": name(model, id), "type": null, "tensor": null, "items": [] }),
+            };
+            if let Some(fields) = object.as_object_mut() {
+                fields.insert("selector".to_owned(), json!(selectors.text(Element::Value(id))));
+            }
+            Ok::<_, Failure>(object)
         };
-        if let Some(fields) = object.as_object_mut() {
-            fields.insert("selector".to_owned(), json!(selectors.text(Element::Value(id))));
-        }
-        listed.push(object);
-        Ok::<_, Failure>(())
-    };
-    for (output, (_, value)) in graph.outputs().iter().zip(outputs) {
-        add(output.value(), Some(value))?;
+        let outputs = model.graph(model.main_graph()).outputs().iter().zip(self.outputs);
+        let outputs: Vec<_> = outputs
+            .map(|(output, (_, value))| listed(output.value(), Some(value)))
+            .collect::<Result<_, _>>()?;
+        let inner: Vec<_> =
+            self.inner.iter().map(|(id, value)| listed(*id, value.as_ref())).collect::<Result<_, _>>()?;
+        let sizes = |sizes: &[(String, i64)]| -> Vec<_> {
+            sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect()
+        };
+        let retried = self.retried.as_ref();
+        let item = json!({
+            "name": loaded.name,
+            "seed": self.seed,
+            "generated": self.inputs.generated,
+            "sizes": sizes(&self.inputs.sizes),
+            "retried": retried.map(|first| json!({ "sizes": sizes(&first.sizes), "message": first.message })),
+            "outputs": outputs,
+            "inner": inner,
+            "stats": self.stats,
+        });
+        Ok(terminal_safe(&item.to_string()))
     }
-    for (id, value) in inner {
-        add(*id, value.as_ref())?;
-    }
-    let inner = listed.split_off(outputs.len());
-    let sizes: Vec<_> = inputs.sizes.iter().map(|(dim, size)| json!({ "dim": dim, "size": size })).collect();
-    let item = json!({
-        "name": loaded.name,
-        "seed": seed,
-        "generated": inputs.generated,
-        "sizes": sizes,
-        "outputs": listed,
-        "inner": inner,
-        "stats": stats,
-    });
-    let items = vec![terminal_safe(&item.to_string())];
-    out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), inputs.findings, items)
 }

@@ -45,47 +45,74 @@ pub(crate) fn refuse_partial(model: &Model, given: &Given, seed: Option<u64>) ->
         .help("give one with `--feed NAME=FILE`, or let it be generated with `--seed 0`"))
 }
 
-/// Completes the inputs, and compares their shapes with what inference knows.
-pub(crate) fn inputs_for(
-    model: &Model,
-    inference: &Inference,
-    given: &Given,
-    set: &[Set],
+/// What the inputs of a run depend on.
+pub(crate) struct Preparation<'a> {
+    model: &'a Model,
+    inference: &'a Inference,
+    given: &'a Given,
     seed: u64,
-    limits: &Limits,
-) -> Result<Inputs, Failure> {
-    let shapes: Vec<(ValueId, Vec<i64>)> = inputs(model)
-        .iter()
-        .filter_map(|&input| Some((input, given.get(name(model, input))?.tensor()?.dims().to_vec())))
-        .collect();
-    let sizes = Sizes::choose(model, inference, &shapes, set, seed)?;
-    let mut compiled = inference.shapes(model);
-    let evaluated = compiled.evaluate(&sizes.symbols());
-    let dims = |value: ValueId| {
-        let of_input = inputs(model).contains(&value).then(|| sizes.shape(inference, value));
-        of_input.unwrap_or_else(|| evaluated.shape(value))
-    };
-    let generator = Generator::new(model, seed, &dims);
-    let (mut values, mut generated) = (Vec::new(), Vec::new());
-    for &input in inputs(model) {
-        let own = name(model, input);
-        if let Some(value) = given.get(own) {
-            values.push((own.to_owned(), value.clone()));
-        } else if model.value(input).initializer().is_none() {
-            let value = generator.value(input, limits).map_err(|error| refused(own, &error))?;
-            values.push((own.to_owned(), value));
-            generated.push(own.to_owned());
-        }
+    limits: &'a Limits,
+    /// The shapes of given inputs.
+    shapes: Vec<(ValueId, Vec<i64>)>,
+    sizes: Sizes,
+}
+
+impl<'a> Preparation<'a> {
+    /// Chooses sizes for generated inputs.
+    pub(crate) fn new(
+        model: &'a Model,
+        inference: &'a Inference,
+        given: &'a Given,
+        set: &[Set],
+        seed: u64,
+        limits: &'a Limits,
+    ) -> Result<Self, Failure> {
+        let shapes: Vec<(ValueId, Vec<i64>)> = inputs(model)
+            .iter()
+            .filter_map(|&input| Some((input, given.get(name(model, input))?.tensor()?.dims().to_vec())))
+            .collect();
+        let sizes = Sizes::choose(model, inference, &shapes, set, seed)?;
+        Ok(Self { model, inference, given, seed, limits, shapes, sizes })
     }
-    let (findings, is_refused) = check(model, inference, &values);
-    Ok(Inputs { values, generated, sizes: sizes.named(), findings, is_refused })
+
+    /// Chooses larger sizes; returns `false` if there are none.
+    pub(crate) fn grow(&mut self) -> bool {
+        self.sizes.grow(self.model, self.inference, &self.shapes)
+    }
+
+    /// Completes the inputs, and compares their shapes with what inference knows.
+    pub(crate) fn inputs(&self) -> Result<Inputs, Failure> {
+        let &Self { model, inference, given, .. } = self;
+        let mut compiled = inference.shapes(model);
+        let evaluated = compiled.evaluate(&self.sizes.symbols());
+        let dims = |value: ValueId| {
+            let of_input = inputs(model).contains(&value).then(|| self.sizes.shape(inference, value));
+            of_input.unwrap_or_else(|| evaluated.shape(value))
+        };
+        let generator = Generator::new(model, self.seed, &dims);
+        let (mut values, mut generated) = (Vec::new(), Vec::new());
+        for &input in inputs(model) {
+            let own = name(model, input);
+            if let Some(value) = given.get(own) {
+                values.push((own.to_owned(), value.clone()));
+            } else if model.value(input).initializer().is_none() {
+                let value = generator.value(input, self.limits).map_err(|error| refused(own, &error))?;
+                values.push((own.to_owned(), value));
+                generated.push(own.to_owned());
+            }
+        }
+        let (findings, is_refused) = check(model, inference, &values);
+        Ok(Inputs { values, generated, sizes: self.sizes.named(), findings, is_refused })
+    }
 }
 
 fn refused(input: &str, error: &GenerateError) -> Failure {
     let failure = Failure::from(GenerateFailure(input, error));
     match error {
         GenerateError::Limit(_) => failure,
-        _ => failure.help("give a value: `--feed NAME=FILE`"),
+        _ => failure.help(
+            "give a value: `--feed NAME=FILE`; sequences, maps and optionals are messages in a file `.pb`",
+        ),
     }
 }
 

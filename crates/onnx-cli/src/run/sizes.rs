@@ -42,10 +42,17 @@ struct Variable {
 const LADDER: [i64; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 48, 64, 96, 128, 224, 256, 384, 512, 1024];
 /// Number of choices until the search ends.
 const TRIES: usize = 400;
+/// Factors of sizes for models that fail on small ones.
+const FACTORS: [i64; 3] = [4, 16, 64];
+/// Variables that grow one at a time; more grow together only.
+const MOST_SEPARATE: usize = 4;
 
 /// Sizes of all variables of the inputs.
 pub(crate) struct Sizes {
     variables: Vec<Variable>,
+    /// The sizes before any growth, and the number of growths that were tried.
+    chosen: Vec<i64>,
+    growths: usize,
 }
 
 impl Sizes {
@@ -60,7 +67,7 @@ impl Sizes {
     ) -> Result<Self, Failure> {
         let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
         let (solved, _) = inference.solve(&shapes);
-        let mut sizes = Self { variables: variables(model, inference, seed) };
+        let mut sizes = Self { variables: variables(model, inference, seed), chosen: Vec::new(), growths: 0 };
         for (symbol, size) in solved {
             sizes.fix(symbol, size)?;
         }
@@ -71,7 +78,40 @@ impl Sizes {
             }
         }
         sizes.search(model, inference, given);
+        sizes.chosen = sizes.variables.iter().map(|variable| variable.size).collect();
         Ok(sizes)
+    }
+
+    /// Multiplies the chosen sizes, of one free variable after the other and of all, by the next factor with which they
+    /// contradict nothing that inference knows. Returns `false` after the last one.
+    pub(crate) fn grow(
+        &mut self,
+        model: &Model,
+        inference: &Inference,
+        given: &[(ValueId, Vec<i64>)],
+    ) -> bool {
+        let free = self.variables.iter().filter(|variable| variable.is_free).count();
+        let separate = if free <= MOST_SEPARATE { free } else { 0 };
+        // The last choice is all of them; for a single variable, it is the only one.
+        let choices = if free == 1 { 1 } else { separate + 1 };
+        while let Some(factor) = FACTORS.get(self.growths / choices).filter(|_| free > 0) {
+            let choice = self.growths % choices;
+            self.growths += 1;
+            let mut index = 0;
+            for (variable, size) in self.variables.iter_mut().zip(&self.chosen) {
+                variable.size = *size;
+                if variable.is_free {
+                    if choice == index || choice == separate {
+                        variable.size = size.saturating_mul(*factor);
+                    }
+                    index += 1;
+                }
+            }
+            if self.contradicted(model, inference, given).is_empty() {
+                return true;
+            }
+        }
+        false
     }
 
     fn fix(&mut self, symbol: Symbol, size: i64) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use onnx_eval::{NodeRun, Observer, Value};
 use onnx_ir::{Model, NodeId, ValueId};
 
 use super::given::name;
+use crate::progress::Progress;
 
 /// Nodes that a list shows.
 const SHOWN: usize = 10;
@@ -18,6 +19,7 @@ pub(super) struct Watcher<'a> {
     model: &'a Model,
     /// The inner values to keep.
     wanted: &'a [ValueId],
+    progress: &'a Progress,
     state: Mutex<State>,
 }
 
@@ -68,6 +70,9 @@ impl Observer for Watcher<'_> {
     }
 
     fn end(&self, run: &NodeRun<'_>) {
+        if run.depth == 1 {
+            self.progress.end();
+        }
         let mut state = self.state();
         let Some((_, start, inside)) = state.active.pop() else { return };
         let total = start.elapsed();
@@ -91,8 +96,10 @@ impl Observer for Watcher<'_> {
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(model: &'a Model, wanted: &'a [ValueId]) -> Self {
-        Self { model, wanted, state: Mutex::default() }
+    /// An observer that counts the nodes of the main graph as progress.
+    pub(super) fn new(model: &'a Model, wanted: &'a [ValueId], progress: &'a Progress) -> Self {
+        progress.count(model.nodes(model.main_graph()).count() as u64, "nodes");
+        Self { model, wanted, progress, state: Mutex::default() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

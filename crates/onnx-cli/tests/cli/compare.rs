@@ -92,13 +92,36 @@ fn nan_equals_nan() {
 fn a_part_is_compared_with_the_whole_from_a_stream() {
     let folder = folder(CHAIN, CHAIN);
     let part = format!("{HEAD} g (float[N, 3] s) => (float[N, 3] u) {{ v = Abs (s) u = Exp (v) }}");
-    let run = onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt --set N=2", part.as_bytes()).exits(0);
+    let command = "compare a.onnxtxt - --from onnxtxt --set N=2";
+    let run = onnx_with(&folder, &format!("{command} --common"), part.as_bytes()).exits(0);
     assert!(run.out.contains("u  float[2,3]  equal\n  y  only an output of A"), "{}", run.out);
+    // Without the option, the models differ.
+    let run = onnx_with(&folder, command, part.as_bytes()).exits(1);
+    assert!(run.out.ends_with("the models differ\n"), "{}", run.out);
     onnx_with(&folder, "compare - - --from onnxtxt", part.as_bytes()).exits(2).says("only one model");
     let other = format!("{HEAD} g (float[N, 3] s) => (float[N, 3] other) {{ other = Abs (s) }}");
     onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt", other.as_bytes())
         .exits(1)
         .says("A has no value of this name");
+    // With nothing in common, they differ.
+    onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt --common", other.as_bytes()).exits(1);
+}
+
+#[test]
+fn an_output_of_one_model_only_is_a_difference() {
+    let folder = folder(
+        "(float[2] x) => (float[2] y, float[2] z) { y = Neg (x) z = Abs (x) }",
+        "(float[2] x) => (float[2] y) { y = Neg (x) }",
+    );
+    for (command, text) in [
+        ("a.onnxtxt b.onnxtxt", "z  only an output of A"),
+        ("b.onnxtxt a.onnxtxt", "z  A has no value of this name"),
+    ] {
+        onnx(&folder, &format!("compare {command}")).exits(1).says(text).says("the models differ");
+        onnx(&folder, &format!("compare {command} --common")).exits(0).says(text).says("the models agree");
+        let report = onnx(&folder, &format!("compare {command} --format json")).exits(1).json();
+        assert_eq!(report["result"]["runs"][0]["status"], "different");
+    }
 }
 
 #[test]

@@ -34,6 +34,121 @@ fn every_help_has_an_example() {
     onnx(&folder, "chek").exits(2).says("check");
 }
 
+/// All commands, with their subcommands.
+fn commands() -> Vec<String> {
+    let ops = ["ops", "ops list", "ops search", "ops show", "ops export", "debug verify"];
+    SUBCOMMANDS.iter().copied().chain(ops).map(str::to_owned).collect()
+}
+
+/// At most 40 lines of 100 characters, with the common options and at most five examples; `--help` has everything.
+#[test]
+fn a_short_help_fits_one_screen() {
+    let folder = Folder::new();
+    for name in commands().into_iter().chain([String::new()]) {
+        let help = |flag: &str| {
+            let mut command = crate::run::command(name.split_whitespace().chain([flag]));
+            let output = command.current_dir(folder.path()).env("COLUMNS", "100").output().unwrap();
+            assert!(output.status.success(), "{name}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let (short, long) = (help("-h"), help("--help"));
+        let lines = short.lines().count();
+        assert!(lines <= 40, "{name}: {lines} lines\n{short}");
+        assert!(short.lines().all(|line| line.chars().count() <= 100), "{name}\n{short}");
+        assert!(long.lines().count() > lines, "{name}");
+        assert!(!long.contains("(--help explains them)"), "{name}");
+        for option in ["--color WHEN", "-q", "-v"] {
+            assert!(short.contains(option), "{name}\n{short}");
+        }
+        // What the short help names, the long one explains.
+        let listed = short.split("(--help explains them)").nth(1).unwrap().split("\n\n").next().unwrap();
+        for option in listed.split_whitespace().filter(|word| word.starts_with("--")) {
+            assert!(
+                long.contains(&format!("{} ", option.trim_end_matches(',')))
+                    || long.contains(&format!("{}\n", option.trim_end_matches(','))),
+                "{name} {option}"
+            );
+        }
+        let examples =
+            short.lines().filter(|line| line.starts_with("  onnx ") || line.starts_with("  for ")).count();
+        assert!((1..=5).contains(&examples) || name.starts_with("ops "), "{name}\n{short}");
+    }
+}
+
+/// A directory with the files that examples name.
+#[cfg(unix)]
+fn folder_of_examples() -> Folder {
+    let mut body = String::new();
+    for index in 0..12 {
+        let input = if index == 0 { "x".to_owned() } else { format!("v{}", index - 1) };
+        body.push_str(&format!("v{index} = Neg ({input})\n"));
+    }
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 20, \"com.acme\": 1]>
+        g (float[batch, sequence] x) => (float[batch, sequence] logits) {{
+            {body}
+            [\"/layer.0/Softmax\"] s = Softmax (v11)
+            logits = com.acme.Twice (s)
+        }}
+        <domain: \"com.acme\", opset_import: [\"\": 20]> Twice (a) => (b) {{ b = Add (a, a) }}"
+    );
+    let folder = Folder::with("model.onnxtxt", text);
+    let head = "<ir_version: 10, opset_import: [\"\": 20]> g";
+    folder.put("whole.onnxtxt", format!("{head} (float[N] x) => (float[N] y) {{ s = Neg (x) y = Exp (s) }}"));
+    folder.put("part.onnxtxt", format!("{head} (float[N] x) => (float[N] s) {{ s = Neg (x) }}"));
+    for (from, to) in [
+        ("model", "model.onnx"),
+        ("model", "models/model.onnx"),
+        ("model", "shared/model.onnx"),
+        ("model", "a.onnx"),
+        ("model", "b.onnx"),
+        ("model", "big.onnx"),
+        ("model", "out.onnx"),
+        ("whole", "whole.onnx"),
+        ("part", "part.onnx"),
+    ] {
+        folder.put(to, "");
+        onnx(&folder, &format!("convert {from}.onnxtxt -o {to}")).exits(0);
+    }
+    onnx(&folder, "print model.onnx --at node(0) -o node.onnxtxt").exits(0);
+    onnx(&folder, "print model.onnx -o edited.onnxtxt").exits(0);
+    onnx(&folder, "print model.onnx -o tests/model.onnxtxt").exits(2);
+    folder.put("tests/model.onnxtxt", folder.get("model.onnxtxt"));
+    onnx(&folder, "convert node.onnxtxt --as node -o node.pb").exits(0);
+    onnx(&folder, "ops export --functions-of model.onnx --domain com.acme -o acme.onnxops").exits(0);
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+    let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+    folder.put("x.npy", [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), &[0; 24]].concat());
+    folder.put("test_data_set_0/x.npy", folder.get("x.npy"));
+    folder
+}
+
+/// Every example of every help runs as printed: it succeeds, or finds something.
+#[test]
+#[cfg(unix)]
+fn examples_of_all_commands_run() {
+    let mut count = 0;
+    for name in commands() {
+        let folder = folder_of_examples();
+        let help = onnx(&folder, &format!("{name} --help")).exits(0).out;
+        for example in help.lines().filter_map(|line| line.strip_prefix("  onnx ")) {
+            // Other programs, and files outside of the directory, are not part of the test.
+            let line = example.split("  ").next().unwrap();
+            let line = line.split(" | ").next().unwrap().split(" > ~").next().unwrap();
+            let output = std::process::Command::new("sh")
+                .args(["-c", &format!("'{}' {line}", env!("CARGO_BIN_EXE_onnx"))])
+                .current_dir(folder.path())
+                .stdin(std::process::Stdio::null())
+                .output()
+                .unwrap();
+            let code = output.status.code().unwrap();
+            assert!(code <= 1, "{line}: {code} {}", String::from_utf8_lossy(&output.stderr));
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
 /// Descriptions are wrapped for narrow terminals.
 #[test]
 fn help_fits_into_narrow_terminals() {

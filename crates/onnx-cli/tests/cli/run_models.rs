@@ -191,3 +191,76 @@ fn statistics_list_nodes() {
     let add = stats["memory"].as_array().unwrap().iter().find(|node| node["op"] == "Add").unwrap();
     assert_eq!((&add["live_bytes"], &add["output_bytes"]), (&80.into(), &32.into()));
 }
+
+/// The window of the convolution does not fit small inputs, which inference does not find.
+const LONG: &str = "<ir_version: 10, opset_import: [\"\": 20]>
+g (float[batch, samples] x) => (float[A, B, C] y) <float[1, 1, 9] w = {1, 1, 1, 1, 1, 1, 1, 1, 1}, int64[1] axis = {1}> {
+    shape = Shape (x)
+    flat = Reshape (x, shape)
+    u = Unsqueeze (flat, axis)
+    s = Identity (u)
+    y = Conv (s, w)
+}";
+
+#[test]
+fn generated_inputs_grow_if_an_operator_fails() {
+    let folder = folder(LONG);
+    let run = onnx(&folder, "run m.onnxtxt").exits(0);
+    let lines: Vec<&str> = run.err.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", run.err);
+    assert!(
+        lines[1].starts_with("warning: retried, because the model fails on small inputs: "),
+        "{}",
+        run.err
+    );
+    assert!(lines[1].contains("Conv"), "{}", run.err);
+    let report = onnx(&folder, "run m.onnxtxt --format json").exits(0).json();
+    let model = &report["result"]["models"][0];
+    let size = |list: &serde_json::Value, dim: &str| {
+        let found = list.as_array().unwrap().iter().find(|entry| entry["dim"] == dim).unwrap();
+        found["size"].as_i64().unwrap()
+    };
+    let (small, large) = (&model["retried"]["sizes"], &model["sizes"]);
+    assert_eq!(size(small, "samples") * 4, size(large, "samples"));
+    assert_eq!(size(small, "batch"), size(large, "batch"));
+    // Sizes that the user sets stay.
+    onnx(&folder, "run m.onnxtxt --set samples=8").exits(1).says("ONNX5004");
+    let report = onnx(&folder, "run m.onnxtxt --set samples=20 --format json").exits(0).json();
+    assert!(report["result"]["models"][0]["retried"].is_null());
+    // Given inputs are not replaced, and a model that always fails fails with its small sizes.
+    folder.put("short.npy", floats("1, 8", &[0.0; 8]));
+    onnx(&folder, "run m.onnxtxt --feed x=short.npy").exits(1).says("ONNX5004");
+    folder.put("never.onnxtxt", LONG.replace("Identity (u)", "Concat <axis = 7> (u)"));
+    let run = onnx(&folder, "run never.onnxtxt").exits(1);
+    assert!(!run.err.contains("retried"), "{}", run.err);
+}
+
+#[test]
+fn maps_are_generated_or_given() {
+    let model = |keys: &str, op: &str| {
+        format!(
+            "<ir_version: 10, opset_import: [\"\": 20, \"ai.onnx.ml\": 3]>
+            g (map({keys}, float) x) => (float[1, C] y) {{ y = ai.onnx.ml.{op} (x) }}"
+        )
+    };
+    let words = model("string", "DictVectorizer <string_vocabulary = [\"p\", \"q\"]>");
+    let folder = folder(&words);
+    onnx(&folder, "run m.onnxtxt").exits(0).says("`x` map of 2 entries").says("y  float[1,2]");
+    folder.put("opaque.onnxtxt", model("string", "DictVectorizer").replace("float)", "seq(float))"));
+    onnx(&folder, "run opaque.onnxtxt").exits(2).says("maps and optionals are messages in a file `.pb`");
+}
+
+/// The bar counts nodes.
+#[test]
+#[cfg(target_os = "linux")]
+fn long_runs_show_the_nodes_that_have_run() {
+    let folder = folder(
+        "<ir_version: 10, opset_import: [\"\": 20]>
+        g (float x) => (float z) <int64 many = {1000000000}, bool yes = {1}> {
+            y = Loop <body = b (int64 i, bool c, float a) => (bool d, float e) { d = Identity (c) e = Neg (a) }> (many, yes, x)
+            z = Neg (y)
+        }",
+    );
+    let shown = crate::run::on_terminal(&folder, "run m.onnxtxt --timeout 3s", 100);
+    assert!(shown.contains("0/2 nodes"), "{shown}");
+}

@@ -120,10 +120,17 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether all outputs of the second model are within the tolerances of values of the first one.
+    /// Whether both models have the same outputs, and all of them are within the tolerances.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        self.only_in_b.is_empty() && self.outputs.iter().all(|output| output.difference.agrees())
+        let are_same = self.only_in_a.is_empty() && self.only_in_b.is_empty();
+        are_same && self.outputs.iter().all(|output| output.difference.agrees())
+    }
+
+    /// Whether all outputs of the second model that are values of the first one are within the tolerances, and there is one.
+    #[must_use]
+    pub fn agrees_in_common(&self) -> bool {
+        !self.outputs.is_empty() && self.outputs.iter().all(|output| output.difference.agrees())
     }
 
     /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances.
@@ -133,10 +140,7 @@ impl Comparison {
     }
 }
 
-/// Runs two models on the same inputs and compares their outputs by name.
-///
-/// The second model can be a part of the first one: an output of it that is an inner value of the first model is compared with
-/// this value, and an input of it without a given value receives the value of that name.
+/// Runs two models on the same inputs and compares their outputs by name; see [`Pair`].
 ///
 /// # Errors
 ///
@@ -147,51 +151,110 @@ pub fn compare(
     inputs: &[(&str, Value)],
     options: &CompareOptions,
 ) -> Result<Comparison, CompareFailure> {
-    let on = |side| move |failure| CompareFailure { side, failure };
-    let collector = Collector {
-        model: a.0,
-        wanted: wanted(a.0, b.0, inputs, options),
-        left: Mutex::new(Some(a.1.execution.limits.run_bytes)),
-        values: Mutex::default(),
-    };
-    let outputs = run(a, inputs, &collector).map_err(on(Side::A))?;
-    let mut known = collector.finish().map_err(on(Side::A))?;
-    let names = output_names(a.0);
-    known.extend(names.iter().cloned().zip(outputs));
+    let seeds = [a, b].map(|(_, options)| options.execution.seed);
+    Pair::new(a, b, options)?.run_seeded(inputs, seeds)
+}
 
-    let mut given = inputs.to_vec();
-    for &input in b.0.graph(b.0.main_graph()).inputs() {
-        let record = b.0.value(input);
-        let name = b.0.str(record.name());
-        let is_open = record.initializer().is_none() && !given.iter().any(|(known, _)| *known == name);
-        if let Some(value) = known.get(name).filter(|_| is_open) {
-            given.push((name, value.clone()));
-        }
+/// Two models that are planned once, and run on any number of inputs.
+///
+/// The second model can be a part of the first one: an output of it that is an inner value of the first model is compared with
+/// this value, and an input of it without a given value receives the value of that name.
+pub struct Pair<'m> {
+    a: Evaluator<'m>,
+    b: Evaluator<'m>,
+    options: CompareOptions,
+}
+
+impl fmt::Debug for Pair<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pair").field("options", &self.options).finish_non_exhaustive()
     }
-    let comparer = Comparer { model: b.0, known: &known, options, found: Mutex::default() };
-    let outputs = run(b, &given, &comparer).map_err(on(Side::B))?;
-    let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut comparison = Comparison { inner, ..Comparison::default() };
-    let graph = b.0.graph(b.0.main_graph());
-    for (output, value) in graph.outputs().iter().zip(&outputs) {
-        let name = b.0.str(b.0.value(output.value()).name());
-        match known.get(name) {
-            Some(expected) => {
-                let difference = compare_values(expected, value, &options.tolerances);
-                comparison.outputs.push(Compared {
-                    name: name.to_owned(),
-                    value: output.value(),
-                    node: None,
-                    ty: expected.describe(),
-                    difference,
-                });
+}
+
+impl<'m> Pair<'m> {
+    /// Plans both models. Observers of the options are ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the model that cannot be planned.
+    pub fn new(
+        a: (&'m Model, &EvalOptions<'m>),
+        b: (&'m Model, &EvalOptions<'m>),
+        options: &CompareOptions,
+    ) -> Result<Self, CompareFailure> {
+        let plan = |side, (model, options): (&'m Model, &EvalOptions<'m>)| {
+            Evaluator::new(model, options).map_err(|failure| CompareFailure { side, failure })
+        };
+        Ok(Self { a: plan(Side::A, a)?, b: plan(Side::B, b)?, options: *options })
+    }
+
+    /// Runs both models on values by the names of inputs, with this seed of random operators, and compares their outputs by
+    /// name.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the model that does not run on these inputs.
+    pub fn run(&self, inputs: &[(&str, Value)], seed: u64) -> Result<Comparison, CompareFailure> {
+        self.run_seeded(inputs, [seed; 2])
+    }
+
+    fn run_seeded(
+        &self,
+        inputs: &[(&str, Value)],
+        [seed_a, seed_b]: [u64; 2],
+    ) -> Result<Comparison, CompareFailure> {
+        let on = |side| move |failure| CompareFailure { side, failure };
+        let (a, b, options) = (self.a.model(), self.b.model(), &self.options);
+        let collector = Collector {
+            model: a,
+            wanted: wanted(a, b, inputs, options),
+            left: Mutex::new(Some(self.a.options().execution.limits.run_bytes)),
+            values: Mutex::default(),
+        };
+        let outputs = run(&self.a, inputs, seed_a, &collector).map_err(on(Side::A))?;
+        let mut known = collector.finish().map_err(on(Side::A))?;
+        let names = output_names(a);
+        known.extend(names.iter().cloned().zip(outputs));
+
+        let mut given = inputs.to_vec();
+        for &input in self.b.inputs() {
+            let record = b.value(input);
+            let name = b.str(record.name());
+            let is_open = record.initializer().is_none() && !given.iter().any(|(known, _)| *known == name);
+            if let Some(value) = known.get(name).filter(|_| is_open) {
+                given.push((name, value.clone()));
             }
-            None => comparison.only_in_b.push(name.to_owned()),
+        }
+        let comparer = Comparer { model: b, known: &known, options, found: Mutex::default() };
+        let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
+        let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut comparison = Comparison { inner, ..Comparison::default() };
+        comparison.compare_outputs(b, &outputs, &known, options);
+        let ours = output_names(b);
+        comparison.only_in_a = names.into_iter().filter(|name| !ours.contains(name)).collect();
+        Ok(comparison)
+    }
+}
+
+impl Comparison {
+    /// Compares the outputs of the second model with the values of the first one.
+    fn compare_outputs(&mut self, b: &Model, outputs: &[Value], known: &Values, options: &CompareOptions) {
+        for (output, value) in b.graph(b.main_graph()).outputs().iter().zip(outputs) {
+            let name = b.str(b.value(output.value()).name());
+            let Some(expected) = known.get(name) else {
+                self.only_in_b.push(name.to_owned());
+                continue;
+            };
+            let difference = compare_values(expected, value, &options.tolerances);
+            self.outputs.push(Compared {
+                name: name.to_owned(),
+                value: output.value(),
+                node: None,
+                ty: expected.describe(),
+                difference,
+            });
         }
     }
-    let ours = output_names(b.0);
-    comparison.only_in_a = names.into_iter().filter(|name| !ours.contains(name)).collect();
-    Ok(comparison)
 }
 
 fn output_names(model: &Model) -> Vec<String> {
@@ -201,17 +264,18 @@ fn output_names(model: &Model) -> Vec<String> {
 
 /// Runs a model on those of the inputs that it has.
 fn run(
-    (model, options): (&Model, &EvalOptions<'_>),
+    evaluator: &Evaluator<'_>,
     inputs: &[(&str, Value)],
+    seed: u64,
     observer: &dyn Observer,
 ) -> Result<Vec<Value>, Failure> {
-    let options = options.clone().with_observer(observer);
-    let evaluator = Evaluator::new(model, &options)?;
+    let model = evaluator.model();
     let of_input = |&input: &ValueId| {
         let name = model.str(model.value(input).name());
         inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     };
-    evaluator.run_in_order(evaluator.inputs().iter().map(of_input).collect())
+    let values = evaluator.inputs().iter().map(of_input).collect();
+    evaluator.run_within(values, &evaluator.options().clone().with_observer(observer).with_seed(seed))
 }
 
 type Values = HashMap<String, Value, RandomState>;

@@ -6,6 +6,7 @@ use onnx_types::{Type, TypeKind};
 use super::machine::Machine;
 use super::plan::{Plan, Planner};
 use crate::fault::{self, Failure, FailureKind};
+use crate::observer::Observer;
 use crate::options::EvalOptions;
 use crate::value::Value;
 
@@ -29,6 +30,18 @@ impl<'m> Evaluator<'m> {
     pub fn new(model: &'m Model, options: &EvalOptions<'m>) -> Result<Self, Failure> {
         let plan = Planner::new(model, options).main()?;
         Ok(Self { model, options: options.clone(), plan })
+    }
+
+    /// The model.
+    #[must_use]
+    pub const fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// The options.
+    #[must_use]
+    pub const fn options(&self) -> &EvalOptions<'m> {
+        &self.options
     }
 
     /// The inputs of the main graph in order.
@@ -65,13 +78,35 @@ impl<'m> Evaluator<'m> {
     /// # Errors
     ///
     /// See [`Evaluator::run`].
-    pub fn run_in_order(&self, mut inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure> {
+    pub fn run_in_order(&self, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure> {
+        self.run_within(inputs, &self.options)
+    }
+
+    /// Like [`Evaluator::run_in_order`], with another observer than that of the options.
+    ///
+    /// # Errors
+    ///
+    /// See [`Evaluator::run`].
+    pub fn run_observed(
+        &self,
+        inputs: Vec<Option<Value>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Value>, Failure> {
+        self.run_within(inputs, &self.options.clone().with_observer(observer))
+    }
+
+    /// Options that planning does not depend on may differ from those of the evaluator: observer, seed and limits.
+    pub(crate) fn run_within(
+        &self,
+        mut inputs: Vec<Option<Value>>,
+        options: &EvalOptions<'_>,
+    ) -> Result<Vec<Value>, Failure> {
         let ids = self.inputs();
         inputs.resize(ids.len().max(inputs.len()), None);
         for (index, (&id, value)) in ids.iter().zip(&inputs).enumerate() {
             self.check_input(index, id, value.as_ref())?;
         }
-        let outputs = Machine::new(self.model, &self.options, &self.plan).run(inputs, Vec::new())?;
+        let outputs = Machine::new(self.model, options, &self.plan).run(inputs, Vec::new())?;
         let graph = self.model.main_graph();
         let defined = outputs.into_iter().enumerate().map(|(index, value)| {
             value.ok_or_else(|| {

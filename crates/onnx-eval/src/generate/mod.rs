@@ -14,8 +14,10 @@
 //!
 //! The model implies a range if the input, or what `Cast`, `Reshape` and similar operators make of it, is an operand that an
 //! operator restricts: indices of `Gather`, the variance of `BatchNormalization`, a divisor. Only such nodes are considered, so
-//! a run on generated inputs can still fail.
+//! a run on generated inputs can still fail. A map has the keys that its operator knows: the words of a `DictVectorizer`, the
+//! positions of a sparse `CastMap`, otherwise three.
 
+mod maps;
 mod ranges;
 
 use std::fmt;
@@ -27,7 +29,7 @@ use onnx_types::tensor::{Payload, Tensor};
 use onnx_types::{ElemClass, ElemType, Limits, TensorType, Type, TypeKind};
 
 use crate::number::{Number, by_number};
-use crate::value::Value;
+use crate::value::{MapKey, Value};
 use ranges::{Range, Ranges};
 
 /// Number of elements of a generated sequence.
@@ -98,11 +100,11 @@ impl<'a> Generator<'a> {
         Self { model, seed, sizes, ranges: Ranges::new(model, sizes) }
     }
 
-    /// A value for an input of the main graph: a tensor, two elements for a sequence, a present optional.
+    /// A value for an input of the main graph: a tensor, two elements for a sequence, a map, a present optional.
     ///
     /// # Errors
     ///
-    /// Returns an error if the element type or a size of the input is not known, if it is a map or another type of which no
+    /// Returns an error if the element type or a size of the input is not known, if it has a type of which no
     /// values are generated, or if it exceeds [`Limits::run_elements`].
     pub fn value(&self, input: ValueId, limits: &Limits) -> Result<Value, GenerateError> {
         let record = self.model.value(input);
@@ -130,26 +132,46 @@ impl<'a> Generator<'a> {
                     ));
                 }
             },
+            TypeKind::Map { key, value: Some(item) } => match &item.kind {
+                TypeKind::Tensor(item) => {
+                    self.map(maps::keys(self.model, input, *key), item, name, limits)?
+                }
+                _ => return Err(GenerateError::Type("it is a map to other values than tensors".to_owned())),
+            },
             _ => return Err(GenerateError::Type("no value of its type can be generated".to_owned())),
         };
         Ok(if is_optional { Value::Optional(Some(Arc::new(value))) } else { value })
     }
 
     fn sequence(&self, item: &TensorType, name: &str, limits: &Limits) -> Result<Value, GenerateError> {
-        let dims: Vec<i64> = item
-            .shape
-            .iter()
-            .flat_map(|shape| shape.dims())
-            .map(|dim| dim.known().unwrap_or(OPEN_SIZE))
-            .collect();
+        let items = (0..ITEMS).map(|index| self.item(item, &format!("{name}/{index}"), limits));
+        Ok(Value::Sequence(Arc::new(items.collect::<Result<_, _>>()?)))
+    }
+
+    fn map(
+        &self,
+        keys: Vec<MapKey>,
+        item: &TensorType,
+        name: &str,
+        limits: &Limits,
+    ) -> Result<Value, GenerateError> {
+        let entry = |key: MapKey| {
+            let text = match &key {
+                MapKey::Int(key) => key.to_string(),
+                MapKey::Text(key) => String::from_utf8_lossy(key).into_owned(),
+            };
+            let value = self.item(item, &format!("{name}/{text}"), limits)?;
+            Ok((key, value))
+        };
+        Ok(Value::Map(Arc::new(keys.into_iter().map(entry).collect::<Result<_, _>>()?)))
+    }
+
+    /// An element of a sequence, or a value of a map.
+    fn item(&self, item: &TensorType, name: &str, limits: &Limits) -> Result<Value, GenerateError> {
+        let dims = item.shape.iter().flat_map(|shape| shape.dims());
+        let dims = dims.map(|dim| dim.known().unwrap_or(OPEN_SIZE)).collect();
         let range = self.ranges.default(item.elem);
-        let items: Result<Vec<Value>, GenerateError> = (0..ITEMS)
-            .map(|index| {
-                let name = format!("{name}/{index}");
-                Ok(Value::from(self.tensor(item.elem, dims.clone(), &name, range, limits)?))
-            })
-            .collect();
-        Ok(Value::Sequence(Arc::new(items?)))
+        Ok(Value::from(self.tensor(item.elem, dims, name, range, limits)?))
     }
 
     fn tensor(

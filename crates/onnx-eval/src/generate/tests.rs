@@ -82,3 +82,33 @@ fn what_is_too_large_or_unknown_is_refused() {
     assert!(matches!(with(&|_| Some(vec![None])), Err(GenerateError::Type(_))));
     assert!(matches!(with(&|_| None), Err(GenerateError::Type(_))));
 }
+
+/// Keys are those that the operator knows, so the model runs.
+#[test]
+fn maps_have_the_keys_of_their_operator() {
+    for (body, keys) in [
+        (
+            "(map(string, float) x) => (float[1, 2] y) { y = ai.onnx.ml.DictVectorizer <string_vocabulary = [\"p\", \"q\"]> (x) }",
+            2,
+        ),
+        (
+            "(map(int64, string) x) => (string[1, 3] y) { y = ai.onnx.ml.DictVectorizer <int64_vocabulary = [7, 9, 8]> (x) }",
+            3,
+        ),
+        (
+            "(map(int64, float) x) => (float[1, 5] y) { y = ai.onnx.ml.CastMap <map_form = \"SPARSE\", max_map = 5> (x) }",
+            5,
+        ),
+        ("(map(int64, float) x) => (float[1, 3] y) { y = ai.onnx.ml.CastMap (x) }", 3),
+    ] {
+        let text = format!("<ir_version: 10, opset_import: [\"\": 20, \"ai.onnx.ml\": 3]> g {body}");
+        let model = parse_model(&text, &ParseOptions::default()).unwrap();
+        let input = model.graph(model.main_graph()).inputs()[0];
+        let value = Generator::new(&model, 0, &|_| None).value(input, &Limits::default()).unwrap();
+        let Value::Map(entries) = &value else { panic!("{value:?}") };
+        assert_eq!(entries.len(), keys, "{body}");
+        let evaluator = crate::Evaluator::new(&model, &crate::EvalOptions::default()).unwrap();
+        let outputs = evaluator.run(&[("x", value.clone())]).unwrap();
+        assert_eq!(outputs[0].tensor().unwrap().dims()[1], keys as i64);
+    }
+}
