@@ -224,3 +224,35 @@ fn a_range_with_nan_has_no_scale() {
     let graph = "g (float[2] x) => (float s) { y, s, z = DynamicQuantizeLinear (x) }";
     check(11, graph, &[("x", floats(&[2], &[1.0, f32::NAN]))], &[(&[], &[f64::NAN])]);
 }
+
+#[test]
+fn what_is_outside_is_positive_zero() {
+    let grid = || floats(&[1, 1, 1, 2], &[5.0, 5.0]);
+    let graph = "g (float[1,1,2,2] x, float[1,1,1,2] grid) => (float[1,1,1,1] y) {
+        z = GridSample <mode = \"linear\", padding_mode = \"zeros\"> (x, grid) y = Reciprocal (z) }";
+    let x = floats(&[1, 1, 2, 2], &[-1.0; 4]);
+    let outputs = run_at(20, graph, &[("x", x), ("grid", grid())]).unwrap();
+    let found: Vec<f64> = outputs[0].tensor().unwrap().iter_f64(&NoData).unwrap().collect();
+    assert_eq!(found, [f64::INFINITY]);
+}
+
+#[test]
+fn powers_of_integers_wrap_whatever_the_type_of_the_exponent() {
+    // 3 to the 39th has more digits than a double.
+    for ty in ["int64", "uint64", "uint8"] {
+        let graph = format!(
+            "g (int64[1] x) => (int64[1] y) <{ty}[1] n = {{39}}, int64 m = {{1000}}> {{ p = Pow (x, n) y = Mod (p, m) }}"
+        );
+        let x = Tensor::from_slice([1], &[3_i64]).unwrap().into();
+        check(15, &graph, &[("x", x)], &[(&[1], &[267.0])]);
+    }
+}
+
+#[test]
+fn places_beyond_64_bits_are_compared_with_the_result() {
+    let graph = "g (float[1,1,9] x, float[1,1,3] w) => (float[1,1,5] y) {
+        y = ConvTranspose <output_shape = [5], strides = [4611686018427387904]> (x, w) }";
+    let operands = [("x", floats(&[1, 1, 9], &[1.0; 9])), ("w", floats(&[1, 1, 3], &[1.0, 2.0, 3.0]))];
+    // 2^65 - 2 elements are cut off, half of them in front, so that the middle element is at place 1.
+    check(11, graph, &operands, &[(&[1, 1, 5], &[0.0, 1.0, 2.0, 3.0, 0.0])]);
+}

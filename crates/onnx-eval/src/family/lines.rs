@@ -28,9 +28,10 @@ impl Lines {
         self.outer.saturating_mul(self.inner)
     }
 
-    /// The offset of the first element of each line; neighbors in a line are `inner` elements apart.
+    /// The offset of the first element of each line that has elements; neighbors in a line are `inner` elements apart.
     pub(crate) fn starts(self) -> impl Iterator<Item = usize> {
-        let outer = if self.inner == 0 { 0 } else { self.outer };
+        // Lines without elements have nothing to visit, and there may be any number of them.
+        let outer = if self.inner == 0 || self.length == 0 { 0 } else { self.outer };
         (0..outer).flat_map(move |o| (0..self.inner).map(move |i| o * self.length * self.inner + i))
     }
 }

@@ -88,11 +88,16 @@ fn modulo(cx: &mut Cx<'_, '_>) -> Outcome {
 fn power(cx: &mut Cx<'_, '_>) -> Outcome {
     let (base, exponent) = (cx.tensor(0)?, cx.tensor(1)?);
     let dims = aligned(cx, &base, &exponent)?;
-    if base.elem.is_integer() && exponent.elem.is_integer() && exponent.elem != ElemType::Uint64 {
-        let n = cx.read::<i64>(&exponent)?;
+    if base.elem.is_integer() && exponent.elem.is_integer() {
         return by_number!(base.elem, T => {
             let x = cx.read::<T>(&base)?;
-            let (dims, out) = map2(cx, (&x, &base.dims), (&n, &dims), integer_power::<T>)?;
+            let (dims, out) = if exponent.elem == ElemType::Uint64 {
+                let n = cx.read::<u64>(&exponent)?;
+                map2(cx, (&x, &base.dims), (&n, &dims), whole_power::<T>)?
+            } else {
+                let n = cx.read::<i64>(&exponent)?;
+                map2(cx, (&x, &base.dims), (&n, &dims), integer_power::<T>)?
+            };
             cx.put(0, base.elem, &dims, out)
         });
     }
@@ -106,9 +111,14 @@ fn power(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn integer_power<T: Number>(base: T, exponent: i64) -> T {
-    if exponent < 0 {
-        return T::of_f64(libm::pow(base.f64(), exponent as f64));
+    match u64::try_from(exponent) {
+        Ok(exponent) => whole_power(base, exponent),
+        Err(_) => T::of_f64(libm::pow(base.f64(), exponent as f64)),
     }
+}
+
+/// The power by squaring; it wraps.
+fn whole_power<T: Number>(base: T, exponent: u64) -> T {
     let (mut result, mut square, mut left) = (T::ONE, base, exponent);
     while left > 0 {
         if left & 1 == 1 {

@@ -145,7 +145,9 @@ fn add<T: Number>(axes: &[Axis], spread: &[T], features: usize, out: &mut [T]) {
             for value in values {
                 let places = axes.iter().zip(&index).zip(&element).zip(&own);
                 let place = places.map(|(((axis, &at), &element), &stride)| {
-                    let place = (at * axis.stride + element * axis.dilation) as i128 - axis.before;
+                    let [at, element] = [(at, axis.stride), (element, axis.dilation)]
+                        .map(|(index, step)| index as i128 * step as i128);
+                    let place = at + element - axis.before;
                     let place = usize::try_from(place).ok().filter(|&place| place < axis.output)?;
                     Some(place * stride)
                 });

@@ -162,7 +162,9 @@ fn lay_out<T: Product>(
                 displacement.taps(shape, &at, &mut taps);
                 for channel in group * each..(group + 1) * each {
                     let source = &x[(sample * channels + channel) * input..][..input];
-                    let sum: f64 = taps.iter().map(|&(index, weight)| source[index].f64() * weight).sum();
+                    // The iterator's `sum` of nothing is -0.0.
+                    let sum =
+                        taps.iter().fold(0.0, |sum, &(index, weight)| sum + source[index].f64() * weight);
                     columns[(channel * kernel + element) * plane + place] = T::of_f64(sum);
                 }
                 advance(&mut window, &displacement.counts);

@@ -86,7 +86,7 @@ fn loss(cx: &mut Cx<'_, '_>, x: &Operand, logs: &[f64]) -> Outcome {
     }
     match cx.text(attr::REDUCTION)? {
         "none" => put(cx, 0, x, &target.dims, &losses),
-        "sum" => put(cx, 0, x, &[], &[losses.iter().sum()]),
+        "sum" => put(cx, 0, x, &[], &[losses.iter().fold(0.0, |sum, loss| sum + loss)]),
         "mean" | "" => put(cx, 0, x, &[], &[losses.iter().sum::<f64>() / total]),
         _ => Err(Stop::failed("`reduction` names no reduction")),
     }

@@ -93,7 +93,8 @@ fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
     let elements = cx.read_f64(&x)?;
     let out = cx.buffer(count)?;
     let out = each(&x, &coordinates, &settings, out, |taps, plane| {
-        taps.iter().map(|&(place, weight)| elements[plane + place] * weight).sum::<f64>()
+        // The iterator's `sum` of nothing is -0.0.
+        taps.iter().fold(0.0, |sum, &(place, weight)| sum + elements[plane + place] * weight)
     });
     put_real(cx, 0, x.elem, &dims, &out)
 }
