@@ -113,6 +113,35 @@ fn work_ends_within_each_list_of_a_graph() {
     }
 }
 
+/// The interrupt is checked within a list of elements, also in one of simple literals.
+#[test]
+fn parsing_ends_within_a_list_of_elements() {
+    const COUNT: usize = 40_000;
+    let list = |element: &str| vec![element; COUNT].join(", ");
+    let (ones, floats, strings) = (list("1"), list("nan"), list("\"a\""));
+    for value in [
+        format!("float[{COUNT}] {{{ones}}}"),
+        format!("float[{COUNT}] {{{floats}}}"),
+        format!("float16[{COUNT}] raw {{{ones}}}"),
+        format!("string[{COUNT}] {{{strings}}}"),
+        format!("[{ones}]"),
+        format!(
+            "sparse_tensor[{}] = {{values: float[1] {{1}} @{{metadata_props: [{}]}}}}",
+            list("1"),
+            list("\"a\": \"b\"")
+        ),
+    ] {
+        let text = format!("<ir_version: 10> g () => () {{ y = F <a = {value}> () }}");
+        let options = ParseOptions::default().with_execution(ending_late());
+        assert_eq!(
+            parse_model(&text, &options).err().and_then(|error| error.stopped()),
+            Some(Stopped),
+            "{}",
+            &text[..99]
+        );
+    }
+}
+
 #[test]
 fn forms_end() {
     let bytes = bytes(&model(&chain(20)));

@@ -248,6 +248,15 @@ impl Watch {
         if position < self.next { Ok(()) } else { self.inspect() }
     }
 
+    /// Checks the interrupt at once, before work that takes long whatever its amount.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the work must end.
+    pub fn check(&self) -> Result<(), Stopped> {
+        self.interrupt.check()
+    }
+
     #[cold]
     fn inspect(&mut self) -> Result<(), Stopped> {
         self.progress.report(self.step);

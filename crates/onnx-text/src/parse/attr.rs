@@ -107,6 +107,7 @@ impl<'a> Parser<'a> {
         loop {
             self.lex.peek();
             let mark = self.lex.mark();
+            self.work()?;
             let value = self.value(kind)?;
             self.holder.element = self.holder.element.saturating_add(1);
             match value.kind().filter(|_| push(&mut list, value)) {

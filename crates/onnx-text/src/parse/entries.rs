@@ -132,6 +132,7 @@ impl Parser<'_> {
             return Ok(());
         }
         loop {
+            self.work()?;
             item(self)?;
             if !self.lex.eat(b',') {
                 return self.expect(b'}');
@@ -156,6 +157,7 @@ impl Parser<'_> {
             if stop == Stop::Closed {
                 return Ok(());
             }
+            self.work()?;
             push(item(self)?);
             if !self.lex.eat(b',') {
                 return self.expect(b'}');

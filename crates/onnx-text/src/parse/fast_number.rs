@@ -3,12 +3,15 @@
 //! Weights are most of the text of many models, and nearly all of their numbers are simple literals, so lists of them are
 //! parsed in a tight loop. The general path parses all other literals and reports errors.
 
+/// Maximum number of literals in a run. The caller checks the interrupt between runs.
+const MAX_RUN: usize = 4096;
+
 /// Why a run of simple literals ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stop {
     /// The closing brace of the list, which is consumed.
     Closed,
-    /// An element that is not a simple literal, which is not consumed.
+    /// An element that is not a simple literal, which is not consumed, or the maximum length of a run.
     Other,
 }
 
@@ -21,7 +24,7 @@ pub(super) fn run<T>(
     mut push: impl FnMut(T),
 ) -> (usize, Stop) {
     let mut taken = 0;
-    loop {
+    for _ in 0..MAX_RUN {
         let mut at = taken;
         while matches!(text.get(at), Some(b' ' | b'\n')) {
             at += 1;
@@ -38,6 +41,7 @@ pub(super) fn run<T>(
         }
         taken = end + 1;
     }
+    (taken, Stop::Other)
 }
 
 /// The integer that a text begins with, and its length, if it has at most 18 digits.

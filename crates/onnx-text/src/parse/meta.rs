@@ -52,6 +52,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
+            self.work()?;
             self.lex.peek();
             let mark = self.lex.mark();
             let key = self.word("a key")?;
@@ -91,6 +92,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
+            self.work()?;
             item(self)?;
             if !self.lex.eat(b',') {
                 return self.expect(b']');

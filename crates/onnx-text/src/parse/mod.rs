@@ -14,8 +14,8 @@ mod meta;
 mod model;
 mod node;
 mod position;
-mod prescan;
 mod recover;
+mod simple_node;
 mod tensor;
 mod ty;
 
@@ -27,14 +27,13 @@ use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, Policy, Reported, Rule, STOPPED, Sink};
 use onnx_ir::{FunctionId, GraphId, Model, ModelWriter, NodeId, Origin};
 use onnx_types::raw_text::from_bytes;
-use onnx_types::{Execution, Limits, NameHash, Stopped, Symbol, Type, Watch};
+use onnx_types::{Execution, Limits, Stopped, Symbol, Type, Watch};
 
 use crate::elided::{ElidedTensorSource, TensorKey};
 use crate::error::ParseError;
 use crate::lexer::{LexError, Lexer, Literal, Mark};
 use crate::rules;
 use position::{Positions, count};
-use prescan::ScannedNodes;
 
 /// Options for parsing.
 #[derive(Clone, Debug)]
@@ -149,7 +148,6 @@ fn parse<'a, T>(
         holder: TensorKey::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
         exhausted: false,
-        scanned: ScannedNodes::default(),
         depth: 0,
     };
     let length = text.len() as u64;
@@ -218,7 +216,6 @@ struct Parser<'a> {
     positions: Positions,
     /// Whether a search for a synchronization point has reached the end of the text.
     exhausted: bool,
-    scanned: ScannedNodes,
     /// Number of open graphs and types.
     depth: u32,
 }
@@ -316,7 +313,12 @@ impl<'a> Parser<'a> {
     /// Counts the text that was read. Returns an error if the work is to end.
     fn work(&mut self) -> Result {
         let read = self.lex.mark().at as u64;
-        self.stopped = self.watch.reach(read).err();
+        let result = self.watch.reach(read);
+        self.unless_stopped(result)
+    }
+
+    fn unless_stopped(&mut self, result: Result<(), Stopped>) -> Result {
+        self.stopped = result.err();
         if self.stopped.is_none() { Ok(()) } else { Err(self.error(&STOPPED, String::new)) }
     }
 
@@ -351,35 +353,16 @@ impl<'a> Parser<'a> {
     /// The symbol of a name. Bytes that are not UTF-8 are held as files' are.
     fn intern(&mut self, name: &[u8]) -> Symbol {
         let hash = self.model.names().hash(name);
-        self.intern_hashed(name, hash)
-    }
-
-    /// The symbol of a name whose hash is known.
-    #[inline]
-    fn intern_hashed(&mut self, name: &[u8], hash: NameHash) -> Symbol {
         match self.model.names_mut().intern_utf8(name, hash) {
             Some(symbol) => symbol,
             None => self.model.intern(&from_bytes(name)),
         }
     }
 
-    /// Consumes the next token if it is a pre-scanned name.
-    #[inline]
-    fn prescanned_name(&mut self) -> Option<(&'a [u8], Symbol)> {
-        let scanned = self.scanned.name_at(self.lex.mark().at)?;
-        self.lex.rewind(scanned.end());
-        let content = self.lex.text().get(scanned.content())?;
-        Some((content, self.intern_hashed(content, scanned.hash())))
-    }
-
     /// Parses a name, quoted or not, if one comes next.
     #[inline]
     fn try_name(&mut self) -> Result<Option<Symbol>> {
-        let first = self.lex.peek();
-        if let Some((_, name)) = self.prescanned_name() {
-            return Ok(Some(name));
-        }
-        if first == Some(b'"') {
+        if self.lex.peek() == Some(b'"') {
             return match self.lex.plain_string() {
                 Some(name) => Ok(Some(self.intern(name))),
                 None => self.text("a string").map(Some),

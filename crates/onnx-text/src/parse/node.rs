@@ -21,7 +21,6 @@ impl<'a> Parser<'a> {
                 None => return Err(self.expected("a node or `}`")),
                 Some(_) => {}
             }
-            self.prescan();
             if self.simple_node() {
                 continue;
             }
@@ -100,11 +99,8 @@ impl<'a> Parser<'a> {
 
     /// Parses domain, operator and overload.
     fn operator(&mut self, node: &mut NodeFields) -> Result {
-        let is_quoted = self.lex.peek() == Some(b'"');
-        let scanned = if is_quoted { None } else { self.prescanned_name() };
-        let word = scanned.or_else(|| self.lex.word().map(|word| (word, self.intern(word))));
-        if let Some((word, op)) = word {
-            node.op = op;
+        if let Some(word) = self.lex.word() {
+            node.op = self.intern(word);
             match self.lex.peek() {
                 Some(b'.') => self.qualified(word, node)?,
                 Some(b':') => {}

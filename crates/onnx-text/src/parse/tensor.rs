@@ -127,6 +127,9 @@ impl<'a> Parser<'a> {
         let Some(elided_source) = self.elided_source else {
             return self.unknown_elements(mark, head, &content, digest);
         };
+        // The digest of a tensor takes time for all of its elements, which are not part of the text.
+        let result = self.watch.check();
+        self.unless_stopped(result)?;
         let wanted = Tensor::from_parts(head.code, head.dims.clone(), Payload::None);
         let TensorKey { holder, attribute, element, part } = self.holder;
         let (holder, attribute) = (self.model.str(holder), self.model.str(attribute));

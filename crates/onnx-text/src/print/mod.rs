@@ -26,7 +26,8 @@ use crate::rules;
 use stream::Stream;
 pub use stream::print_model_to;
 
-/// Makes a digest of a tensor's data, such as `sha256:0f…`; `None` where they cannot be read.
+/// Makes a digest of a tensor's data, such as `sha256:0f…`; returns `None` if they cannot be read. The parser checks its
+/// interrupt before each digest; a function that computes a long one can check it, too, and return `None`.
 pub type Digest<'a> = dyn Fn(&Tensor) -> Option<String> + Sync + 'a;
 
 /// Options for printing.

@@ -1,7 +1,12 @@
 //! Elided tensors come back from the model that a text was printed from.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use onnx_ir::Model;
 use onnx_text::{ElidedTensorSource, ParseError, ParseOptions, PrintOptions, parse_model, print_model};
+use onnx_types::tensor::Tensor;
+use onnx_types::{Execution, Interrupt};
 
 const TEXT: &str = r#"<
    ir_version: 10,
@@ -59,4 +64,25 @@ fn no_tensor_takes_the_place_of_another() {
         assert_ne!(edited, elided, "{old}");
         assert!(parse(&edited, Some(&elided_source)).is_err(), "{edited}");
     }
+}
+
+#[test]
+fn the_interrupt_is_checked_before_each_digest() {
+    let original = parse(TEXT, None).unwrap_or_else(|error| panic!("{error}"));
+    let digests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&digests);
+    let digest = |_: &Tensor| {
+        digests.fetch_add(1, Ordering::Relaxed);
+        Some("sha256:00".to_owned())
+    };
+    let options = PrintOptions::default().with_elide_above(2).with_digest(Some(&digest));
+    let elided = print_model(&original, &options).unwrap().text;
+    digests.store(0, Ordering::Relaxed);
+    let elided_source = ElidedTensorSource::new(&original, Some(&digest));
+    let interrupt = Interrupt::when(move || count.load(Ordering::Relaxed) > 0);
+    let options = ParseOptions::default()
+        .with_execution(Execution::default().with_interrupt(interrupt))
+        .with_elided_source(&elided_source);
+    assert!(parse_model(&elided, &options).unwrap_err().stopped().is_some());
+    assert_eq!(digests.load(Ordering::Relaxed), 1);
 }
