@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_formats::{
-    Execution, FormatError, Losses, MessageType, read_json, read_text, write_json, write_text,
+    ConvertError, Execution, Losses, MessageType, read_json, read_text, write_json, write_text,
 };
 use onnx_proto::wire::Writer;
 use onnx_text::{PrintOptions, print_model_to};
@@ -56,8 +56,8 @@ fn model(bytes: u64, is_raw: bool) -> Bytes {
     writer.finish_contiguous()
 }
 
-type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, FormatError>;
-type ReadForm = fn(MessageType, &[u8], &Execution) -> Result<Bytes, FormatError>;
+type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, ConvertError>;
+type ReadForm = fn(MessageType, &[u8], &Execution) -> Result<Bytes, ConvertError>;
 
 /// Samples of writing and reading a model of this size; `raw` weights or `typed` ones. The number of its bytes is the
 /// sample `bytes`.

@@ -9,7 +9,7 @@ use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, EncodeOptions, decode, encode};
 use onnx_diag::STOPPED;
 use onnx_eval::{Evaluator, FailureKind, Value};
-use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, write_text};
+use onnx_formats::{ConvertError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::{Model, ValueId};
 use onnx_pass::{PassCx, PassOptions, passes};
 use onnx_shape_infer::{InferOptions, infer};
@@ -149,7 +149,7 @@ fn forms_end() {
     write_text(MessageType::MODEL, [&bytes[..]], &Execution::DEFAULT, &mut text).unwrap();
     write_json(MessageType::MODEL, [&bytes[..]], &Execution::DEFAULT, &mut json).unwrap();
     for execution in ended() {
-        let is_stopped = |error: FormatError| matches!(error, FormatError::Stopped(_));
+        let is_stopped = |error: ConvertError| matches!(error, ConvertError::Stopped(_));
         assert!(is_stopped(read_text(MessageType::MODEL, &text, &execution).unwrap_err()));
         assert!(is_stopped(read_json(MessageType::MODEL, &json, &execution).unwrap_err()));
         for write in [write_text, write_json] {

@@ -1,8 +1,8 @@
 //! `cargo xtask package`: whether every crate could be published, without publishing anything.
 //!
 //! A copy of the tracked files is made under `target/package`, in which the packages have the names under which they would
-//! be published; each contains the licenses, and no tests, which need the workspace. `cargo package` makes the archives there; they are unpacked, and compiled
-//! as packages that see nothing of the workspace but each other.
+//! be published; each contains the licenses, and no tests, which need the workspace. `cargo package` makes the archives
+//! there. They are unpacked and compiled; each sees the other packages, but nothing else of the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};

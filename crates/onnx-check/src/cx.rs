@@ -42,6 +42,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) seen: Seen,
     /// The names that are not identifiers, if a table of them is kept.
     pub(crate) wrong_names: Option<WrongNames>,
+    /// The dimension variables that are not identifiers, if they are known.
+    pub(crate) wrong_variables: Option<WrongNames>,
     versions_of_all: OnceCell<OpsetVersions>,
     functions: OnceCell<Functions<'a>>,
     /// The function that is being walked.
@@ -67,6 +69,7 @@ impl<'a> Cx<'a> {
             asterisk: model.names().get("*"),
             seen: Seen::default(),
             wrong_names: None,
+            wrong_variables: None,
             versions_of_all: OnceCell::new(),
             functions: OnceCell::new(),
             function: None,

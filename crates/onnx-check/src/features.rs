@@ -2,7 +2,7 @@
 
 use onnx_types::{ElemType, Type, TypeKind};
 
-use crate::declared::Holder;
+use crate::declaration_cx::Holder;
 
 /// Something that the format has since a later version than the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

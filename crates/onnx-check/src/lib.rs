@@ -90,9 +90,9 @@
 
 mod choices;
 mod conflict;
-mod custom;
+mod custom_rules;
 mod cx;
-mod declared;
+mod declaration_cx;
 mod external;
 mod features;
 mod fix;
@@ -116,7 +116,7 @@ use onnx_diag::Sink;
 use onnx_ir::Model;
 
 pub use choices::choices as attribute_choices;
-pub use custom::{CustomRule, RuleCx};
+pub use custom_rules::{CustomRule, RuleCx};
 pub use external::ExternalFiles;
 pub use fix::{Fix, fix, is_fixable};
 pub use incremental::IncrementalCheck;

@@ -5,7 +5,7 @@ use onnx_ir::{FunctionId, NodeId};
 use onnx_schema::Registry;
 use onnx_types::{Execution, Limits};
 
-use crate::custom::CustomRule;
+use crate::custom_rules::CustomRule;
 use crate::external::ExternalFiles;
 use crate::rules::model::model_too_large;
 

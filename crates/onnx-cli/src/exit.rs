@@ -8,7 +8,7 @@ use bytes::Bytes;
 use onnx_codec::file::Refusal;
 use onnx_codec::{DecodeError, EncodeError, ExternalizeError, FileError, SaveError};
 use onnx_diag::{Rule, STOPPED, Sink, Status};
-use onnx_formats::FormatError;
+use onnx_formats::ConvertError;
 use onnx_text::PrintError;
 use onnx_types::tensor::DataError;
 use onnx_types::{Execution, Stopped};
@@ -222,7 +222,7 @@ impl LibraryError for DecodeError {
     }
 }
 
-impl LibraryError for FormatError {
+impl LibraryError for ConvertError {
     fn limit(&self) -> Option<&'static str> {
         self.limit()
     }
@@ -296,7 +296,7 @@ impl LibraryError for SaveError {
 /// The limit that the contents of a file exceed, which were produced while it was written.
 fn of_contents(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?;
-    let of_form = error.downcast_ref().and_then(FormatError::limit);
+    let of_form = error.downcast_ref().and_then(ConvertError::limit);
     of_form.or_else(|| error.downcast_ref().copied().and_then(EncodeError::limit))
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use onnx_codec::file::{self, Kind, open_stream, write_file};
 use onnx_codec::{DataFile, EncodeOptions, FileError, InputFiles, Segments, WriteOptions, encode, save_as};
 use onnx_diag::Sink;
-use onnx_formats::{FormatError, Losses, MessageType, write_json, write_text};
+use onnx_formats::{ConvertError, Losses, MessageType, write_json, write_text};
 use onnx_ir::Model;
 use onnx_text::{PrintOptions, WriteError, print_model_to};
 use onnx_types::Execution;
@@ -356,7 +356,7 @@ pub(crate) fn write_form(
     format: Format,
     execution: &Execution,
     out: &mut dyn Write,
-) -> Result<Losses, FormatError> {
+) -> Result<Losses, ConvertError> {
     let pieces = encoded.iter().map(|piece| &piece[..]);
     match format {
         Format::Json => write_json(MessageType::MODEL, pieces, execution, out),

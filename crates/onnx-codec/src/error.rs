@@ -34,6 +34,7 @@ impl DecodeError {
 
 /// Why a model could not be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// Graphs or types are nested deeper than readers accept.
     #[error(

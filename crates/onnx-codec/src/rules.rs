@@ -20,9 +20,9 @@ rules! {
     /// A string field holds bytes that are not UTF-8.
     TEXT_NOT_UTF8 = 1001 "text-not-utf8" Error NotEnforced
         "A string is not UTF-8; its wrong bytes are held as private use characters and written back.";
-    /// A known field has a wire type that its type cannot have.
+    /// A known field has a wire type that its type in the schema does not allow.
     FIELD_OF_OTHER_TYPE = 1002 "field-of-other-type" Error NotEnforced
-        "A field is written in a form that its type cannot have; it is kept, but means nothing.";
+        "A field has a wire type that its type in the schema does not allow; it is kept as an unknown field.";
     /// An attribute has more than one value.
     ATTRIBUTE_WITH_SEVERAL_VALUES = 1003 "attribute-with-several-values" Error Enforced
         "An attribute holds more than one value; the one its type names counts, and the others are stored separately.";

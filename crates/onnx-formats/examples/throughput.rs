@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use onnx_formats::{
-    Execution, FormatError, Losses, MessageType, read_json, read_text, write_json, write_text,
+    ConvertError, Execution, Losses, MessageType, read_json, read_text, write_json, write_text,
 };
 use onnx_proto::wire::Writer;
 
@@ -58,8 +58,8 @@ fn model(mib: u64, raw: bool) -> Vec<u8> {
     writer.finish_contiguous().into()
 }
 
-type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, FormatError>;
-type Read = fn(MessageType, &[u8], &Execution) -> Result<bytes::Bytes, FormatError>;
+type WriteForm = fn(MessageType, &[u8], &Execution, &mut dyn Write) -> Result<Losses, ConvertError>;
+type Read = fn(MessageType, &[u8], &Execution) -> Result<bytes::Bytes, ConvertError>;
 
 /// Time of this thread on a processor where the system counts it, so that other processes do not matter; else time.
 fn now() -> Duration {

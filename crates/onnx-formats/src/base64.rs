@@ -116,7 +116,7 @@ impl Decoder {
                 let count = decode_quads(quads, out);
                 text = text.get(count.saturating_mul(4)..).unwrap_or_default();
             }
-            // The end of the text, digits that complete others, padding, or what is wrong.
+            // What is not a group of four digits: the rest of a group, padding, an invalid character, or the end.
             let Some((&character, others)) = text.split_first() else { return Ok(()) };
             let at = whole.saturating_sub(text.len());
             self.one(character, out).ok_or(Base64Error::Character(at))?;

@@ -36,7 +36,7 @@ impl fmt::Display for TextPosition {
 /// Why a form cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum FormatError {
+pub enum ConvertError {
     /// The text is not of the form.
     #[error("{position}: {message}")]
     Syntax {
@@ -72,7 +72,7 @@ pub enum FormatError {
     Io(#[from] io::Error),
 }
 
-impl FormatError {
+impl ConvertError {
     /// The limit that was exceeded, if that is the reason, as [`onnx_types::Limits`] names it.
     #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
@@ -87,10 +87,10 @@ impl FormatError {
     }
 }
 
-impl From<FormatError> for io::Error {
-    fn from(error: FormatError) -> Self {
+impl From<ConvertError> for io::Error {
+    fn from(error: ConvertError) -> Self {
         match error {
-            FormatError::Io(error) => error,
+            ConvertError::Io(error) => error,
             other => Self::other(other),
         }
     }
@@ -124,14 +124,14 @@ impl SyntaxError {
         Self { stopped: Some(stopped), ..Self::new(at, String::new()) }
     }
 
-    pub(crate) fn located(self, text: &[u8]) -> FormatError {
+    pub(crate) fn located(self, text: &[u8]) -> ConvertError {
         if let Some(stopped) = self.stopped {
-            return FormatError::Stopped(stopped);
+            return ConvertError::Stopped(stopped);
         }
         let (position, message) = (TextPosition::of(text, self.at), self.message);
         match self.limit {
-            Some(name) => FormatError::Limit { position, message, name },
-            None => FormatError::Syntax { position, message },
+            Some(name) => ConvertError::Limit { position, message, name },
+            None => ConvertError::Syntax { position, message },
         }
     }
 }

@@ -29,7 +29,7 @@
 //!
 //! let error = from_text("ir_version: 10\n  nodes { }").unwrap_err();
 //! assert!(error.to_string().starts_with("line 2, column 3: "));
-//! # Ok::<(), onnx_formats::FormatError>(())
+//! # Ok::<(), onnx_formats::ConvertError>(())
 //! ```
 #![forbid(unsafe_code)]
 // What comes from outside is neither indexed nor added up unchecked.
@@ -48,7 +48,7 @@ mod write;
 
 use bytes::Bytes;
 
-pub use error::{FormatError, TextPosition};
+pub use error::{ConvertError, TextPosition};
 pub use loss::{Loss, LossKind, Losses};
 pub use onnx_types::{Execution, Limits};
 pub use read::{read_json, read_text};
@@ -92,7 +92,7 @@ pub struct Rendered {
 /// # Errors
 ///
 /// Like [`write_text`], within the default limits.
-pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
+pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, ConvertError> {
     rendered(|out| write_text(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
 
@@ -101,7 +101,7 @@ pub fn to_text(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 /// # Errors
 ///
 /// Like [`write_json`], within the default limits.
-pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
+pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, ConvertError> {
     rendered(|out| write_json(MessageType::MODEL, [model.as_ref()], &Execution::DEFAULT, out))
 }
 
@@ -110,13 +110,13 @@ pub fn to_json(model: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
 /// # Errors
 ///
 /// Like [`write_text`], within the default limits.
-pub fn operator_set_to_text(document: impl AsRef<[u8]>) -> Result<Rendered, FormatError> {
+pub fn operator_set_to_text(document: impl AsRef<[u8]>) -> Result<Rendered, ConvertError> {
     rendered(|out| write_text(MessageType::OPERATOR_SET, [document.as_ref()], &Execution::DEFAULT, out))
 }
 
 fn rendered(
-    write: impl FnOnce(&mut dyn std::io::Write) -> Result<Losses, FormatError>,
-) -> Result<Rendered, FormatError> {
+    write: impl FnOnce(&mut dyn std::io::Write) -> Result<Losses, ConvertError>,
+) -> Result<Rendered, ConvertError> {
     let mut buffer = Vec::new();
     let losses = write(&mut buffer)?;
     // What the writers put down is UTF-8.
@@ -129,7 +129,7 @@ fn rendered(
 /// # Errors
 ///
 /// Like [`read_text`], within the default limits.
-pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
+pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, ConvertError> {
     read_text(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
 
@@ -138,7 +138,7 @@ pub fn from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 /// # Errors
 ///
 /// Like [`read_json`], within the default limits.
-pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
+pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, ConvertError> {
     read_json(MessageType::MODEL, text.as_ref(), &Execution::DEFAULT)
 }
 
@@ -147,6 +147,6 @@ pub fn from_json(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
 /// # Errors
 ///
 /// Like [`read_text`], within the default limits.
-pub fn operator_set_from_text(text: impl AsRef<[u8]>) -> Result<Bytes, FormatError> {
+pub fn operator_set_from_text(text: impl AsRef<[u8]>) -> Result<Bytes, ConvertError> {
     read_text(MessageType::OPERATOR_SET, text.as_ref(), &Execution::DEFAULT)
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 use bytes::Bytes;
-use onnx_formats::{FormatError, Limits, LossKind, from_json, from_text, to_json, to_text};
+use onnx_formats::{ConvertError, Limits, LossKind, from_json, from_text, to_json, to_text};
 use onnx_proto::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, type_proto,
 };
@@ -158,8 +158,8 @@ fn syntax_errors_say_where() {
         assert_eq!(error.matches("line").count(), 1, "{error}");
     }
     for bytes in [b"\x08".as_slice(), b"\x3a\xff\xff\xff\xff\x0f", b"\x0f"] {
-        assert!(matches!(to_text(bytes), Err(FormatError::Bytes(_))));
-        assert!(matches!(to_json(bytes), Err(FormatError::Bytes(_))));
+        assert!(matches!(to_text(bytes), Err(ConvertError::Bytes(_))));
+        assert!(matches!(to_json(bytes), Err(ConvertError::Bytes(_))));
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail")]
 
 use onnx_formats::{
-    Execution, FormatError, Limits, LossKind, MessageType, from_json, from_text, read_json, read_text,
+    ConvertError, Execution, Limits, LossKind, MessageType, from_json, from_text, read_json, read_text,
     to_json, to_text, write_json, write_text,
 };
 
@@ -198,7 +198,7 @@ fn strings_that_are_not_utf8_come_back_through_text() {
     assert_eq!(text, "graph {\n  name: \"a\\377é\\342\\202\"\n}\n");
     assert_eq!(from_text(&text).unwrap(), model);
     let error = to_json(&model).unwrap_err();
-    assert!(matches!(&error, FormatError::NotUtf8 { path } if path == "graph.name"), "{error}");
+    assert!(matches!(&error, ConvertError::NotUtf8 { path } if path == "graph.name"), "{error}");
 }
 
 /// Writes a message that is cut into pieces of some bytes each.
@@ -320,7 +320,7 @@ fn long_strings_are_written_in_parts() {
                     assert_eq!(read_json(MessageType::MODEL, &json.bytes, &execution).unwrap(), bytes);
                 }
                 Err(_) => {
-                    assert!(matches!(written, Err(FormatError::NotUtf8 { path }) if path == "doc_string"))
+                    assert!(matches!(written, Err(ConvertError::NotUtf8 { path }) if path == "doc_string"))
                 }
             }
             assert!(text.longest.max(json.longest) < 512 << 10, "{} {}", text.longest, json.longest);

@@ -55,7 +55,7 @@ impl Model {
     pub(crate) fn with_names(names: Interner) -> Self {
         let mut graphs = SlotMap::with_key();
         let main = graphs.insert(Graph::new(Owner::Model));
-        // A model that is made here has a graph, empty as it may be; a file may leave it out.
+        // A new model has a main graph, which may be empty; in a file, the field may be absent.
         let mut info = ModelInfo::default();
         info.forms.set_explicit(onnx_types::field::model::GRAPH, true);
         Self {

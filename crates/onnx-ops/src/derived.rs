@@ -94,8 +94,9 @@ const ABSENCE: &[(&str, &str, Absence)] = &[
     ("Scan", "scan_output_axes", Derived(Rule::ScanOutputs)),
     ("Scan", "scan_output_directions", Derived(Rule::ScanOutputs)),
     ("StringSplit", "maxsplit", Own),
-    // Another meaning: the input is flattened first, every axis of size 1 is removed, operands are not broadcast, the type
-    // is that of the input, the seed is chosen by the runtime, and so on.
+    // Absence has a meaning that no value expresses: the input is flattened first (`Compress`, `Unique`), every axis of
+    // size 1 is removed (`Squeeze`), operands are not broadcast, the type is that of the input, the runtime chooses the
+    // seed, and so on.
     ("Compress", "axis", Own),
     ("Unique", "axis", Own),
     ("Squeeze", "axes", Own),

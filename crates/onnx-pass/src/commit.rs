@@ -1,16 +1,19 @@
 //! The end of a patch: its proof, and its application to the model.
 
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_ir::{MetadataEntry, Model, NodeId, OpsetImport, ValueId};
 use onnx_schema::ir_version_for;
 use onnx_shape_infer::Justification;
 
 use crate::assumption::Exactness;
-use crate::cx::Entry;
+use crate::cx::{Entry, PassCx};
 use crate::equivalence::Equivalence;
-use crate::levels::{self, Types};
 use crate::patch::{Draft, Level, Patch, Proof, Refusal};
 use crate::prove::{Verdict, prove};
+use crate::static_levels::{self, Types};
 use crate::structure::{self, Plan};
 
 /// Keys of the metadata that list what edits depend on.
@@ -69,13 +72,13 @@ impl Patch<'_, '_> {
                 return Ok(Proof { verdict: Verdict::Untested(reason), is_cached: false });
             }
         };
-        let error = levels::new_error(&eq, self.cx.options.registry);
+        let error = static_levels::new_error(&eq, self.cx.options.registry);
         let (verdict, is_cached) = self.verdict(&eq);
         let proof = Proof { verdict, is_cached };
         if let Some(error) = error {
             return Err((Level::Rules, error, Some(proof.verdict)));
         }
-        match levels::types(&eq, self.cx.options.registry) {
+        match static_levels::types(&eq, self.cx.options.registry) {
             Types::Finer => {}
             Types::Coarser(output, reason) => {
                 let is_known = self.draft.pairs.get(output).is_some_and(|&(old, _)| {
@@ -194,7 +197,7 @@ impl Patch<'_, '_> {
             }
             info.ir_version = info.ir_version.max(ir_version_for(domain, version).unwrap_or(0));
         }
-        write_assumed(model, &self.draft);
+        write_assumed(self.cx, &self.draft);
         self.cx.refresh();
         for (old, new) in adopted {
             // What is proved about the old value remains true; its entry outlives it.
@@ -203,19 +206,27 @@ impl Patch<'_, '_> {
     }
 }
 
-/// Writes the guards and conditions that a patch depends on into the metadata of the model.
-fn write_assumed(model: &mut Model, draft: &Draft) {
+/// The conditions that earlier edits of a model depended on, as lines of its metadata.
+pub(crate) fn assumed_in(model: &Model) -> HashSet<String, RandomState> {
+    let entries = model.info().metadata.iter();
+    let entries = entries.filter(|entry| model.str(entry.key()).starts_with(ASSUMED_KEY));
+    entries.map(|entry| entry.value().to_string()).collect()
+}
+
+/// Writes the guards and conditions that a patch depends on into the metadata of the model. Edits of one pass that depend on
+/// the same condition are one line.
+fn write_assumed(cx: &mut PassCx<'_>, draft: &Draft) {
+    let mut entries = Vec::new();
+    let count = cx.model.info().metadata.len();
     for text in draft.assumed() {
         let text = format!("{}: {text}", draft.pass);
-        let is_line = |entry: &MetadataEntry| {
-            model.str(entry.key()).starts_with(ASSUMED_KEY) && entry.value().to_string() == text
-        };
-        // Edits of one pass that depend on the same condition are one line.
-        if model.info().metadata.iter().any(is_line) {
-            continue;
+        if cx.assumed.insert(text.clone()) {
+            let number = count.saturating_add(entries.len());
+            entries.push(MetadataEntry::new(cx.model.intern(&format!("{ASSUMED_KEY}{number}")), text));
         }
-        let count = model.info().metadata.len();
-        let key = model.intern(&format!("{ASSUMED_KEY}{count}"));
-        model.info_mut().metadata.push(MetadataEntry::new(key, text));
+    }
+    // Editing the information of a model copies it.
+    if !entries.is_empty() {
+        cx.model.info_mut().metadata.extend(entries);
     }
 }

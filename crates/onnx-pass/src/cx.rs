@@ -1,6 +1,6 @@
 //! The context of a pass: a model with its inferred results, the options of the run, and what was done.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use foldhash::fast::RandomState;
@@ -11,6 +11,7 @@ use onnx_types::tensor::{DataSource, NoData};
 use onnx_types::{Execution, Symbol};
 
 use crate::assumption::{Condition, Exactness};
+use crate::commit::assumed_in;
 use crate::extract::Known;
 use crate::passes::Report;
 use crate::patch::{Draft, Patch, Proof};
@@ -155,6 +156,8 @@ pub struct PassCx<'m> {
     pub(crate) journal: Vec<Entry>,
     /// Verdicts by the hash of the claim: layers that are alike are proved once.
     pub(crate) verdicts: HashMap<u128, Verdict, RandomState>,
+    /// The conditions in the metadata of the model that edits depend on.
+    pub(crate) assumed: HashSet<String, RandomState>,
 }
 
 impl<'m> PassCx<'m> {
@@ -167,8 +170,8 @@ impl<'m> PassCx<'m> {
     pub fn new(model: &'m mut Model, options: PassOptions<'m>) -> Self {
         let inference = infer(model, &inference_options(&options));
         let (journal, verdicts) = (Vec::new(), HashMap::default());
-        let revision = model.revision();
-        Self { model, inference, revision, options, journal, verdicts }
+        let (revision, assumed) = (model.revision(), assumed_in(model));
+        Self { model, inference, revision, options, journal, verdicts, assumed }
     }
 
     /// The model.

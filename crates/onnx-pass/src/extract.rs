@@ -52,7 +52,7 @@ pub(crate) struct Region<'a> {
     pub(crate) taps: &'a [ValueId],
     pub(crate) pairs: &'a [(ValueId, ValueId)],
     pub(crate) recorded: &'a [Recorded],
-    /// The values whose elements the recorded answers depend on; see [`used`](crate::used::used).
+    /// The values whose elements the recorded answers depend on; see [`used_elements`](crate::used_elements::used_elements).
     pub(crate) used: &'a SecondaryMap<ValueId, ()>,
     /// New initializers and nodes: constants among them are part of the edit.
     pub(crate) own: (&'a [ValueId], &'a [NodeId]),
@@ -464,7 +464,7 @@ impl Assembly<'_> {
         }
         for recorded in region.recorded {
             let assumption = match recorded {
-                // The elements that an answer depends on are those of inputs, below.
+                // `assumptions_of_inputs` has the shapes and elements that these answers depend on.
                 Recorded::Shape(_) | Recorded::Constant(_) | Recorded::Content(_) | Recorded::Scope(_) => {
                     None
                 }

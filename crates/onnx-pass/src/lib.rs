@@ -81,6 +81,7 @@ struct Proofs;
 struct WriteAPass;
 
 mod assumption;
+mod boundary_values;
 mod calls;
 mod commit;
 mod compare;
@@ -89,17 +90,16 @@ mod determinism;
 mod disturb;
 mod equivalence;
 mod extract;
-mod levels;
 pub mod passes;
 mod patch;
 mod pattern;
-mod points;
 mod prove;
 mod query;
 mod sample;
+mod static_levels;
 mod structure;
 mod transfer;
-mod used;
+mod used_elements;
 mod widen;
 
 pub use assumption::{Assumption, Condition, Exactness};

@@ -17,7 +17,7 @@ use crate::extract::{Recorded, Region, extract};
 use crate::prove::Verdict;
 use crate::query::Reason;
 use crate::structure::no_version;
-use crate::used::used;
+use crate::used_elements::used_elements;
 
 /// The parts of a patch.
 #[derive(Debug)]
@@ -326,7 +326,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     fn extract_recorded(&self, with_constants: bool) -> Result<(Equivalence, Vec<ValueId>), String> {
         let cx = &*self.cx;
         let content = |value| cx.inference.content(value).cloned();
-        let used = used(cx.model(), &self.draft.recorded, &content);
+        let used = used_elements(cx.model(), &self.draft.recorded, &content);
         let region = Region {
             model: cx.model(),
             exprs: cx.inference().exprs(),

@@ -9,8 +9,8 @@ use onnx_types::tensor::{Tensor, bf16, f16};
 use onnx_types::{Dim, ElemClass, ElemType, Symbol, TypeKind};
 
 use crate::assumption::{Assumption, Condition, Exactness};
+use crate::boundary_values::Points;
 use crate::equivalence::Equivalence;
-use crate::points::Points;
 
 /// Known sizes above this are replaced by smaller ones where no assumption names them.
 pub(crate) const SMALL: i64 = 8;

@@ -212,7 +212,7 @@ fn packed_elements() {
 proptest! {
     #[test]
     fn any_bytes_are_fields_or_a_fault(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        // The description checks the offsets; what is refused is refused inside the input.
+        // `fields` asserts the offsets of fields; that of an error is inside the input.
         if let Err((_, offset)) = fields(&bytes) {
             prop_assert!(offset <= bytes.len());
         }

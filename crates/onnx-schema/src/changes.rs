@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::declared::{DeclaredFormal, DeclaredSchema, DeclaredType};
+use crate::declared_schemas::{DeclaredFormal, DeclaredSchema, DeclaredType};
 use crate::signature::FormalOption;
 use crate::typeset::TypeSet;
 

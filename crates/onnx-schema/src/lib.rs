@@ -80,7 +80,7 @@ struct OperatorSets;
 
 mod attribute;
 mod changes;
-mod declared;
+mod declared_schemas;
 mod exclusive;
 mod facts;
 mod generated;
@@ -95,7 +95,7 @@ mod typeset;
 
 pub use attribute::{AttrDefault, AttrKind, FormalAttribute};
 pub use changes::{Change, changes};
-pub use declared::{
+pub use declared_schemas::{
     Declaration, DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredDefault, DeclaredFormal,
     DeclaredSchema, DeclaredType, OperatorSet, declare,
 };

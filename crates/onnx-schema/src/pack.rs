@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::declared::{OperatorSet, normal_domain};
+use crate::declared_schemas::{OperatorSet, normal_domain};
 
 /// Operators that are registered together: their declarations, and the extensions that other crates need to process
 /// them.

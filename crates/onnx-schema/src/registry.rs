@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::declared::{DeclareError, DeclaredSchema, OperatorSet, normal_domain};
+use crate::declared_schemas::{DeclareError, DeclaredSchema, OperatorSet, normal_domain};
 use crate::facts::Schema;
 use crate::pack::{Extension, Extensions, Pack};
 use crate::signature::FormalOption;

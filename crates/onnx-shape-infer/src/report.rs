@@ -241,7 +241,7 @@ impl Inference {
                 Missing::Rank => self.chain_lacking(model, unknown.value, Gap::Rank, &mut steps),
                 Missing::Sizes(axes) => self.chain_of_axes(model, &unknown, axes, &mut steps),
             };
-            // The chain ends at the origin also where the steps are used up.
+            // If the maximum number of steps was reached, the chain still ends at the origin.
             let chain = match chain.last() {
                 Some(last) if *last == unknown.origin => chain,
                 _ if unknown.value == unknown.origin => vec![unknown.value],

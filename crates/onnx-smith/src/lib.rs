@@ -54,7 +54,7 @@ struct AddAnOperator;
 
 mod attributes;
 mod choices;
-mod custom;
+mod custom_operators;
 mod draft;
 mod elements;
 mod family;
@@ -69,7 +69,7 @@ use onnx_ir::Model;
 use onnx_schema::{Registry, SchemaId};
 
 pub use choices::noise;
-pub use custom::{CustomRecipe, Proposal, SmithPack};
+pub use custom_operators::{CustomRecipe, Proposal, SmithPack};
 pub use shrink::shrink;
 pub use stats::Stats;
 

@@ -8,7 +8,7 @@ use onnx_types::tensor::Tensor;
 use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 use crate::choices::Choices;
-use crate::custom::{self, Proposal};
+use crate::custom_operators::{self, Proposal};
 use crate::draft::{Draft, Operand};
 use crate::functions::Signature;
 use crate::stats::Stats;
@@ -145,7 +145,7 @@ impl<'b> Smith<'b> {
             let name = self.model.intern(domain);
             self.model.info_mut().opset_imports.push(OpsetImport::new(name, version));
         }
-        self.custom = custom::usable(self);
+        self.custom = custom_operators::usable(self);
     }
 
     /// The version of the format.

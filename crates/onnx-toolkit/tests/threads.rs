@@ -8,27 +8,62 @@ use onnx_toolkit::{
 
 const fn shared<T: Send + Sync>() {}
 
+const fn error<T: std::error::Error + Send + Sync + 'static>() {}
+
+const _: () = {
+    error::<codec::DecodeError>();
+    error::<codec::EncodeError>();
+    error::<codec::LoadError>();
+    error::<codec::SaveError>();
+    error::<codec::ExternalizeError>();
+    error::<codec::FileError>();
+    error::<codec::message::MessageError>();
+    error::<codec::operator_set::OperatorSetError>();
+    error::<eval::Failure>();
+    error::<eval::compare::CompareFailure>();
+    error::<eval::generate::GenerateError>();
+    error::<formats::ConvertError>();
+    error::<formats::SignatureError>();
+    error::<infer::Contradictions>();
+    error::<ir::Cycle>();
+    error::<ir::EditError>();
+    error::<ir::Fault>();
+    error::<ir::SelectorError>();
+    error::<ops::MakeError>();
+    error::<ops::Mismatch>();
+    error::<pass::EquivalenceError>();
+    error::<pass::PatternError>();
+    error::<pass::Reason>();
+    error::<pass::Refusal>();
+    error::<proto::wire::WireError>();
+    error::<schema::DeclareError>();
+    error::<text::FormatError>();
+    error::<text::ParseError>();
+    error::<text::PrintError>();
+    error::<text::WriteError>();
+    error::<types::Stopped>();
+    error::<types::UnknownElemTypeError>();
+    error::<types::UnknownLimitError>();
+    error::<types::expr::ExprError>();
+    error::<types::tensor::DataError>();
+    error::<types::tensor::TensorError>();
+    error::<types::tensor::TensorFault>();
+    error::<types::tensor::VarintError>();
+};
+
 const _: () = {
     shared::<ir::Model>();
     shared::<ir::Changes>();
     shared::<ir::Importer<'_>>();
     shared::<ir::NamePlan>();
-    shared::<ir::EditError>();
     shared::<codec::Loaded>();
     shared::<codec::Decoded>();
     shared::<codec::DecodeOptions>();
     shared::<codec::EncodeOptions>();
     shared::<codec::WriteOptions>();
     shared::<codec::Segments>();
-    shared::<codec::LoadError>();
-    shared::<codec::SaveError>();
-    shared::<codec::DecodeError>();
-    shared::<codec::EncodeError>();
     shared::<text::ParseOptions<'_>>();
     shared::<text::PrintOptions<'_>>();
-    shared::<text::ParseError>();
-    shared::<text::PrintError>();
-    shared::<formats::FormatError>();
     shared::<formats::Losses>();
     shared::<check::CheckOptions>();
     shared::<check::IncrementalCheck>();
@@ -42,15 +77,11 @@ const _: () = {
     shared::<eval::EvalOptions<'_>>();
     shared::<eval::Evaluator<'_>>();
     shared::<eval::Value>();
-    shared::<eval::Failure>();
     shared::<pass::PassOptions<'_>>();
     shared::<pass::Equivalence>();
     shared::<pass::Verdict>();
-    shared::<pass::Refusal>();
     shared::<smith::Made>();
     shared::<schema::Registry>();
-    shared::<ops::MakeError>();
-    shared::<proto::wire::WireError>();
     shared::<types::Execution>();
     shared::<types::tensor::Tensor>();
 };

@@ -300,13 +300,13 @@ impl fmt::Display for ElemType {
 /// A text that names no element type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is not an element type")]
-pub struct UnknownElemType(pub String);
+pub struct UnknownElemTypeError(pub String);
 
 impl FromStr for ElemType {
-    type Err = UnknownElemType;
+    type Err = UnknownElemTypeError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownElemType> {
-        Self::from_name(name).ok_or_else(|| UnknownElemType(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, UnknownElemTypeError> {
+        Self::from_name(name).ok_or_else(|| UnknownElemTypeError(name.to_owned()))
     }
 }
 

@@ -68,10 +68,10 @@ mod unknown;
 mod unnamed;
 
 pub use dim::{Dim, Shape};
-pub use elem::{ElemClass, ElemType, Storage, UnknownElemType};
+pub use elem::{ElemClass, ElemType, Storage, UnknownElemTypeError};
 pub use execution::{Execution, Interrupt, Progress, Step, Stopped, Watch};
 pub use expr::ExprId;
-pub use limits::{LIMITS, Limit, Limits, UnknownLimit};
+pub use limits::{LIMITS, Limit, Limits, UnknownLimitError};
 pub use lineage::InternerId;
 pub use symbol::{Interner, NameHash, Symbol};
 pub use text::Text;

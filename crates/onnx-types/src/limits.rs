@@ -13,7 +13,7 @@
 /// limits.set("text_depth", 16)?;
 /// assert_eq!(limits.get("text_depth"), Some(16));
 /// assert!(limits.set("nods", 1).is_err());
-/// # Ok::<(), onnx_types::UnknownLimit>(())
+/// # Ok::<(), onnx_types::UnknownLimitError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -149,8 +149,8 @@ impl Limits {
     /// # Errors
     ///
     /// Returns an error if no limit has this name.
-    pub fn set(&mut self, name: &str, to: u64) -> Result<(), UnknownLimit> {
-        let limit = LIMITS.iter().find(|limit| limit.name == name).ok_or(UnknownLimit)?;
+    pub fn set(&mut self, name: &str, to: u64) -> Result<(), UnknownLimitError> {
+        let limit = LIMITS.iter().find(|limit| limit.name == name).ok_or(UnknownLimitError)?;
         (limit.set)(self, to);
         Ok(())
     }
@@ -164,15 +164,15 @@ impl Default for Limits {
 
 /// No limit has the given name; [`LIMITS`] lists those that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownLimit;
+pub struct UnknownLimitError;
 
-impl std::fmt::Display for UnknownLimit {
+impl std::fmt::Display for UnknownLimitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("there is no such limit")
     }
 }
 
-impl std::error::Error for UnknownLimit {}
+impl std::error::Error for UnknownLimitError {}
 
 /// The description of one limit.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +278,7 @@ mod tests {
         let mut limits = Limits::default();
         limits.set("message_depth", u64::MAX).unwrap();
         assert_eq!(limits.message_depth, u32::MAX);
-        assert_eq!(limits.set("", 1), Err(UnknownLimit));
+        assert_eq!(limits.set("", 1), Err(UnknownLimitError));
         assert_eq!(limits.get("nowhere"), None);
     }
 }

@@ -199,8 +199,8 @@ impl Interner {
     #[expect(clippy::panic, reason = "the table is generated code, not outside data")]
     pub fn with_names_and_capacity(names: &[&'static str], more: usize, bytes: usize) -> Self {
         let capacity = names.len().saturating_add(more);
-        // The texts are given room for five bytes a name. Asking for more names makes room for long ones; what stays
-        // unused is never touched, so it takes no memory.
+        // The backend reserves five bytes for each name, so a capacity of more names makes room for long ones. Capacity
+        // that is not used is never touched, so it takes no memory.
         let texts = capacity.max((bytes / 5).min(capacity.saturating_mul(8)));
         let mut table = Self {
             lineage: Lineage::new(names.len()),

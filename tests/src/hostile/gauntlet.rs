@@ -9,7 +9,7 @@ use bytes::Bytes;
 use onnx_check::{CheckOptions, check};
 use onnx_codec::{DecodeOptions, Decoded, EncodeOptions, decode, encode};
 use onnx_diag::{Clean, Sink};
-use onnx_formats::{FormatError, MessageType, read_json, read_text, write_json, write_text};
+use onnx_formats::{ConvertError, MessageType, read_json, read_text, write_json, write_text};
 use onnx_ir::Model;
 use onnx_shape_infer::{InferOptions, Inference, Limits, infer};
 use onnx_text::{ParseOptions, PrintOptions, parse_model, print_model};
@@ -313,7 +313,7 @@ fn text(bound: &mut Bound<'_>, refused: Option<&str>, expected: &[&'static str])
 
 /// A model in a form of protobuf through reading and writing, which then stays as it is.
 fn form(bound: &mut Bound<'_>, is_json: bool, refused: Option<&str>) -> Result<String, String> {
-    type Read = fn(MessageType, &[u8], &Execution) -> Result<Bytes, FormatError>;
+    type Read = fn(MessageType, &[u8], &Execution) -> Result<Bytes, ConvertError>;
     let (read, execution) = (if is_json { read_json as Read } else { read_text }, Execution::DEFAULT);
     let text = bound.case.bytes.clone();
     let most = text.len().saturating_mul(READING).saturating_add(READING_BUDGET);

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use onnx_diag::Clean;
-use onnx_formats::{Execution, FormatError, MessageType, read_json, read_text, write_json, write_text};
+use onnx_formats::{ConvertError, Execution, MessageType, read_json, read_text, write_json, write_text};
 
 use super::equal;
 
@@ -45,7 +45,7 @@ fn both(encoded: &Bytes) -> Result<(), String> {
     match write_json(MessageType::MODEL, pieces(), &Execution::DEFAULT, &mut json) {
         Ok(_) => {}
         // JSON has no bytes in strings.
-        Err(FormatError::NotUtf8 { .. }) => return Ok(()),
+        Err(ConvertError::NotUtf8 { .. }) => return Ok(()),
         Err(error) => return Err(format!("what was read is not written as JSON: {error}")),
     }
     let again = read_json(MessageType::MODEL, &json, &Execution::DEFAULT);

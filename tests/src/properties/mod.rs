@@ -100,7 +100,7 @@ fn write(model: &Model) -> Result<Option<Bytes>, String> {
         Ok(segments) => Ok(Some(segments.into_bytes())),
         Err(EncodeError::TooDeep { .. } | EncodeError::SplatTooLarge { .. }) => Ok(None),
         // Only texts that are read for it have such tensors, and the properties read none.
-        Err(error @ EncodeError::Elided) => Err(error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

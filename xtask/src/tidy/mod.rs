@@ -6,6 +6,7 @@
 
 mod code;
 mod edges;
+mod errors;
 mod field_numbers;
 mod layout;
 mod licences;
@@ -59,6 +60,7 @@ fn workspace_checks() -> Result<Vec<Violation>, String> {
     manifests::check(&metadata, &files, &mut violations);
     sources::check(&files, &mut violations);
     field_numbers::check(&files, &mut violations);
+    errors::check(&files, &mut violations);
     layout::check(&files, &mut violations);
     words::check(&files, &mut violations);
     Ok(violations)

@@ -81,11 +81,15 @@ impl Marks<'_> {
         let aspects = match change {
             Change::Erased => {
                 self.forget_name(Named::Graph(graph));
+                self.memory.wrong_variables = None;
                 return Some(());
             }
             Change::Created => Aspects::POSITION,
             Change::Changed(aspects) => aspects,
         };
+        if aspects.intersects(Aspects::INTERFACE | Aspects::TYPE | Aspects::POSITION) {
+            self.memory.wrong_variables = None;
+        }
         let owner = self.model.graph(graph).owner();
         if aspects.intersects(Aspects::INTERFACE) {
             if let Owner::Function(_) = owner {
@@ -124,7 +128,10 @@ impl Marks<'_> {
         self.node_unit(node, is_moved || change == Change::Created);
         if is_moved {
             // Uses of its outputs may come too early now, and nested nodes may use values too early.
-            self.model.node(node).nested_graphs().for_each(|graph| self.contents(graph));
+            for graph in self.model.node(node).nested_graphs() {
+                self.memory.wrong_variables = None;
+                self.contents(graph);
+            }
         }
         if is_moved || aspects.intersects(Aspects::OUTPUTS) {
             self.model.node(node).outputs().iter().flatten().for_each(|&value| self.value_units(value));
@@ -132,6 +139,15 @@ impl Marks<'_> {
     }
 
     fn value(&mut self, value: ValueId, change: Change) {
+        let is_type_edited = match change {
+            // The list of a graph has no entry for a value that is gone.
+            Change::Erased => self.memory.listing_graph.contains_key(value),
+            Change::Created => false,
+            Change::Changed(aspects) => aspects.intersects(Aspects::TYPE),
+        };
+        if is_type_edited {
+            self.memory.wrong_variables = None;
+        }
         match change {
             Change::Erased => {
                 self.memory.shared.remove(&value);

@@ -10,6 +10,7 @@ use slotmap::SecondaryMap;
 
 use super::identifiers::WrongNameTable;
 use super::plan::Units;
+use crate::rules::graph::name_not_identifier::WrongNames;
 
 /// The state of the model at the last check, as far as the next one needs it.
 #[derive(Default)]
@@ -29,6 +30,9 @@ pub(super) struct Memory {
     pub(super) listing_graphs: HashMap<ValueId, Vec<GraphId>, RandomState>,
     /// The names that are not identifiers: made after the first check that reports them.
     pub(super) wrong_names: Option<WrongNameTable>,
+    /// The dimension variables that are not identifiers; `None` after edits of types, or of the lists of graphs that have
+    /// them.
+    pub(super) wrong_variables: Option<WrongNames>,
     /// The calls of functions by functions.
     pub(super) calls: HashMap<NodeId, FunctionId, RandomState>,
 }

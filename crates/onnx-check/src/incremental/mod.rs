@@ -40,7 +40,8 @@ pub(crate) use plan::{Track, Unit};
 ///
 /// Some rules summarize a graph or the model in one diagnostic (such as `node-name-twice`). They run if an edit may concern
 /// them or while they have something to report, and then scan all names of the graph or model. For `name-not-identifier`
-/// there is one such scan, after which a table of the names is kept. A report with the index of a node counts all nodes.
+/// there is one such scan, after which a table of the names is kept; `dimension-variable-not-identifier` scans the types
+/// again only after edits of types, or of lists of values with types. A report with the index of a node counts all nodes.
 ///
 /// Everything is checked
 ///
@@ -89,10 +90,12 @@ impl IncrementalCheck {
         };
         let mut track = Track::new(plan);
         track.wrong_names = memory.wrong_names.as_ref().map(WrongNameTable::summary);
+        track.wrong_variables = memory.wrong_variables;
         let sink = run_tracked(model, &self.options, &mut track, &mut self.tables);
         self.visited = track.visited;
         if !track.is_stopped {
             memory.revisited = track.revisited;
+            memory.wrong_variables = track.wrong_variables;
             self.memory = Some(memory);
         }
         sink

@@ -172,6 +172,8 @@ pub(crate) struct Track {
     plan: Option<Plan>,
     /// The names that are not identifiers, if a table of them is kept.
     pub(crate) wrong_names: Option<WrongNames>,
+    /// The dimension variables that are not identifiers, if they are known.
+    pub(crate) wrong_variables: Option<WrongNames>,
     /// The units that have to be visited again after any edit.
     pub(super) revisited: Units,
     /// Number of units that were visited.
@@ -187,6 +189,7 @@ impl Track {
         Self {
             plan,
             wrong_names: None,
+            wrong_variables: None,
             revisited: Units::default(),
             visited: 0,
             is_stopped: false,

@@ -8,7 +8,7 @@ use onnx_ir::{
 };
 use onnx_schema::{attr, domain, op};
 use onnx_types::tensor::Tensor;
-use onnx_types::{Execution, FieldForms, Interrupt, Symbol, Type};
+use onnx_types::{Dim, ElemType, Execution, FieldForms, Interrupt, Shape, Symbol, Type};
 
 use super::IncrementalCheck;
 use crate::testing::{Builder, float, scalar};
@@ -241,6 +241,55 @@ fn edits_of_names_and_texts_are_checked() {
     check_edit(chain, edit, &["markup-in-documentation"]);
 }
 
+/// Names that a decoder found to be wrong. No edit makes such names, but edits show, hide and repair them.
+#[test]
+fn names_of_a_file_are_checked_after_each_edit() {
+    let mut m = Builder::new();
+    m.inputs(["x"]);
+    m.node("a = Relu (x)");
+    m.node("a = Abs (x)");
+    m.node("y = Neg (x)");
+    let body = m.nested("t", |m| {
+        m.initializer("", scalar());
+        m.node("a = Neg (x)");
+        m.outputs(["a"]);
+    });
+    m.import("d", 1);
+    let body = m.attribute("body", body);
+    m.node_with("z = d.Frob (x)", [body]);
+    m.outputs(["y"]);
+    let mut model = m.model.finish();
+    let [first, second, _, holder] = *model.nodes(model.main_graph()).collect::<Vec<_>>() else { panic!() };
+    let mut incremental = IncrementalCheck::new(CheckOptions::default());
+    let (twice, nameless) = ("value-defined-twice", "value-name-missing");
+    assert_eq!(slugs(&mut incremental, &model, &Changes::Everything), [twice, nameless, twice]);
+    let mut after = |model: &mut Model, edit: &mut dyn FnMut(&mut Model)| {
+        let before = model.revision();
+        edit(model);
+        slugs(&mut incremental, model, &model.changes_since(&before))
+    };
+    let (mut detached, attribute) = (None, model.intern("body"));
+    let mut detach = |model: &mut Model| detached = model.detach_graph(holder, attribute);
+    assert_eq!(after(&mut model, &mut detach), [twice]);
+    let detached = detached.unwrap();
+    let rename = |node: NodeId, name: &'static str| {
+        move |model: &mut Model| {
+            let (name, value) = (model.intern(name), model.node(node).output(0).unwrap());
+            model.set_value_name(value, name);
+        }
+    };
+    // What is defined twice is reported when the graph is part of the model again. From here on, empty names are not: they
+    // are settled when the model is written.
+    let mut attach = |model: &mut Model| {
+        model.set_attribute(holder, Attribute::new(attribute, detached)).unwrap();
+    };
+    assert_eq!(after(&mut model, &mut attach), [twice, twice]);
+    assert_eq!(after(&mut model, &mut rename(second, "b")), [twice]);
+    assert_eq!(after(&mut model, &mut rename(first, "c")), [""; 0]);
+    assert_eq!(after(&mut model, &mut rename(first, "a")), [twice]);
+    assert_eq!(after(&mut model, &mut |model| model.erase_node(first).unwrap()), [""; 0]);
+}
+
 #[test]
 fn annotations_are_checked_after_any_edit() {
     let build = |m: &mut Builder| {
@@ -463,4 +512,72 @@ fn names_that_are_not_identifiers_are_counted_after_each_edit() {
     };
     assert_eq!(after(&mut model, rename), [""; 0]);
     assert_eq!(after(&mut model, &mut set_name(first, "1")), ["name `1` is wrong"]);
+}
+
+#[test]
+fn dimension_variables_are_counted_after_each_edit() {
+    let mut m = Builder::new();
+    m.inputs(["x"]);
+    m.node("a = Relu (x)");
+    m.node("b = Relu (x)");
+    m.import("d", 1);
+    let body = m.nested("t", |m| {
+        m.node("p = Relu (a)");
+        m.outputs(["p"]);
+    });
+    let body = m.attribute("body", body);
+    m.node_with("y = d.Frob (x)", [body]);
+    m.outputs(["y"]);
+    for name in ["a", "b"] {
+        m.value_info(name);
+        m.typed(name, Some(float(Some(&[1]))));
+    }
+    let mut model = m.model.finish();
+    let mut ty = |name| {
+        let name = model.intern(name);
+        Some(Type::tensor(ElemType::Float, Some(Shape::new([Dim::Var(name)]))))
+    };
+    let (first, second) = (ty("1st"), ty("2nd"));
+    let (graph, holder, body) = (model.main_graph(), maker(&model, "y"), model.intern("body"));
+    let nested = model.node(holder).nested_graphs().next().unwrap();
+    let output = model.graph(nested).outputs()[0].value();
+    let mut incremental = IncrementalCheck::new(CheckOptions::default());
+    assert_eq!(messages(&mut incremental, &model, &Changes::Everything), [""; 0]);
+    let mut after = |model: &mut Model, edit: &mut dyn FnMut(&mut Model)| {
+        let before = model.revision();
+        edit(model);
+        messages(&mut incremental, model, &model.changes_since(&before))
+    };
+    let one = |name| vec![format!("dimension variable `{name}` is wrong")];
+    let both = vec!["2 dimension variables are wrong, for example `1st`".to_owned()];
+    let set = |name: &'static str, ty: &Option<Type>| {
+        let ty = ty.clone();
+        move |model: &mut Model| model.set_type(value(model, name), ty.clone())
+    };
+    assert_eq!(after(&mut model, &mut set("a", &first)), one("1st"));
+    let rename = &mut |model: &mut Model| {
+        let name = model.intern("n");
+        model.set_node_name(holder, name);
+    };
+    assert_eq!(after(&mut model, rename), one("1st"));
+    assert_eq!(after(&mut model, &mut set("b", &second)), both);
+    assert_eq!(after(&mut model, &mut set("b", &first)), one("1st"));
+    // The variables of a nested graph count while it is part of the model.
+    assert_eq!(after(&mut model, &mut |model| model.set_type(output, second.clone())), both);
+    let mut detached = None;
+    let detach = &mut |model: &mut Model| detached = model.detach_graph(holder, body);
+    assert_eq!(after(&mut model, detach), one("1st"));
+    let attach = &mut |model: &mut Model| {
+        model.set_attribute(holder, Attribute::new(body, nested)).unwrap();
+    };
+    assert_eq!(after(&mut model, attach), both);
+    assert_eq!(detached, Some(nested));
+    // A type counts while its value is listed, and an erased value is not listed.
+    let unlist = &mut |model: &mut Model| {
+        let a = value(model, "a");
+        model.retain_value_info(graph, |entry| entry.value() != a);
+    };
+    assert_eq!(after(&mut model, unlist), both);
+    let erase = &mut |model: &mut Model| model.erase_node(maker(model, "b")).unwrap();
+    assert_eq!(after(&mut model, erase), one("2nd"));
 }

@@ -17,7 +17,7 @@ use onnx_ir::{
 use onnx_types::{Stopped, Type, Watch};
 
 use crate::cx::{Cx, GraphCx, TensorHolder, TensorPlace, TypeCx, TypePlace};
-use crate::declared::{self, Devices, FunctionCx, Holder, MetadataList};
+use crate::declaration_cx::{self, Devices, FunctionCx, Holder, MetadataList};
 use crate::external;
 use crate::features::{Feature, Features};
 use crate::imports::Imports;
@@ -62,9 +62,13 @@ pub(crate) fn run_tracked(
     run.cx.seen = std::mem::take(&mut tables.seen);
     run.cx.is_tracked = true;
     run.cx.wrong_names = track.wrong_names;
+    run.cx.wrong_variables = track.wrong_variables;
     run.track = Some(track);
     run.model();
     run.finish();
+    if let Some(track) = &mut run.track {
+        track.wrong_variables = run.cx.wrong_variables;
+    }
     match &mut run.track {
         Some(track) if run.stopped.is_some() => track.is_stopped = true,
         _ => {
@@ -127,7 +131,7 @@ impl<'a> Run<'a, '_> {
             names,
             has_functions: !model.functions().is_empty(),
             features: Features::new(model.info().ir_version),
-            devices: declared::devices(&model.info().configurations),
+            devices: declaration_cx::devices(&model.info().configurations),
             marks: Vec::new(),
             unchecked: Vec::new(),
             calls: OnceCell::new(),

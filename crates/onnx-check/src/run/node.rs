@@ -6,7 +6,7 @@ use onnx_types::tensor::Tensor;
 
 use super::Run;
 use crate::cx::{AttributeCx, NodeCx, SparseCx, TensorCx, TensorHolder, TensorPlace, TypePlace, ValueCx};
-use crate::declared::{Holder, MetadataList};
+use crate::declaration_cx::{Holder, MetadataList};
 use crate::external::Piece;
 use crate::features::Feature;
 use crate::imports::Imports;

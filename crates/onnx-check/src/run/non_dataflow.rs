@@ -7,7 +7,7 @@ use onnx_types::Type;
 
 use super::Run;
 use crate::cx::TypePlace;
-use crate::declared::{
+use crate::declaration_cx::{
     DeviceCx, FeatureCx, Holder, MetadataCx, MetadataList, OpsetCx, ShardingCx, TrainingCx,
 };
 use crate::features::Feature;

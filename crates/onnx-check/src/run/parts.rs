@@ -5,7 +5,7 @@ use onnx_ir::NodeId;
 
 use super::Run;
 use crate::cx::{GraphCx, TensorHolder};
-use crate::declared::{Holder, MetadataList};
+use crate::declaration_cx::{Holder, MetadataList};
 use crate::imports::Imports;
 use crate::options::Part;
 use crate::rules::graph;

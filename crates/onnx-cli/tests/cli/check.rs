@@ -309,7 +309,7 @@ fn calls_of_operators_of_onnxruntime_are_checked() {
     let folder = Folder::with("model.onnxtxt", text);
     onnx(&folder, "check model.onnxtxt")
         .exits(1)
-        .says("`BiasGelu` takes 2 inputs, but has 1")
+        .says("`BiasGelu` takes 2 inputs, but the node has 1")
         .says("`BiasGelu` has no attribute `alpah`")
         .says("the signature is that of com.microsoft.BiasGelu-1")
         .says("model.onnxtxt: 2 errors");

@@ -120,7 +120,7 @@ fn a_custom_domain_is_checked_with_no_code() {
         .says("no findings");
     onnx(&folder, "check arity.onnxtxt --ops acme.onnxops")
         .exits(1)
-        .says("error[ONNX2308]: `Scale` takes 0 to 1 inputs, but has 2")
+        .says("error[ONNX2308]: `Scale` takes 0 to 1 inputs, but the node has 2")
         .says("the signature is that of com.acme.Scale-1");
     onnx(&folder, "check kind.onnxtxt --ops acme.onnxops").exits(1).says("error[ONNX2402]");
     onnx(&folder, "check name.onnxtxt --ops acme.onnxops").exits(1).says("did you mean `Scale`?");

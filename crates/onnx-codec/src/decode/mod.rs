@@ -286,7 +286,7 @@ impl<'a> Cx<'a> {
     fn keep(&mut self, unknown: &mut UnknownFields, field: &Field<'a>, known: bool) {
         if known {
             self.report(&rules::FIELD_OF_OTHER_TYPE, field.start, || {
-                format!("field {} is written in a form that its type cannot have", field.number)
+                format!("field {} has a wire type that its type in the schema does not allow", field.number)
             });
         }
         let bytes = self.input.slice(field.range()).unwrap_or_default();

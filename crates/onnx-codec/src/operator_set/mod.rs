@@ -43,7 +43,7 @@ use crate::error::{DecodeError, EncodeError};
 /// Why a document declares no operator set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DeclarationError {
+pub enum OperatorSetError {
     /// A declaration contradicts itself or another one.
     #[error(transparent)]
     Declare(#[from] DeclareError),
@@ -77,12 +77,12 @@ pub enum DeclarationError {
 pub fn declared(
     document: &OperatorSetDocument,
     signatures: Option<&OperatorSet>,
-) -> Result<OperatorSet, DeclarationError> {
+) -> Result<OperatorSet, OperatorSetError> {
     let mut set = OperatorSet::new(document.str(document.domain), document.opset_version);
     if let Some(found) =
         signatures.filter(|found| (found.domain(), found.version()) != (set.domain(), set.version()))
     {
-        return Err(DeclarationError::OtherSet {
+        return Err(OperatorSetError::OtherSet {
             domain: set.domain().to_owned(),
             version: set.version(),
             found: found.domain().to_owned(),

@@ -5,7 +5,7 @@ use onnx_types::tensor::NoData;
 
 use super::*;
 
-/// The elements of the first input of a model whose body is given, with these sizes.
+/// The generated elements of the first input of the model `g {text}`, whose axes get the sizes `dims`.
 #[track_caller]
 fn first(text: &str, dims: &[i64], seed: u64) -> Vec<f64> {
     let text = format!("<ir_version: 10, opset_import: [\"\": 20]> g {text}");

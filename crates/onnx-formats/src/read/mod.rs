@@ -8,7 +8,7 @@ mod text;
 use bytes::Bytes;
 use onnx_types::Execution;
 
-use crate::{FormatError, MessageType};
+use crate::{ConvertError, MessageType};
 
 /// Reads a message in the text format of protobuf, and encodes it. The result takes as much memory as the message; fields are
 /// in the order of the text.
@@ -16,7 +16,7 @@ use crate::{FormatError, MessageType};
 /// # Errors
 ///
 /// Returns an error if the text is not well-formed, contains what the message cannot, or exceeds a limit.
-pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
+pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, ConvertError> {
     text::parse(message.0, text, execution).map_err(|error| error.located(text))
 }
 
@@ -26,6 +26,6 @@ pub fn read_text(message: MessageType, text: &[u8], execution: &Execution) -> Re
 /// # Errors
 ///
 /// Returns an error if the text is not JSON, contains what the message cannot, or exceeds a limit.
-pub fn read_json(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, FormatError> {
+pub fn read_json(message: MessageType, text: &[u8], execution: &Execution) -> Result<Bytes, ConvertError> {
     json::parse(message.0, text, execution).map_err(|error| error.located(text))
 }

@@ -11,7 +11,7 @@ use onnx_types::Execution;
 
 use crate::pieces::Pieces;
 use crate::schema::Field;
-use crate::{FormatError, Losses, MessageType};
+use crate::{ConvertError, Losses, MessageType};
 
 use output::Output;
 
@@ -66,7 +66,7 @@ pub fn write_text<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     execution: &Execution,
     out: &mut dyn Write,
-) -> Result<Losses, FormatError> {
+) -> Result<Losses, ConvertError> {
     walk::write(message.0, &Pieces::new(pieces), execution, text::Text::default(), out)
 }
 
@@ -81,6 +81,6 @@ pub fn write_json<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     execution: &Execution,
     out: &mut dyn Write,
-) -> Result<Losses, FormatError> {
+) -> Result<Losses, ConvertError> {
     walk::write(message.0, &Pieces::new(pieces), execution, json::Json::default(), out)
 }

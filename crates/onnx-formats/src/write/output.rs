@@ -4,7 +4,7 @@ use std::io::Write;
 
 use onnx_types::{Execution, Watch};
 
-use crate::FormatError;
+use crate::ConvertError;
 
 /// The minimum number of bytes before the buffer is written.
 const FULL: usize = 1 << 18;
@@ -46,11 +46,11 @@ impl<'w> Output<'w> {
 
     /// Writes what was gathered, once it is worth it.
     #[inline]
-    pub(super) fn pass_on(&mut self) -> Result<(), FormatError> {
+    pub(super) fn pass_on(&mut self) -> Result<(), ConvertError> {
         if self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), FormatError> {
+    pub(super) fn flush(&mut self) -> Result<(), ConvertError> {
         self.watch.work(self.buffer.len() as u64)?;
         self.to.write_all(&self.buffer)?;
         self.buffer.clear();

@@ -14,7 +14,7 @@ use super::output::Output;
 use super::{Entry, Form};
 use crate::pieces::{Pieces, Span, Value};
 use crate::schema::{Field, Kind, Message};
-use crate::{FormatError, LossKind, Losses};
+use crate::{ConvertError, LossKind, Losses};
 
 /// The bits of the NaN that `nan` means.
 const PLAIN_F32: u32 = 0x7fc0_0000;
@@ -26,7 +26,7 @@ pub(super) fn write<F: Form>(
     execution: &Execution,
     form: F,
     to: &mut dyn Write,
-) -> Result<Losses, FormatError> {
+) -> Result<Losses, ConvertError> {
     let limits = execution.limits;
     if pieces.len() > limits.input_bytes {
         let (limit, wanted) = (limits.input_bytes, pieces.len());
@@ -42,7 +42,7 @@ pub(super) fn write<F: Form>(
         copy: Vec::new(),
     };
     walk.run(message, whole).map_err(|error| match error {
-        FormatError::Bytes(error) => FormatError::Bytes(walk.located(error)),
+        ConvertError::Bytes(error) => ConvertError::Bytes(walk.located(error)),
         other => other,
     })?;
     walk.out.flush()?;
@@ -137,7 +137,7 @@ fn known(message: &'static Message, number: u32, value: &Value<'_, '_>) -> Optio
 }
 
 impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
-    fn run(&mut self, message: &'static Message, whole: Span<'a, 'p>) -> Result<(), FormatError> {
+    fn run(&mut self, message: &'static Message, whole: Span<'a, 'p>) -> Result<(), ConvertError> {
         self.enter(message, None, vec![whole], Entry::Single { is_first: true })?;
         loop {
             match self.next()? {
@@ -163,7 +163,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         via: Option<(&'static Field, Option<u64>)>,
         parts: Vec<Span<'a, 'p>>,
         entry: Entry,
-    ) -> Result<(), FormatError> {
+    ) -> Result<(), ConvertError> {
         let Some(&first) = parts.first() else { return Ok(()) };
         if self.stack.len() as u64 > u64::from(self.limits.message_depth) {
             let limit = u64::from(self.limits.message_depth);
@@ -192,7 +192,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// Finds out what the message just entered has, and how it has to be passed over.
-    fn look_over(&mut self) -> Result<(), FormatError> {
+    fn look_over(&mut self) -> Result<(), ConvertError> {
         let depth_left = self.depth_left();
         let Self { stack, losses, .. } = self;
         let Some((frame, outer)) = stack.split_last_mut() else { return Ok(()) };
@@ -219,7 +219,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// The next value of the innermost message.
-    fn next(&mut self) -> Result<Option<(&'static Field, Value<'a, 'p>)>, FormatError> {
+    fn next(&mut self) -> Result<Option<(&'static Field, Value<'a, 'p>)>, ConvertError> {
         let depth_left = self.depth_left();
         let Some(frame) = self.stack.last_mut() else { return Ok(None) };
         let Some(&first) = frame.parts.first() else { return Ok(None) };
@@ -246,7 +246,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// Writes a value, or enters it if it is a message.
-    fn value(&mut self, field: &'static Field, value: Value<'a, 'p>) -> Result<(), FormatError> {
+    fn value(&mut self, field: &'static Field, value: Value<'a, 'p>) -> Result<(), ConvertError> {
         self.prepare_list(field);
         if let (Kind::Message(message), Value::Len(span)) = (field.kind, value) {
             let (entry, index) = self.next_entry(field);
@@ -260,7 +260,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// All parts of a message of which one was found.
-    fn parts(&mut self, field: &Field, first: Span<'a, 'p>) -> Result<Vec<Span<'a, 'p>>, FormatError> {
+    fn parts(&mut self, field: &Field, first: Span<'a, 'p>) -> Result<Vec<Span<'a, 'p>>, ConvertError> {
         let mut parts = vec![first];
         let is_simple = self.stack.last().is_none_or(|frame| frame.plan.live_from.is_empty());
         if field.repeated || is_simple {
@@ -275,7 +275,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// The next value of the same field, in the pass for this field.
-    fn next_of(&mut self, field: &Field) -> Result<Option<(&'static Field, Value<'a, 'p>)>, FormatError> {
+    fn next_of(&mut self, field: &Field) -> Result<Option<(&'static Field, Value<'a, 'p>)>, ConvertError> {
         let depth_left = self.depth_left();
         let Some(frame) = self.stack.last_mut() else { return Ok(None) };
         while let Some((_, number, value)) = frame.at.next(&frame.parts, depth_left)? {
@@ -288,7 +288,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
     }
 
     /// Writes the numbers of one packed record. The separator between two numbers is always the same.
-    fn packed(&mut self, field: &'static Field, mut span: Span<'a, 'p>) -> Result<(), FormatError> {
+    fn packed(&mut self, field: &'static Field, mut span: Span<'a, 'p>) -> Result<(), ConvertError> {
         let Some(mut value) = next_number(field.kind, &mut span)? else { return Ok(()) };
         let (entry, index) = self.next_entry(field);
         let mut index = index.unwrap_or_default();
@@ -315,7 +315,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         Ok(())
     }
 
-    fn scalar(&mut self, field: &'static Field, value: Value<'a, 'p>) -> Result<(), FormatError> {
+    fn scalar(&mut self, field: &'static Field, value: Value<'a, 'p>) -> Result<(), ConvertError> {
         let (entry, index) = self.next_entry(field);
         self.form.begin_value(&mut self.out, field, entry);
         match (field.kind, value) {
@@ -371,7 +371,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         field: &'static Field,
         index: Option<u64>,
         span: Span<'a, 'p>,
-    ) -> Result<(), FormatError> {
+    ) -> Result<(), ConvertError> {
         let (limit, wanted) = (self.limits.string_bytes, span.len());
         if wanted > limit {
             let offset = usize::try_from(span.start.offset()).unwrap_or(usize::MAX);
@@ -384,7 +384,7 @@ impl<'a, 'p, F: Form> Walk<'a, 'p, '_, F> {
         while !rest.is_empty() {
             let (part, others) = rest.split_at(end_of_part(rest));
             if !form.string(out, part) {
-                return Err(FormatError::NotUtf8 { path: path(&self.stack, None, Some((field, index))) });
+                return Err(ConvertError::NotUtf8 { path: path(&self.stack, None, Some((field, index))) });
             }
             out.pass_on()?;
             rest = others;
@@ -473,7 +473,7 @@ fn plan<'a, 'p>(
     mut position: Position<'a, 'p>,
     parts: &[Span<'a, 'p>],
     depth_left: u32,
-) -> Result<Plan, FormatError> {
+) -> Result<Plan, ConvertError> {
     let mut plan = Plan { present: 0, live_from: vec![0; message.fields.len()] };
     while let Some((record, number, value)) = position.next(parts, depth_left)? {
         let Some(field) = known(message, number, &value) else { continue };

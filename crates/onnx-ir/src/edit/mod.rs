@@ -12,6 +12,7 @@ use crate::entity::{GraphId, NodeId, ValueId};
 
 /// Why an edit was refused. The model is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// The node, value, graph or function is not in the model (any more).
     #[error("the key belongs to nothing in this model: it was erased, or is of another model")]

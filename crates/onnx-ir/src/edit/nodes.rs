@@ -298,7 +298,7 @@ impl Model {
         if graph != record.graph && record.nested_graphs().any(|nested| self.is_inside(graph, nested)) {
             return Err(EditError::IntoItself { node, graph });
         }
-        // Within one graph, too, as names that a file defines twice may mean what is defined last.
+        // A move within one graph counts as well: a name that a file defines twice may refer to the last definition.
         self.names_touched = true;
         let old = record.graph;
         self.record(old, Aspects::REMOVALS.when(graph != old));

@@ -263,7 +263,7 @@ impl Model {
             Owner::Node(node) => self.graphs[self.nodes[node].graph].scope,
             Owner::Function(function) => OpsetScope::Function(function),
             Owner::Model | Owner::Initialization | Owner::Algorithm => OpsetScope::Model,
-            // The operators of a graph that is taken out keep their meaning.
+            // A detached graph keeps its scope, so its operators keep their versions.
             Owner::Detached => return,
         };
         self.set_scope(graph, scope);

@@ -349,7 +349,7 @@ proptest! {
     fn edits_that_respect_scopes_keep_values_visible(steps in steps()) {
         let mut editor = Editor::new(false);
         for step in steps {
-            // Removing definitions, moving them inwards and copying out of scopes are the editor's own choice.
+            // Steps from 5 on may remove definitions that are used, or move them out of scope; these steps are undone.
             let before = editor.model.clone();
             editor.step(step);
             if editor.model.verify().is_err() && step.0 >= 5 {

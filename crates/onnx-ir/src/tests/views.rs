@@ -122,7 +122,7 @@ fn walks_omit_what_is_skipped() {
     assert_eq!(skipped(Event::Enter(nested), false), [&all[..5], &all[7..]].concat());
     assert_eq!(skipped(Event::Node(inner), true), [&all[..6], &all[7..]].concat());
     assert_eq!(skipped(Event::Node(b), true), [&all[..4], &all[13..]].concat());
-    // Nothing is inside what ends.
+    // After the last event of a node or graph, nothing is left to skip.
     assert_eq!(skipped(Event::After(b), false), all);
     assert_eq!(skipped(Event::Leave(nested), false), all);
     assert_eq!(model.walk_node(b).collect::<Vec<_>>(), all[3..9]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{RuntimeSchema, all};
-use crate::declared::{
+use crate::declared_schemas::{
     DeclareError, DeclaredAttribute, DeclaredConstraint, DeclaredFormal, DeclaredSchema, DeclaredType,
     OperatorSet,
 };

@@ -184,7 +184,7 @@ impl<'m> Engine<'m> {
         let Some(node) = caller.current().map(|node| model.node(node)) else {
             return Scope { args: None, call: number, runs };
         };
-        // Without a known call of the caller, `step` enters only calls without references.
+        // `args` is absent if no call of the caller is known. `step` then enters only calls without attribute references.
         let outer = caller.args.as_deref().unwrap_or_default();
         let actual = |name: Symbol| {
             let attribute = node.attribute(name)?;

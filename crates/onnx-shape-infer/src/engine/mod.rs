@@ -4,7 +4,7 @@ mod bind;
 mod bodies;
 pub(crate) mod call;
 pub(crate) mod control;
-mod declared;
+mod declared_types;
 mod frame;
 mod node;
 pub(crate) mod state;

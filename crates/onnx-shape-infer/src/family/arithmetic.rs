@@ -124,7 +124,7 @@ fn exact(op: Op, a: f64, b: f64) -> Option<f64> {
         Op::Min => Some(a.min(b)),
         Op::Max => Some(a.max(b)),
         Op::Rem if b != 0.0 => Some(a % b),
-        // Only where the remainder of the division towards zero has the right sign already.
+        // `a % b` has the sign of `a`. If that is not the sign of `b`, the result would need an addition that rounds.
         Op::Mod if b != 0.0 => {
             let rest = a % b;
             (rest == 0.0 || (rest < 0.0) == (b < 0.0)).then_some(rest)

@@ -3,7 +3,7 @@
 pub(crate) mod bodies;
 pub(crate) mod broadcast;
 pub(crate) mod channels;
-pub(crate) mod general;
+pub(crate) mod default_recipe;
 pub(crate) mod image;
 pub(crate) mod indices;
 pub(crate) mod resizing;

@@ -1,6 +1,6 @@
 //! Recipes: how operands of operators fit together, at the same paths as the inference rules in `onnx-shape-infer`.
 //!
-//! Most operators need none: [`general`] gives the first tensor any sizes and the others the same, one, or any, and
+//! Most operators need none: [`default_recipe`] gives the first tensor any sizes and the others the same, one, or any, and
 //! proposals that do not fit are refused. A recipe raises the share of those that do, or makes what never comes about by
 //! chance.
 
@@ -22,7 +22,7 @@ mod training;
 use onnx_types::Symbol;
 
 use crate::draft::Draft;
-use crate::family::general;
+use crate::family::default_recipe;
 
 /// Chooses operands, and the attributes that depend on them. Returns `None` if that is not possible here.
 pub(crate) type Recipe = fn(&mut Draft<'_, '_>) -> Option<()>;
@@ -60,5 +60,5 @@ pub(crate) fn follow(draft: &mut Draft<'_, '_>) -> Option<()> {
     let op = draft.schema.op();
     let rows = GROUPS.iter().flat_map(|files| files.iter()).flat_map(|rows| rows.iter());
     let row = rows.into_iter().find(|row| row.ops.contains(&op));
-    row.map_or(general::recipe as Recipe, |row| row.recipe)(draft)
+    row.map_or(default_recipe::recipe as Recipe, |row| row.recipe)(draft)
 }

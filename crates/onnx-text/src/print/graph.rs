@@ -196,7 +196,7 @@ impl<'m> Printer<'m> {
                     continue;
                 }
                 let is_output = |at: &onnx_ir::Use| at.user == User::Graph(id);
-                // A graph's outputs are described in their own list; a function only names them there.
+                // The list of outputs states the types of a graph's outputs, but only the names of a function's outputs.
                 if is_function || !record.uses().iter().any(is_output) {
                     self.definition(any);
                     self.info(value, Info::of(record.ty(), record.extras()))?;

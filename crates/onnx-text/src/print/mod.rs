@@ -7,9 +7,9 @@
 mod attr;
 mod device;
 mod graph;
-mod lexis;
 mod meta;
 mod model;
+mod names_and_strings;
 mod node;
 mod number;
 mod stream;

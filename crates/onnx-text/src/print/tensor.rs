@@ -101,7 +101,7 @@ impl Printer<'_> {
                 if self.exact() {
                     self.out.push_str("raw ");
                 }
-                // Without the word, numbers are entries of a typed field: packed types hold several elements in each.
+                // Without `raw`, numbers are entries of a typed field; an entry of a packed type holds several elements.
                 if self.exact() { self.raw_elements(tensor, bytes) } else { self.raw_entries(tensor, bytes) }
             }
             (Payload::Raw(bytes), Plain::Elements) => {

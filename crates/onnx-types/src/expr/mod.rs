@@ -78,7 +78,7 @@
 mod bounds;
 mod div;
 mod eval;
-mod exact;
+mod exact_division;
 mod extremum;
 mod lexer;
 mod parse;
@@ -92,7 +92,7 @@ mod tape;
 mod tests;
 
 pub use bounds::{Bounds, NonNegative, SymbolBounds};
-pub use parse::{ParseError, ParseOptions};
+pub use parse::{ExprError, ParseOptions};
 pub use print::{Dialect, Display};
 pub use table::ExprTable;
 pub use tape::{Registers, Tape};

@@ -32,12 +32,12 @@ crate::option_setters! {
 
 /// Why a text is not a dimension expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseError {
+pub struct ExprError {
     position: usize,
     reason: &'static str,
 }
 
-impl ParseError {
+impl ExprError {
     /// The byte position of the fault in the text.
     #[must_use]
     pub const fn position(&self) -> usize {
@@ -45,13 +45,13 @@ impl ParseError {
     }
 }
 
-impl fmt::Display for ParseError {
+impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not a dimension expression at byte {}: {}", self.position, self.reason)
     }
 }
 
-impl std::error::Error for ParseError {}
+impl std::error::Error for ExprError {}
 
 impl ExprTable {
     /// Parses a `dim_param` string. Never fails: a string that is not an expression as a whole is one symbol with the
@@ -97,7 +97,7 @@ impl ExprTable {
     ///
     /// Returns an error if the text as a whole is not an expression in one of the dialects, or the expression passes a
     /// limit or is defined nowhere. The names that the text begins with may stay in `names`.
-    pub fn try_parse(&mut self, names: &mut Interner, text: &str) -> Result<Dim, ParseError> {
+    pub fn try_parse(&mut self, names: &mut Interner, text: &str) -> Result<Dim, ExprError> {
         self.try_parse_with(names, text, ParseOptions::default())
     }
 
@@ -111,7 +111,7 @@ impl ExprTable {
         names: &mut Interner,
         text: &str,
         options: ParseOptions,
-    ) -> Result<Dim, ParseError> {
+    ) -> Result<Dim, ExprError> {
         self.read(Names::Interned(names), text, options)
     }
 
@@ -131,16 +131,16 @@ impl ExprTable {
     /// # Errors
     ///
     /// See [`try_parse`](Self::try_parse).
-    pub fn try_parse_known(&mut self, names: &Interner, text: &str) -> Result<Dim, ParseError> {
+    pub fn try_parse_known(&mut self, names: &Interner, text: &str) -> Result<Dim, ExprError> {
         self.read(Names::Known(names), text, ParseOptions::default())
     }
 
-    fn read(&mut self, mut names: Names<'_>, text: &str, options: ParseOptions) -> Result<Dim, ParseError> {
+    fn read(&mut self, mut names: Names<'_>, text: &str, options: ParseOptions) -> Result<Dim, ExprError> {
         if text.len() > MAX_TEXT {
-            return Err(ParseError { position: MAX_TEXT, reason: "the text is too long" });
+            return Err(ExprError { position: MAX_TEXT, reason: "the text is too long" });
         }
         if options.integers_are_names && text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() {
-            let symbol = names.symbol(text).ok_or(ParseError { position: 0, reason: UNKNOWN_NAME })?;
+            let symbol = names.symbol(text).ok_or(ExprError { position: 0, reason: UNKNOWN_NAME })?;
             return Ok(Dim::Var(symbol));
         }
         let mut parser = Parser {
@@ -200,15 +200,15 @@ struct Parser<'a> {
     juxtaposition: bool,
 }
 
-type Parsed<T> = Result<T, ParseError>;
+type Parsed<T> = Result<T, ExprError>;
 
 impl Parser<'_> {
-    fn error(&self, reason: &'static str) -> ParseError {
-        ParseError { position: self.at, reason }
+    fn error(&self, reason: &'static str) -> ExprError {
+        ExprError { position: self.at, reason }
     }
 
     fn advance(&mut self) -> Parsed<Token> {
-        let (at, token) = self.lexer.next().map_err(|(position, reason)| ParseError { position, reason })?;
+        let (at, token) = self.lexer.next().map_err(|(position, reason)| ExprError { position, reason })?;
         self.at = at;
         Ok(std::mem::replace(&mut self.token, token))
     }
@@ -390,7 +390,7 @@ impl Parser<'_> {
                 self.expect(&Token::Close, "expected `)`")?;
                 Ok(value)
             }
-            _ => Err(ParseError { position: start, reason: "expected an operand" }),
+            _ => Err(ExprError { position: start, reason: "expected an operand" }),
         }
     }
 
@@ -405,10 +405,8 @@ impl Parser<'_> {
         }
         self.expect(&Token::Close, "expected `)` or `,`")?;
         let result = self.apply(name, &args)?;
-        result.ok_or(ParseError {
-            position: start,
-            reason: "no function has this name and number of arguments",
-        })
+        result
+            .ok_or(ExprError { position: start, reason: "no function has this name and number of arguments" })
     }
 
     /// The result of a function; `None` if the function does not exist.

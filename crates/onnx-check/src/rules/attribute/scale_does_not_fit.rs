@@ -66,7 +66,7 @@ fn problem(input: &[Option<i64>], scale: &[Option<i64>], axis: i64, block: i64) 
     known.find_map(|(index, size, found)| {
         let expected = if index == at { blocks(size, block)? } else { size };
         (expected != found)
-            .then(|| format!("the scale has size {found} at axis {index}, where {expected} are needed"))
+            .then(|| format!("the scale has size {found} at axis {index} instead of {expected}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The rule `unknown-function`: a node is of a domain of functions, and there is none of its name.
+//! The rule `unknown-function`: a node calls a function that the model does not have.
 
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2654,
     "unknown-function",
     Severity::Warning,
-    "A node is of a domain of functions, and there is none of its name.",
+    "A node calls a function that the model does not have.",
 )
 .with_spec("IR: Functions")
 .with_explain(include_str!("unknown_function.md"));

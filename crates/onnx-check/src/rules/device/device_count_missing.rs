@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 
-use crate::declared::DeviceCx;
+use crate::declaration_cx::DeviceCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2803,

@@ -6,7 +6,7 @@ mod device_count_missing;
 mod device_names_incomplete;
 
 use super::{Entry, entry};
-use crate::declared::DeviceCx;
+use crate::declaration_cx::DeviceCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut DeviceCx<'_, '_>);

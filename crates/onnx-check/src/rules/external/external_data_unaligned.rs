@@ -1,4 +1,4 @@
-//! The rule `external-data-unaligned`: external data begin inside of a page of their file.
+//! The rule `external-data-unaligned`: the offset of external data is not a multiple of the page size.
 
 use crate::cx::ExternalCx;
 use crate::external::Piece;
@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2517,
     "external-data-unaligned",
     Severity::Note,
-    "External data begin inside of a page of their file.",
+    "The offset of external data is not a multiple of the page size.",
 )
 .with_spec("IR: External Tensor Data")
 .with_explain(include_str!("external_data_unaligned.md"));

@@ -5,7 +5,7 @@ use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::Model;
 
 use super::feature_newer_than_ir_version::raise;
-use crate::declared::FeatureCx;
+use crate::declaration_cx::FeatureCx;
 use crate::features::Feature;
 
 pub(crate) static RULE: Rule = Rule::new(

@@ -5,7 +5,7 @@ use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::domain;
 
-use crate::declared::FeatureCx;
+use crate::declaration_cx::FeatureCx;
 use crate::features::Feature;
 use crate::run;
 

@@ -4,7 +4,7 @@ pub(super) mod annotation_newer_than_ir_version;
 pub(super) mod feature_newer_than_ir_version;
 
 use super::{Entry, entry};
-use crate::declared::FeatureCx;
+use crate::declaration_cx::FeatureCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut FeatureCx<'_, '_>);

@@ -4,7 +4,7 @@ use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::AttrValue;
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2608,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use onnx_diag::Quoted;
 use onnx_ir::Attribute;
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2607,

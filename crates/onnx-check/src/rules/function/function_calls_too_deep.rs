@@ -3,7 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2605,

@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2603,
@@ -19,9 +19,13 @@ pub(crate) fn check(cx: &mut FunctionCx<'_, '_>) {
     let first = cx.model.find_function(function.domain(), function.name(), function.overload());
     if let Some(first) = first.filter(|&first| first != id) {
         cx.report(&RULE, |places| {
-            Diagnostic::new(&RULE, places.function(id), "a function of this identity is defined before")
-                .label(places.function(first), "defined here first")
-                .help("remove one of them, or tell them apart by `overload`")
+            Diagnostic::new(
+                &RULE,
+                places.function(id),
+                "an earlier function has the same domain, name and overload",
+            )
+            .label(places.function(first), "defined here first")
+            .help("remove one of them, or tell them apart by `overload`")
         });
     }
 }

@@ -3,7 +3,7 @@
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 use onnx_types::field;
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 use crate::run::FIRST_IR_WITH_FUNCTIONS;
 
 pub(crate) static RULE: Rule =

@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule =
     Rule::new(2601, "function-name-missing", Severity::Error, "A function has no name.")

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
 
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2606,

@@ -10,7 +10,7 @@ mod function_name_missing;
 mod function_output_repeated;
 
 use super::{Entry, entry};
-use crate::declared::FunctionCx;
+use crate::declaration_cx::FunctionCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut FunctionCx<'_, '_>);

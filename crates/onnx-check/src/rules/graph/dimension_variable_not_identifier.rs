@@ -4,6 +4,7 @@ use onnx_diag::{Diagnostic, Locus, Quoted, Rule, Severity};
 use onnx_ir::Model;
 use onnx_types::{Dim, Symbol, Type};
 
+use super::name_not_identifier::WrongNames;
 use crate::cx::GraphCx;
 use crate::identifier::is_identifier;
 
@@ -20,17 +21,8 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
     if !cx.is_main() {
         return;
     }
-    let (model, asterisk) = (cx.model, cx.asterisk);
-    cx.seen.begin();
-    let (mut count, mut example) = (0_u64, None);
-    let seen = &mut cx.seen;
-    for_each_variable(model, |name| {
-        // Of the asterisk another rule speaks.
-        if Some(name) != asterisk && seen.is_new(name) && !is_identifier(model.str(name)) {
-            count = count.saturating_add(1);
-            example.get_or_insert(name);
-        }
-    });
+    let WrongNames { count, example } = cx.wrong_variables.unwrap_or_else(|| wrong_variables(cx));
+    cx.wrong_variables = Some(WrongNames { count, example });
     let Some(example) = example else { return };
     cx.report(&RULE, |places| {
         let example = Quoted(places.str(example));
@@ -41,6 +33,21 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         Diagnostic::new(&RULE, Locus::model(), message)
             .help("use a name of letters, digits and underscores, or leave the dimension open")
     });
+}
+
+fn wrong_variables(cx: &mut GraphCx<'_, '_>) -> WrongNames {
+    let (model, asterisk) = (cx.model, cx.asterisk);
+    let (mut count, mut example) = (0_u64, None);
+    cx.seen.begin();
+    let seen = &mut cx.seen;
+    for_each_variable(model, |name| {
+        // Another rule reports the asterisk.
+        if Some(name) != asterisk && seen.is_new(name) && !is_identifier(model.str(name)) {
+            count = count.saturating_add(1);
+            example.get_or_insert(name);
+        }
+    });
+    WrongNames { count, example }
 }
 
 fn for_each_variable(model: &Model, mut take: impl FnMut(Symbol)) {

@@ -25,7 +25,7 @@ pub(crate) fn check(cx: &mut GraphCx<'_, '_>) {
         let name = cx.model.value(value).name();
         let Some(earlier) = cx.seen.earlier(name, position) else { continue };
         let earlier = earlier as usize;
-        // Two values can share a name, which is another defect; and two outputs can both have none.
+        // Other rules report values that share a name, and outputs without a name.
         if name.is_empty() || outputs.get(earlier).is_none_or(|first| first.value() != value) {
             continue;
         }

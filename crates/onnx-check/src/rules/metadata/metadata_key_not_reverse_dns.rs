@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Quoted, Rule, Severity};
 
-use crate::declared::{Holder, MetadataCx};
+use crate::declaration_cx::{Holder, MetadataCx};
 use crate::identifier::is_reverse_dns;
 
 pub(crate) static RULE: Rule = Rule::new(

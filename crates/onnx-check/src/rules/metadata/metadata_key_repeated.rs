@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use onnx_diag::Quoted;
 
-use crate::declared::Holder;
+use crate::declaration_cx::Holder;
 
-use crate::declared::MetadataCx;
+use crate::declaration_cx::MetadataCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2021,

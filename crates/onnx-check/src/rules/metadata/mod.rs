@@ -5,7 +5,7 @@ mod metadata_key_repeated;
 pub(super) mod model_metadata_key_repeated;
 
 use super::{Entry, entry};
-use crate::declared::MetadataCx;
+use crate::declaration_cx::MetadataCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut MetadataCx<'_, '_>);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use onnx_diag::{Diagnostic, Quoted, Reference, Rule, Severity};
 use onnx_ir::Model;
 
-use crate::declared::{Holder, MetadataCx};
+use crate::declaration_cx::{Holder, MetadataCx};
 
 pub(crate) static RULE: Rule = Rule::new(
     2020,

@@ -38,7 +38,10 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
             REPLACEMENTS.iter().find(|(name, _)| *name == schema.name()).map(|&(_, use_this)| use_this);
         let help = match (schema.until_version(), replacement) {
             (Some(until), _) => {
-                format!("import version {} or newer, which has it again", until.saturating_add(1))
+                format!(
+                    "import version {} or newer, in which the operator exists again",
+                    until.saturating_add(1)
+                )
             }
             (None, Some(replacement)) => format!("use {} instead", Quoted(replacement)),
             (None, None) => format!("import a version before {since}"),

@@ -59,7 +59,7 @@ mod tests {
         check_model(|m| model(m, 15, "y, , q", Some(0)), &[("ONNX2315", &place(2, "q"))]);
         check_model(|m| model(m, 15, "y, p, q", Some(1)), &[]);
         check_model(|m| model(m, 15, "y", None), &[]);
-        // Before there was a mode, the number of outputs said it.
+        // Before version 14, the number of outputs decides what is computed: `training_mode` does not exist yet.
         check_model(|m| model(m, 9, "y, p, q, r, t", None), &[]);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
                 Diagnostic::new(
                     &RULE,
                     places.node(id),
-                    format!("nothing is known of operator {op} of domain {domain}"),
+                    format!("operator {op} of domain {domain} is unknown"),
                 )
                 .help("add a function of this domain and name to the model, or accept custom operators")
             })

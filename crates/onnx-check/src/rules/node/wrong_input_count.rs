@@ -22,7 +22,8 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (id, count) = (cx.id, cx.node.input_count());
     if !arity.allows(count) {
         cx.report(&RULE, |places| {
-            let message = format!("{} takes {}, but has {count}", Quoted(schema.name()), say(arity, "input"));
+            let message =
+                format!("{} takes {}, but the node has {count}", Quoted(schema.name()), say(arity, "input"));
             let help = match schema.input_for(count) {
                 Some((next, _)) if count < arity.min => {
                     format!("add input {count}, {}", Quoted(next))
@@ -95,12 +96,12 @@ mod tests {
         let check = |node: &str, message: &str, help: &str| {
             assert_eq!(words(|m| model(m, node)), [(message.to_owned(), Some(help.to_owned()))]);
         };
-        check("y = MatMul (x)", "`MatMul` takes 2 inputs, but has 1", "add input 1, `B`");
-        check("y = Sum ()", "`Sum` takes 1 input or more, but has 0", "add input 0, `data_0`");
+        check("y = MatMul (x)", "`MatMul` takes 2 inputs, but the node has 1", "add input 1, `B`");
+        check("y = Sum ()", "`Sum` takes 1 input or more, but the node has 0", "add input 0, `data_0`");
         check("y = MatMul (, w)", "`MatMul` needs its input `A`", "name the value that goes there");
         check(
             "y = Clip (x, w, w, w)",
-            "`Clip` takes 1 to 3 inputs, but has 4",
+            "`Clip` takes 1 to 3 inputs, but the node has 4",
             "remove those that are too many, or import the version of the operator that takes them",
         );
     }

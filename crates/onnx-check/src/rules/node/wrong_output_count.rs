@@ -23,13 +23,16 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
     let (id, count) = (cx.id, cx.node.outputs().len());
     if !arity.allows(count) {
         cx.report(&RULE, |places| {
-            let message =
-                format!("{} gives {}, but has {count}", Quoted(schema.name()), say(arity, "output"));
+            let message = format!(
+                "{} produces {}, but the node has {count}",
+                Quoted(schema.name()),
+                say(arity, "output")
+            );
             let help = match schema.output_for(count) {
                 Some((next, _)) if count < arity.min => {
                     format!("add output {count}, {}", Quoted(next))
                 }
-                _ => "remove those that are too many, or import the version of the operator that gives them"
+                _ => "remove those that are too many, or import the version of the operator that has them"
                     .to_owned(),
             };
             Diagnostic::new(&RULE, places.node(id), message)
@@ -80,7 +83,7 @@ mod tests {
             m.node("y, z = BatchNormalization (x, a, b, c, d)");
             m.outputs(["y"]);
         };
-        let message = "`BatchNormalization` gives 1 or 3 outputs, but has 2";
+        let message = "`BatchNormalization` produces 1 or 3 outputs, but the node has 2";
         assert_eq!(words(build).first().unwrap().0, message);
     }
 }

@@ -6,7 +6,7 @@ mod opset_version_out_of_range;
 mod opset_version_unknown;
 
 use super::{Entry, entry};
-use crate::declared::OpsetCx;
+use crate::declaration_cx::OpsetCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut OpsetCx<'_, '_>);

@@ -5,7 +5,7 @@ use onnx_diag::{Diagnostic, Rule, Severity};
 
 use crate::identifier::is_reverse_dns;
 
-use crate::declared::OpsetCx;
+use crate::declaration_cx::OpsetCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2013,

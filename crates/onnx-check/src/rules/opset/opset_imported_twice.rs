@@ -8,7 +8,7 @@ use onnx_diag::Quoted;
 use onnx_ir::{Model, OpsetImport};
 use onnx_schema::domain;
 
-use crate::declared::OpsetCx;
+use crate::declaration_cx::OpsetCx;
 
 pub(crate) static RULE: Rule =
     Rule::new(2012, "opset-imported-twice", Severity::Warning, "A domain is imported twice.")

@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Reference, Rule, Severity};
 
-use crate::declared::OpsetCx;
+use crate::declaration_cx::OpsetCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2010,

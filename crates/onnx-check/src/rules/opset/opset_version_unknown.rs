@@ -3,7 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
 
-use crate::declared::OpsetCx;
+use crate::declaration_cx::OpsetCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2011,

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2670,
     "reference-outside-function",
     Severity::Error,
-    "An attribute refers to one of the function around it, and there is none.",
+    "An attribute refers to an attribute of a function, but its node is not in a function.",
 )
 .with_spec("IR: Attributes")
 .with_explain(include_str!("reference_outside_function.md"));

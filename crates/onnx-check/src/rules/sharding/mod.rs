@@ -7,7 +7,7 @@ mod unknown_device;
 mod unknown_device_configuration;
 
 use super::{Entry, entry};
-use crate::declared::ShardingCx;
+use crate::declaration_cx::ShardingCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut ShardingCx<'_, '_>);

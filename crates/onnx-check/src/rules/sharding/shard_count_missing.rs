@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 
-use crate::declared::ShardingCx;
+use crate::declaration_cx::ShardingCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2853,

@@ -3,7 +3,7 @@
 use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
 
-use crate::declared::ShardingCx;
+use crate::declaration_cx::ShardingCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2850,

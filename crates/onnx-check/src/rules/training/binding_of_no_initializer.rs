@@ -4,9 +4,9 @@ use onnx_diag::Quoted;
 use onnx_diag::{Diagnostic, Rule, Severity};
 use onnx_ir::ValueRef;
 
-use crate::declared::binding;
+use crate::declaration_cx::binding;
 
-use crate::declared::TrainingCx;
+use crate::declaration_cx::TrainingCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2701,

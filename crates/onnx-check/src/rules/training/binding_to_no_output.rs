@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use onnx_diag::Quoted;
 use onnx_ir::{GraphId, ValueId, ValueRef};
 
-use crate::declared::binding;
+use crate::declaration_cx::binding;
 
-use crate::declared::TrainingCx;
+use crate::declaration_cx::TrainingCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2702,

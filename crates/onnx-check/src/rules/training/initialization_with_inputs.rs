@@ -2,7 +2,7 @@
 
 use onnx_diag::{Diagnostic, Rule, Severity};
 
-use crate::declared::TrainingCx;
+use crate::declaration_cx::TrainingCx;
 
 pub(crate) static RULE: Rule = Rule::new(
     2704,

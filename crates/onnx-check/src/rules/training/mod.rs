@@ -7,7 +7,7 @@ mod initialization_missing;
 mod initialization_with_inputs;
 
 use super::{Entry, entry};
-use crate::declared::TrainingCx;
+use crate::declaration_cx::TrainingCx;
 
 /// The function of a rule of this unit.
 pub(crate) type Check = fn(&mut TrainingCx<'_, '_>);

@@ -23,7 +23,12 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
         return report(cx, "the type is missing", "declare it: element type and rank at least", true);
     };
     match &ty.kind {
-        TypeKind::Undefined => report(cx, "the type is of no kind", "declare a tensor, or what it is", true),
+        TypeKind::Undefined => report(
+            cx,
+            "the type has no kind, such as tensor or sequence",
+            "declare the type of the value",
+            true,
+        ),
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
             if tensor.elem == ElemType::Undefined {
                 report(cx, "the element type is undefined", "declare it", is_absent(ty));
@@ -53,7 +58,7 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
             }
         }
         TypeKind::Opaque { name, .. } if name.is_empty() => {
-            report(cx, "the opaque type has no name", "give the name that its domain defines", true);
+            report(cx, "the opaque type has no name", "state the name of the opaque type", true);
         }
         TypeKind::Sequence(Some(_)) | TypeKind::Optional(Some(_)) | TypeKind::Opaque { .. } => {}
     }

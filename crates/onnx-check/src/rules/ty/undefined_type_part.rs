@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::new(
     2902,
     "undefined-type-part",
     Severity::Warning,
-    "A declared type does not say which elements it has or what it holds.",
+    "A declared type has no kind, or does not state the type of its elements.",
 )
 .with_spec("IR: Input / Output Data Types")
 .with_explain(include_str!("undefined_type_part.md"));
@@ -29,7 +29,7 @@ pub(crate) fn check(cx: &mut TypeCx<'_, '_>) {
 /// What a type leaves open that it must say.
 fn gap(ty: &Type) -> Option<&'static str> {
     match &ty.kind {
-        TypeKind::Undefined => Some("the type is of no kind"),
+        TypeKind::Undefined => Some("the type has no kind, such as tensor or sequence"),
         TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
             (tensor.elem == ElemType::Undefined).then_some("the element type is undefined")
         }

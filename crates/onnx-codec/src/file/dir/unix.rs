@@ -272,7 +272,8 @@ fn permissions(mode: rustix::fs::RawMode) -> Permissions {
 
 /// Whether opening failed because of a symbolic link, or may have.
 pub(crate) fn may_be_link(error: &io::Error) -> bool {
-    // A link to a directory in the middle of a path is "not a directory" for some kernels, and BSD has a third answer.
+    // `O_NOFOLLOW` fails with ELOOP on a link to a file, with ENOTDIR on a link to a directory on some kernels, and with
+    // EMLINK on FreeBSD.
     [Errno::LOOP, Errno::NOTDIR, Errno::MLINK]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))

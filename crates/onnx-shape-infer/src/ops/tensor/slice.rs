@@ -187,7 +187,7 @@ impl Cut {
                 }
                 Dim::Known(0)
             }
-            // Beyond the last one: a difference to such a start can overflow.
+            // The start is behind the last element; `dim - start` could overflow.
             Dim::Known(start) if start >= ALL && dim.known().is_none() => {
                 return if within(cx, dim, start) { Dim::Known(0) } else { Dim::Unknown };
             }

@@ -9,7 +9,7 @@ use crate::extract::Recorded;
 
 /// The values whose elements an edit used, and those from which these were derived: through nodes, as long as the elements of
 /// operands are known. A constant among them keeps its elements in the claim, and nodes between them are part of it.
-pub(crate) fn used(
+pub(crate) fn used_elements(
     model: &Model,
     recorded: &[Recorded],
     content: &dyn Fn(ValueId) -> Option<Content>,
