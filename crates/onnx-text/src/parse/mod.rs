@@ -147,6 +147,7 @@ fn parse<'a, T>(
         keep_elided: options.keep_elided,
         holder: TensorKey::new(Symbol::EMPTY, Symbol::EMPTY),
         positions: Positions::default(),
+        last_output: (&[], Symbol::EMPTY),
         exhausted: false,
         depth: 0,
     };
@@ -214,6 +215,8 @@ struct Parser<'a> {
     /// The site of the next tensor.
     holder: TensorKey<Symbol>,
     positions: Positions,
+    /// The last output of a simple node, which is often an input of the next one.
+    last_output: (&'a [u8], Symbol),
     /// Whether a search for a synchronization point has reached the end of the text.
     exhausted: bool,
     /// Number of open graphs and types.

@@ -1,25 +1,22 @@
 //! The fast path of nodes: most consist of names only, and are parsed by a scanner that reports no errors.
 
-use onnx_ir::{NodeFields, NodeId};
+use onnx_ir::NodeFields;
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::Parser;
 use crate::lexer::Lexer;
 
-/// Names without quotes.
-type Names<'a> = SmallVec<[&'a [u8]; 4]>;
+/// The names of a node in the order of the text, without quotes. None has escapes, and none is empty.
+type Names<'a> = SmallVec<[&'a [u8]; 8]>;
 
-/// A node that consists of an optional label, outputs, an operator with an optional domain, and inputs. Its names have no
-/// escapes, and no operand is empty.
-struct SimpleNode<'a> {
-    /// Empty if there is none.
-    label: &'a [u8],
-    outputs: Names<'a>,
-    /// Empty if there is none.
-    domain: &'a [u8],
-    op: &'a [u8],
-    inputs: Names<'a>,
+/// The meaning of the [`Names`] of a node that consists of an optional label, outputs, an operator with an optional domain,
+/// and inputs.
+struct SimpleNode {
+    has_label: bool,
+    /// Number of outputs.
+    outputs: usize,
+    has_domain: bool,
 }
 
 impl Parser<'_> {
@@ -35,9 +32,33 @@ impl Parser<'_> {
         {
             return false;
         }
-        let mut lexer = self.lex;
-        let Some(node) = scan(&mut lexer) else { return false };
-        let Some(id) = self.build(&node) else { return false };
+        let (mut lexer, mut names) = (self.lex, Names::new());
+        let Some(node) = scan(&mut lexer, &mut names) else { return false };
+        let mut symbols: SmallVec<[Symbol; 8]> = SmallVec::new();
+        let interner = self.model.names_mut();
+        for &name in &names {
+            if name == self.last_output.0 {
+                symbols.push(self.last_output.1);
+                continue;
+            }
+            let hash = interner.hash(name);
+            // A name that is not UTF-8 is not simple.
+            let Some(symbol) = interner.intern_utf8(name, hash) else { return false };
+            symbols.push(symbol);
+        }
+        let last = usize::from(node.has_label).saturating_add(node.outputs).saturating_sub(1);
+        if let (Some(&name), Some(&symbol)) = (names.get(last), symbols.get(last)) {
+            self.last_output = (name, symbol);
+        }
+        let mut rest = symbols.as_slice();
+        let mut next = |count: usize| rest.split_off(..count).unwrap_or_default();
+        let optional = |names: &[Symbol]| names.first().copied().unwrap_or_default();
+        let name = optional(next(usize::from(node.has_label)));
+        let outputs = next(node.outputs);
+        let domain = optional(next(usize::from(node.has_domain)));
+        let op = optional(next(1));
+        let fields = NodeFields { op, domain, name, ..NodeFields::default() };
+        let id = self.model.write_node(fields, rest, outputs);
         self.lex = lexer;
         if self.has_positions {
             let origin = self.origin(mark);
@@ -45,79 +66,67 @@ impl Parser<'_> {
         }
         true
     }
-
-    /// Builds a node; returns `None` if a name is not UTF-8.
-    #[inline]
-    fn build(&mut self, node: &SimpleNode<'_>) -> Option<NodeId> {
-        let names = self.model.names_mut();
-        let mut intern = |name: &[u8]| {
-            if name.is_empty() {
-                return Some(Symbol::EMPTY);
-            }
-            let hash = names.hash(name);
-            names.intern_utf8(name, hash)
-        };
-        let name = intern(node.label)?;
-        let outputs =
-            node.outputs.iter().map(|name| intern(name)).collect::<Option<SmallVec<[Symbol; 4]>>>()?;
-        let (domain, op) = (intern(node.domain)?, intern(node.op)?);
-        let inputs =
-            node.inputs.iter().map(|name| intern(name)).collect::<Option<SmallVec<[Symbol; 4]>>>()?;
-        let fields = NodeFields { op, domain, name, ..NodeFields::default() };
-        Some(self.model.write_node(fields, &inputs, &outputs))
-    }
 }
 
 /// Scans a node; returns `None` if it is not simple.
 #[inline]
-fn scan<'a>(lexer: &mut Lexer<'a>) -> Option<SimpleNode<'a>> {
-    let mut label = &b""[..];
-    if lexer.eat(b'[') {
-        label = name(lexer)?;
+fn scan<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a>) -> Option<SimpleNode> {
+    let has_label = lexer.eat(b'[');
+    if has_label {
+        name(lexer, names)?;
         lexer.eat(b']').then_some(())?;
     }
-    let outputs = names(lexer)?;
+    let outputs = list(lexer, names)?;
     lexer.eat(b'=').then_some(())?;
-    let (domain, op) = operator(lexer)?;
+    let has_domain = operator(lexer, names)?;
     lexer.eat(b'(').then_some(())?;
-    let inputs = if lexer.peek()? == b')' { Names::new() } else { names(lexer)? };
+    if lexer.peek()? != b')' {
+        list(lexer, names)?;
+    }
     lexer.eat(b')').then_some(())?;
     // Attributes and annotations may follow.
     let is_complete = !matches!(lexer.peek(), Some(b'<' | b'@'));
-    is_complete.then_some(SimpleNode { label, outputs, domain, op, inputs })
+    is_complete.then_some(SimpleNode { has_label, outputs, has_domain })
 }
 
-/// Scans names with commas between them.
+/// Scans names with commas between them; returns their number.
 #[inline]
-fn names<'a>(lexer: &mut Lexer<'a>) -> Option<Names<'a>> {
-    let mut names = Names::new();
+fn list<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a>) -> Option<usize> {
+    let before = names.len();
     loop {
-        names.push(name(lexer)?);
+        name(lexer, names)?;
         if !lexer.eat(b',') {
-            return Some(names);
+            return names.len().checked_sub(before);
         }
     }
 }
 
-/// Scans a name that is not empty.
+/// Scans a name.
 #[inline]
-fn name<'a>(lexer: &mut Lexer<'a>) -> Option<&'a [u8]> {
-    if lexer.peek()? == b'"' { lexer.plain_string().filter(|name| !name.is_empty()) } else { lexer.word() }
+fn name<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a>) -> Option<()> {
+    let is_quoted = lexer.peek()? == b'"';
+    let name = if is_quoted { lexer.plain_string() } else { lexer.word() }?;
+    (!name.is_empty()).then(|| names.push(name))
 }
 
-/// Scans a domain, whose words have dots between them and behind them, and an operator.
+/// Scans an operator, and its domain if it has one; returns `true` if it has. The words of a domain have dots between them
+/// and behind them.
 #[inline]
-fn operator<'a>(lexer: &mut Lexer<'a>) -> Option<(&'a [u8], &'a [u8])> {
+fn operator<'a>(lexer: &mut Lexer<'a>, names: &mut Names<'a>) -> Option<bool> {
     let mut op = lexer.word()?;
-    let mut domain = &b""[..];
     let mut end = lexer.mark().at;
     let start = end.checked_sub(op.len())?;
+    let mut domain = None;
     while lexer.here() == Some(b'.') {
-        domain = lexer.slice(start, end);
+        domain = Some(lexer.slice(start, end));
         lexer.bump();
         op = lexer.word_here()?;
         lexer.skip(op.len());
         end = lexer.mark().at;
     }
-    Some((domain, op))
+    if let Some(domain) = domain {
+        names.push(domain);
+    }
+    names.push(op);
+    Some(domain.is_some())
 }
