@@ -514,8 +514,8 @@ fn names_that_are_not_identifiers_are_counted_after_each_edit() {
     assert_eq!(after(&mut model, &mut set_name(first, "1")), ["name `1` is wrong"]);
 }
 
-#[test]
-fn dimension_variables_are_counted_after_each_edit() {
+/// A model with values of known sizes, and a nested graph.
+fn listed() -> Model {
     let mut m = Builder::new();
     m.inputs(["x"]);
     m.node("a = Relu (x)");
@@ -532,7 +532,12 @@ fn dimension_variables_are_counted_after_each_edit() {
         m.value_info(name);
         m.typed(name, Some(float(Some(&[1]))));
     }
-    let mut model = m.model.finish();
+    m.model.finish()
+}
+
+#[test]
+fn dimension_variables_are_counted_after_each_edit() {
+    let mut model = listed();
     let mut ty = |name| {
         let name = model.intern(name);
         Some(Type::tensor(ElemType::Float, Some(Shape::new([Dim::Var(name)]))))
