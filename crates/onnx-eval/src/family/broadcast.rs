@@ -1,8 +1,9 @@
 //! Broadcasting: operands of different sizes as operands of one size.
 
 use onnx_schema::attr;
+use smallvec::SmallVec;
 
-use crate::cx::axes::{product, strides};
+use crate::cx::axes::strides;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 
 /// The sizes that operands broadcast to (specification, "Multidirectional Broadcasting").
@@ -31,37 +32,51 @@ pub(crate) fn repeated(dims: &[usize], joined: &[usize]) -> Dims {
     steps
 }
 
-/// Calls `row` for every row along the last axis of sizes, with the offset of its first element in each operand, the
-/// distance of neighbors in it, and its length.
+/// Calls `row` for every row of elements of these sizes in row-major order, with the offset of its first element in each
+/// operand, the distance of neighbors in it, and its length. Axes over which all operands have one distance are one row.
 pub(crate) fn for_each_row<const N: usize>(
     dims: &[usize],
     steps: [&[usize]; N],
     mut row: impl FnMut([usize; N], [usize; N], usize),
 ) {
-    let Some((&length, outer)) = dims.split_last() else { return row([0; N], [0; N], 1) };
-    let rows = product(outer);
-    if length == 0 {
+    if dims.contains(&0) {
         return;
     }
-    let last = steps.map(|steps| steps.last().copied().unwrap_or(0));
+    let axes = merged(dims, steps);
+    let Some((&(length, last), outer)) = axes.split_last() else { return row([0; N], [0; N], 1) };
     let mut index: Dims = outer.iter().map(|_| 0).collect();
     let mut offsets = [0_usize; N];
-    for _ in 0..rows {
+    for _ in 0..outer.iter().fold(1_usize, |rows, &(dim, _)| rows.saturating_mul(dim)) {
         row(offsets, last, length);
-        for axis in (0..outer.len()).rev() {
-            index[axis] += 1;
-            for (offset, steps) in offsets.iter_mut().zip(&steps) {
-                *offset += steps[axis];
+        for (at, &(dim, steps)) in index.iter_mut().zip(outer).rev() {
+            *at += 1;
+            for (offset, step) in offsets.iter_mut().zip(steps) {
+                *offset += step;
             }
-            if index[axis] < outer[axis] {
+            if *at < dim {
                 break;
             }
-            for (offset, steps) in offsets.iter_mut().zip(&steps) {
-                *offset -= steps[axis] * outer[axis];
+            for (offset, step) in offsets.iter_mut().zip(steps) {
+                *offset -= step * dim;
             }
-            index[axis] = 0;
+            *at = 0;
         }
     }
+}
+
+/// Sizes and distances of axes of more than one element; neighboring axes that every operand sees as one axis are one.
+fn merged<const N: usize>(dims: &[usize], steps: [&[usize]; N]) -> SmallVec<[(usize, [usize; N]); 6]> {
+    let mut axes: SmallVec<[(usize, [usize; N]); 6]> = SmallVec::new();
+    for (axis, &dim) in dims.iter().enumerate().filter(|(_, dim)| **dim != 1) {
+        let own = steps.map(|steps| steps[axis]);
+        match axes.last_mut() {
+            Some((size, outer)) if outer.iter().zip(own).all(|(&outer, step)| outer == step * dim) => {
+                (*size, *outer) = (*size * dim, own);
+            }
+            _ => axes.push((dim, own)),
+        }
+    }
+    axes
 }
 
 /// Applies a function to each pair of elements of two operands that broadcast.
@@ -73,18 +88,25 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
 ) -> Outcome<(Dims, Vec<R>)> {
     let dims = joined(&[a_dims, b_dims])?;
     let mut out = cx.buffer(cx.count(&dims)?)?;
-    if a_dims == b_dims {
-        out.extend(a.iter().zip(b).map(|(&a, &b)| function(a, b)));
-    } else if let (&[b], true) = (b, dims.as_slice() == a_dims) {
-        out.extend(a.iter().map(|&a| function(a, b)));
-    } else if let (&[a], true) = (a, dims.as_slice() == b_dims) {
-        out.extend(b.iter().map(|&b| function(a, b)));
-    } else {
-        let steps = [repeated(a_dims, &dims), repeated(b_dims, &dims)];
-        for_each_row(&dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
-            out.extend((0..length).map(|i| function(a[a_at + i * a_step], b[b_at + i * b_step])));
-        });
-    }
+    let steps = [repeated(a_dims, &dims), repeated(b_dims, &dims)];
+    for_each_row(&dims, [&steps[0], &steps[1]], |[a_at, b_at], [a_step, b_step], length| {
+        // The compiler makes vector instructions of loops over slices only.
+        match (a_step, b_step) {
+            (1, 1) => {
+                let rows = a[a_at..a_at + length].iter().zip(&b[b_at..b_at + length]);
+                out.extend(rows.map(|(&a, &b)| function(a, b)));
+            }
+            (1, 0) => {
+                let b = b[b_at];
+                out.extend(a[a_at..a_at + length].iter().map(|&a| function(a, b)));
+            }
+            (0, 1) => {
+                let a = a[a_at];
+                out.extend(b[b_at..b_at + length].iter().map(|&b| function(a, b)));
+            }
+            _ => out.extend((0..length).map(|i| function(a[a_at + i * a_step], b[b_at + i * b_step]))),
+        }
+    });
     Ok((dims, out))
 }
 

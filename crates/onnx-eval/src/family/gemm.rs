@@ -40,7 +40,12 @@ impl<'a, T> Matrix<'a, T> {
 /// A type whose matrices can be multiplied.
 pub(crate) trait Product: Number {
     /// `out` (`rows × columns`, row-major) becomes `a · b`.
-    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome;
+    fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
+        Self::product_into(a, b, out, b.columns)
+    }
+
+    /// The rows of `out` that are `step` apart become those of `a · b`; what is between them stays.
+    fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome;
 }
 
 /// Counts the work of a product.
@@ -55,20 +60,20 @@ fn outside() -> Stop {
 macro_rules! by_ndarray {
     ($($type:ty),*) => {$(
         impl Product for $type {
-            fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
+            fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome {
                 if a.rows == 0 || b.columns == 0 {
                     return Ok(());
                 }
                 if a.columns == 0 {
-                    out.fill(0.0);
+                    out.chunks_mut(step).for_each(|row| row.iter_mut().take(b.columns).for_each(|x| *x = 0.0));
                     return Ok(());
                 }
                 let view = |matrix: Matrix<'_, Self>| (matrix.rows, matrix.columns)
                     .strides((matrix.row_step, matrix.column_step));
                 let left = ArrayView2::from_shape(view(a), a.elements).map_err(|_| outside())?;
                 let right = ArrayView2::from_shape(view(b), b.elements).map_err(|_| outside())?;
-                let mut product =
-                    ArrayViewMut2::from_shape((a.rows, b.columns), out).map_err(|_| outside())?;
+                let shape = (a.rows, b.columns).strides((step, 1));
+                let mut product = ArrayViewMut2::from_shape(shape, out).map_err(|_| outside())?;
                 general_mat_mul(1.0, &left, &right, 0.0, &mut product);
                 Ok(())
             }
@@ -81,7 +86,7 @@ by_ndarray!(f32, f64);
 macro_rules! in_order {
     ($($type:ty),*) => {$(
         impl Product for $type {
-            fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
+            fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome {
                 for row in 0..a.rows {
                     for column in 0..b.columns {
                         let mut sum = 0 as Self;
@@ -91,7 +96,7 @@ macro_rules! in_order {
                             let (Some(x), Some(y)) = (x, y) else { return Err(outside()) };
                             sum = sum.plus(x.times(*y));
                         }
-                        *out.get_mut(row * b.columns + column).ok_or_else(outside)? = sum;
+                        *out.get_mut(row * step + column).ok_or_else(outside)? = sum;
                     }
                 }
                 Ok(())

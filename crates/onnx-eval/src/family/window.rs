@@ -5,9 +5,11 @@
 //! in the padding after the axis does not count, as in runtimes and by the text since version 22. `SAME_UPPER` and
 //! `SAME_LOWER` compute the padding for `ceil(H / s)` windows; an odd element is at the end and at the beginning.
 
+use std::ops::Range;
+
 use onnx_schema::attr;
 
-use crate::cx::axes::{product, size, strides};
+use crate::cx::axes::size;
 use crate::cx::{Cx, Dims, Outcome, Stop};
 
 /// The window along one axis.
@@ -28,6 +30,18 @@ impl Axis {
     pub(crate) fn index(&self, window: usize, element: usize) -> Option<usize> {
         let place = self.place(window, element);
         place.checked_sub(self.before).filter(|&index| index < self.size)
+    }
+
+    /// The windows that have an element of the kernel in the input: the first, and the one after the last.
+    fn inside(&self, element: usize) -> (usize, usize) {
+        let offset = element.saturating_mul(self.dilation);
+        let below = |place: usize| place.saturating_sub(offset).div_ceil(self.stride).min(self.windows);
+        (below(self.before), below(self.before.saturating_add(self.size)))
+    }
+
+    /// The number of elements of a window before a place, which is counted from the beginning of the padding.
+    fn below(&self, window: usize, place: usize) -> usize {
+        place.saturating_sub(self.place(window, 0)).div_ceil(self.dilation).min(self.kernel)
     }
 
     /// The index of an element of a window, counted from the beginning of the padding.
@@ -101,35 +115,114 @@ impl Windows {
         self.axes.iter().map(|axis| axis.windows).collect()
     }
 
-    /// The elements that each window covers, for all windows in order.
-    pub(crate) fn taps(&self, cx: &mut Cx<'_, '_>) -> Outcome<Taps> {
-        let kernel: Dims = self.axes.iter().map(|axis| axis.kernel).collect();
-        let sizes: Dims = self.axes.iter().map(|axis| axis.size).collect();
-        let (counts, steps) = (self.counts(), strides(&sizes));
-        let windows = cx.count(&counts)?;
-        let most = windows.saturating_mul(cx.count(&kernel)?);
-        cx.work(most)?;
-        let mut taps = Taps { ends: cx.buffer(windows)?, places: Vec::new(), covered: cx.buffer(windows)? };
-        let mut window: Dims = counts.iter().map(|_| 0).collect();
-        for _ in 0..windows {
-            let mut element: Dims = kernel.iter().map(|_| 0).collect();
-            for _ in 0..product(&kernel) {
-                let places = self.axes.iter().zip(&window).zip(&element).zip(&steps);
-                let place = places
-                    .map(|(((axis, &window), &element), &step)| Some(axis.index(window, element)? * step));
-                taps.places.extend(place.sum::<Option<usize>>());
-                advance(&mut element, &kernel);
+    /// The runs of the windows in some rows, for each element of the kernel in row-major order, and row after row. A row is
+    /// the windows along the last axis.
+    pub(crate) fn runs(&self, cx: &mut Cx<'_, '_>, rows: Range<usize>) -> Outcome<Vec<Run>> {
+        let one = Axis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0, windows: 1 };
+        let (last, outer) = self.axes.split_last().map_or((&one, &[][..]), |(last, outer)| (last, outer));
+        let counts: Dims = outer.iter().map(|axis| axis.windows).collect();
+        let kernel: Dims = outer.iter().map(|axis| axis.kernel).collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let elements = cx.count(&kernel)?.saturating_mul(last.kernel);
+        let mut runs = cx.buffer(elements.saturating_mul(rows.len()))?;
+        let mut first: Dims = counts.iter().map(|_| 0).collect();
+        let mut rest = rows.start;
+        for (slot, &count) in first.iter_mut().zip(&counts).rev() {
+            (*slot, rest) = (rest % count.max(1), rest / count.max(1));
+        }
+        let mut outer_element: Dims = kernel.iter().map(|_| 0).collect();
+        for element in 0..elements {
+            let along = element % last.kernel;
+            let (begin, end) = last.inside(along);
+            let from = last.place(begin, along).saturating_sub(last.before);
+            let mut window = first.clone();
+            for row in rows.clone() {
+                let mut places = outer.iter().zip(&window).zip(&outer_element);
+                let start = places.try_fold(0, |start, ((axis, &window), &element)| {
+                    Some(start * axis.size + axis.index(window, element)?)
+                });
+                if let Some(start) = start.filter(|_| begin < end) {
+                    let (to, from) = (row * last.windows + begin, start * last.size + from);
+                    runs.push(Run { element, to, from, step: last.stride, length: end - begin });
+                }
+                advance(&mut window, &counts);
             }
-            cx.budget.allocate(product(&kernel), size_of::<usize>())?;
-            taps.ends.push(taps.places.len());
-            let covered = self.axes.iter().zip(&window).map(|(axis, &window)| {
-                let end = axis.before.saturating_add(axis.size).saturating_add(axis.after);
-                (0..axis.kernel).filter(|&element| axis.place(window, element) < end).count()
-            });
-            taps.covered.push(covered.product());
+            if along + 1 == last.kernel {
+                advance(&mut outer_element, &kernel);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The number of rows of windows.
+    pub(crate) fn rows(&self) -> usize {
+        self.axes.split_last().map_or(1, |(_, outer)| outer.iter().map(|axis| axis.windows).product())
+    }
+
+    /// The number of elements of each window that are in the input.
+    pub(crate) fn inside(&self, cx: &mut Cx<'_, '_>) -> Outcome<Vec<usize>> {
+        self.elements(cx, |axis, window| {
+            axis.below(window, axis.before.saturating_add(axis.size)) - axis.below(window, axis.before)
+        })
+    }
+
+    /// The number of elements of each window that are in the input or in its padding.
+    pub(crate) fn covered(&self, cx: &mut Cx<'_, '_>) -> Outcome<Vec<usize>> {
+        self.elements(cx, |axis, window| {
+            axis.below(window, axis.before.saturating_add(axis.size).saturating_add(axis.after))
+        })
+    }
+
+    /// The product over the axes of a number of elements of each window.
+    fn elements(&self, cx: &mut Cx<'_, '_>, along: impl Fn(&Axis, usize) -> usize) -> Outcome<Vec<usize>> {
+        let counts = self.counts();
+        let count = cx.count(&counts)?;
+        let mut products = cx.buffer(count)?;
+        let mut window: Dims = counts.iter().map(|_| 0).collect();
+        for _ in 0..count {
+            products.push(self.axes.iter().zip(&window).map(|(axis, &window)| along(axis, window)).product());
             advance(&mut window, &counts);
         }
-        Ok(taps)
+        Ok(products)
+    }
+}
+
+/// Neighboring windows of a row, and where in the input they have one element of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    /// The element of the kernel.
+    pub(crate) element: usize,
+    /// The first window.
+    pub(crate) to: usize,
+    /// The offset of its element in the spatial axes of the input.
+    pub(crate) from: usize,
+    /// The distance of the elements of neighboring windows.
+    pub(crate) step: usize,
+    /// Number of windows.
+    pub(crate) length: usize,
+}
+
+impl Run {
+    /// Updates the results of the windows by their elements of the input, given with their offsets.
+    #[inline]
+    pub(crate) fn update<T: Copy, R>(
+        self,
+        input: &[T],
+        results: &mut [R],
+        update: impl Fn(&mut R, usize, T),
+    ) {
+        let results = results.get_mut(self.to..self.to + self.length).unwrap_or_default();
+        let input = input.get(self.from..).unwrap_or_default();
+        if self.step == 1 {
+            // The compiler makes vector instructions of loops over neighbors only.
+            let pairs = results.iter_mut().zip(input).enumerate();
+            pairs.for_each(|(at, (result, &element))| update(result, self.from + at, element));
+        } else {
+            let pairs = results.iter_mut().zip(input.iter().step_by(self.step)).enumerate();
+            pairs.for_each(|(at, (result, &element))| update(result, self.from + at * self.step, element));
+        }
     }
 }
 
@@ -141,24 +234,6 @@ pub(crate) fn advance(index: &mut [usize], dims: &[usize]) {
             return;
         }
         *at = 0;
-    }
-}
-
-/// The elements that windows cover, as offsets in the spatial axes.
-pub(crate) struct Taps {
-    /// The end of the offsets of each window.
-    ends: Vec<usize>,
-    places: Vec<usize>,
-    /// Number of elements of each window that are in the input or in its padding.
-    covered: Vec<usize>,
-}
-
-impl Taps {
-    /// The offsets of each window, with the number of its elements that are in the input or in its padding.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[usize], usize)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let ranges = starts.zip(&self.ends);
-        ranges.zip(&self.covered).map(|((start, &end), &covered)| (&self.places[start..end], covered))
     }
 }
 

@@ -13,6 +13,7 @@
 //!
 //! Kernels that move elements without computing are written over [`Unit`]: bytes of a width, whatever they mean.
 
+mod functions;
 mod narrow;
 mod unit;
 
@@ -228,10 +229,14 @@ pub trait Float: Number + Into<f64> {
     fn exponential(self) -> Self;
     /// The natural logarithm.
     fn logarithm(self) -> Self;
+    /// The hyperbolic tangent.
+    fn hyperbolic_tangent(self) -> Self;
+    /// The error function.
+    fn error_function(self) -> Self;
 }
 
 macro_rules! float {
-    ($type:ty, $elem:ident, $exp:path, $log:path) => {
+    ($type:ty, $elem:ident, $exp:path, $log:path, $tanh:path, $erf:path) => {
         impl Float for $type {
             const ELEM: ElemType = ElemType::$elem;
 
@@ -243,8 +248,19 @@ macro_rules! float {
                 self.sqrt()
             }
 
+            #[inline]
             fn exponential(self) -> Self {
                 $exp(self)
+            }
+
+            #[inline]
+            fn hyperbolic_tangent(self) -> Self {
+                $tanh(self)
+            }
+
+            #[inline]
+            fn error_function(self) -> Self {
+                $erf(self)
             }
 
             fn logarithm(self) -> Self {
@@ -254,8 +270,8 @@ macro_rules! float {
     };
 }
 
-float!(f32, Float, libm::expf, libm::logf);
-float!(f64, Double, libm::exp, libm::log);
+float!(f32, Float, functions::exp, libm::logf, functions::tanh, functions::erf);
+float!(f64, Double, libm::exp, libm::log, libm::tanh, libm::erf);
 
 macro_rules! number_of_floats {
     ($type:ty, $decode:path, $encode:path) => {

@@ -12,7 +12,7 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::broadcast::{aligned, map2};
 use crate::family::elementwise::{Map2, zip};
-use crate::number::{Number, by_number};
+use crate::number::{Compute, Number, by_number, compute};
 use crate::registry::{OpKernels, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
@@ -104,6 +104,16 @@ fn power(cx: &mut Cx<'_, '_>) -> Outcome {
     let n = cx.read_f64(&exponent)?;
     by_number!(base.elem, T => {
         let x = cx.read::<T>(&base)?;
+        // In `double`, the square of a number of at most 32 bits is exact, and its cube is rounded as exactly as a power.
+        if let [n @ (2.0 | 3.0)] = *n
+            && exponent.rank() <= base.rank()
+            && (n == 2.0 || compute(base.elem) == Some(Compute::F32))
+        {
+            let mut out = cx.buffer(x.len())?;
+            let squares = x.iter().map(|x| (x.f64(), x.f64() * x.f64()));
+            out.extend(squares.map(|(x, square)| T::of_f64(if n == 2.0 { square } else { square * x })));
+            return cx.put(0, base.elem, &base.dims, out);
+        }
         let (dims, out) =
             map2(cx, (&x, &base.dims), (&n, &dims), |x, n| T::of_f64(libm::pow(x.f64(), n)))?;
         cx.put(0, base.elem, &dims, out)

@@ -10,6 +10,7 @@ use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Operand, Outcome, axes};
 use crate::family::lines::Lines;
+use crate::family::reduce::sum_of;
 use crate::number::{Float, Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
@@ -33,9 +34,18 @@ fn along(cx: &mut Cx<'_, '_>, mode: Mode) -> Outcome {
     by_float!(x.elem, T => {
         let elements = cx.read::<T>(&x)?;
         let mut out = cx.filled(x.count, T::ZERO)?;
-        for start in lines.starts() {
-            let places = (0..lines.length).map(|at| start + at * lines.inner);
-            line(mode, places, &elements, &mut out);
+        if lines.inner == 1 {
+            let pairs = elements.chunks(lines.length.max(1)).zip(out.chunks_mut(lines.length.max(1)));
+            pairs.for_each(|(elements, out)| line(mode, elements, out));
+        } else {
+            let (mut own, mut result) = (Vec::new(), cx.filled(lines.length, T::ZERO)?);
+            for start in lines.starts() {
+                let places = (0..lines.length).map(|at| start + at * lines.inner);
+                own.clear();
+                own.extend(places.clone().map(|place| elements[place]));
+                line(mode, &own, &mut result);
+                places.zip(&result).for_each(|(place, &value)| out[place] = value);
+            }
         }
         cx.put(0, x.elem, &x.dims, out)
     })
@@ -52,29 +62,27 @@ fn lines(cx: &Cx<'_, '_>, x: &Operand) -> Outcome<Lines> {
     Ok(Lines { outer, length, inner: 1 })
 }
 
-fn line<T: Float>(mode: Mode, places: impl Iterator<Item = usize> + Clone, elements: &[T], out: &mut [T]) {
-    let mut max: Option<(T, usize)> = None;
-    for place in places.clone() {
-        let x = elements[place];
-        if max.is_none_or(|(max, _)| x > max || (x.is_nan() && !max.is_nan())) {
-            max = Some((x, place));
-        }
-    }
-    let Some((max, first)) = max else { return };
+fn line<T: Float>(mode: Mode, elements: &[T], out: &mut [T]) {
     if mode == Mode::Hard {
-        out[first] = T::ONE;
+        let mut max: Option<(T, usize)> = None;
+        for (place, &x) in elements.iter().enumerate() {
+            if max.is_none_or(|(max, _)| x > max || (x.is_nan() && !max.is_nan())) {
+                max = Some((x, place));
+            }
+        }
+        out.iter_mut().enumerate().for_each(|(at, slot)| {
+            *slot = if max.is_some_and(|(_, first)| first == at) { T::ONE } else { T::ZERO };
+        });
         return;
     }
-    let mut sum = T::ZERO;
-    for place in places.clone() {
-        let shifted = elements[place].minus(max);
-        let exponential = shifted.exponential();
-        out[place] = if mode == Mode::Soft { exponential } else { shifted };
-        sum = sum.plus(exponential);
-    }
-    let log = sum.logarithm();
-    for place in places {
-        let value = out[place];
-        out[place] = if mode == Mode::Soft { value.over(sum).unwrap_or(value) } else { value.minus(log) };
+    // NaN is not the maximum, but it makes the sum NaN.
+    let max = elements.iter().fold(T::BOTTOM, |max, &x| if x > max { x } else { max });
+    if mode == Mode::Soft {
+        out.iter_mut().zip(elements).for_each(|(slot, &x)| *slot = x.minus(max).exponential());
+        let sum = sum_of(out, |exponential| exponential);
+        out.iter_mut().for_each(|slot| *slot = slot.over(sum).unwrap_or(*slot));
+    } else {
+        let log = sum_of(elements, |x| x.minus(max).exponential()).logarithm();
+        out.iter_mut().zip(elements).for_each(|(slot, &x)| *slot = x.minus(max).minus(log));
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::COS, rounded!(7, libm::cos)),
     eval(op::COSH, rounded!(9, libm::cosh)),
     eval(op::ELU, &[since(1, elu)]),
-    eval(op::ERF, rounded!(9, libm::erf)),
+    eval(op::ERF, &[since(9, |cx| map_float(cx, &Erf))]),
     eval(op::EXP, &[since(1, |cx| map_float(cx, &Exp))]),
     eval(op::FLOOR, rounded!(1, libm::floor)),
     eval(op::GELU, &[since(20, gelu)]),
@@ -56,7 +56,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::SQRT, &[since(1, |cx| map_float(cx, &Sqrt))]),
     eval(op::SWISH, &[since(24, swish)]),
     eval(op::TAN, rounded!(7, libm::tan)),
-    eval(op::TANH, rounded!(1, libm::tanh)),
+    eval(op::TANH, &[since(1, |cx| map_float(cx, &Tanh))]),
     eval(op::THRESHOLDED_RELU, &[since(10, thresholded_relu)]),
 ];
 
@@ -72,9 +72,11 @@ struct Abs;
 struct Neg;
 struct Relu;
 struct Sign;
+struct Erf;
 struct Exp;
 struct Log;
 struct Sqrt;
+struct Tanh;
 struct Reciprocal;
 struct Sigmoid(f64);
 
@@ -108,6 +110,18 @@ impl Map for Sign {
         } else {
             value
         }
+    }
+}
+
+impl MapFloat for Erf {
+    fn apply<T: Float>(&self, value: T) -> T {
+        value.error_function()
+    }
+}
+
+impl MapFloat for Tanh {
+    fn apply<T: Float>(&self, value: T) -> T {
+        value.hyperbolic_tangent()
     }
 }
 

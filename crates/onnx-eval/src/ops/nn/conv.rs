@@ -8,7 +8,7 @@ use onnx_types::ElemType;
 use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
-use crate::family::window::{Windows, advance};
+use crate::family::window::{Run, Windows};
 use crate::number::{Number, by_float};
 use crate::ops::quant::linear::{put_quantized, quantized, spread};
 use crate::registry::{OpKernels, eval, since};
@@ -19,8 +19,11 @@ pub(super) const CONV_INTEGER: OpKernels = eval(op::CONV_INTEGER, &[since(10, co
 
 pub(super) const Q_LINEAR_CONV: OpKernels = eval(op::Q_LINEAR_CONV, &[since(10, quantized_conv)]);
 
-/// Maximum number of elements that are laid out at one time.
-const BLOCK: usize = 1 << 20;
+/// Number of elements that are laid out at one time, unless one row of windows has more: they fit into the cache of a core.
+const BLOCK: usize = 1 << 18;
+
+/// A group with fewer features is computed without a product of matrices, whose kernels have as many rows.
+const FEW: usize = 4;
 
 pub(crate) fn conv(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, w, b) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);
@@ -87,105 +90,93 @@ impl Shape {
 /// The elements of a convolution without bias.
 pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T], w: &[T]) -> Outcome<Vec<T>> {
     let mut out = cx.filled(cx.count(&shape.dims)?, T::ZERO)?;
-    let counts = shape.windows.counts();
-    let (plane, input_plane) = (product(&counts), shape.windows.axes.iter().map(|axis| axis.size).product());
-    let kernel: usize = shape.windows.axes.iter().map(|axis| axis.kernel).product();
-    let (features, depth) = (shape.features / shape.groups, shape.channels * kernel);
     if out.is_empty() {
         return Ok(out);
     }
+    let plane = product(&shape.windows.counts());
+    let input_plane: usize = shape.windows.axes.iter().map(|axis| axis.size).product();
+    let kernel: usize = shape.windows.axes.iter().map(|axis| axis.kernel).product();
+    let (features, depth) = (shape.features / shape.groups, shape.channels * kernel);
     work(cx, out.len(), depth, 1)?;
+    // The groups of all elements of the batch: input, weights and result of each.
+    let inputs = x.chunks_exact((shape.channels * input_plane).max(1));
+    let weights = w.chunks_exact((features * depth).max(1)).cycle();
+    let groups = inputs.zip(weights).zip(out.chunks_exact_mut(features * plane));
+    if features < FEW {
+        let runs = shape.windows.runs(cx, 0..shape.windows.rows())?;
+        groups.for_each(|((input, weights), result)| {
+            for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
+                let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
+                channels.for_each(|(weights, input)| accumulate(&runs, weights, input, result));
+            }
+        });
+        return Ok(out);
+    }
     let is_direct =
         shape.windows.axes.iter().all(|axis| {
             axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.windows == axis.size
         });
-    // A part is a number of rows along the last axis.
-    let row = counts.last().copied().unwrap_or(1);
-    let rows = (BLOCK / (depth * row).max(1)).clamp(1, (plane / row).max(1));
-    let mut columns: Vec<T> = Vec::new();
-    for n in 0..shape.batch {
-        for group in 0..shape.groups {
-            let first = (n * shape.groups + group) * shape.channels * input_plane;
-            let input = x.get(first..first + shape.channels * input_plane).unwrap_or_default();
-            let weights = w.get(group * features * depth..(group + 1) * features * depth).unwrap_or_default();
-            let at = (n * shape.groups + group) * features * plane;
-            let result = &mut out[at..at + features * plane];
-            let weights = Matrix::new(weights, features, depth);
-            if is_direct {
-                T::product(weights, Matrix::new(input, depth, plane), result)?;
-                continue;
-            }
-            let mut from = 0;
-            while from < plane {
-                let length = (rows * row).min(plane - from);
-                let laid = Part { from: from / row, rows: length / row, row };
-                columns.clear();
-                columns.try_reserve(depth * length).map_err(|_| Stop::Limit("run_bytes"))?;
-                laid.lay_out(shape, input, input_plane, &mut columns);
-                if length == plane {
-                    T::product(weights, Matrix::new(&columns, depth, length), result)?;
-                } else {
-                    let mut part = vec![T::ZERO; features * length];
-                    T::product(weights, Matrix::new(&columns, depth, length), &mut part)?;
-                    for (feature, part) in part.chunks_exact(length).enumerate() {
-                        result[feature * plane + from..][..length].copy_from_slice(part);
-                    }
-                }
-                from += length;
-            }
+    if is_direct {
+        let mut products = groups.map(|((input, weights), result)| {
+            let matrix = Matrix::new(input, depth, plane);
+            T::product(Matrix::new(weights, features, depth), matrix, result)
+        });
+        products.try_for_each(|product| product)?;
+        return Ok(out);
+    }
+    let (rows, row) = (shape.windows.rows(), shape.windows.axes.last().map_or(1, |axis| axis.windows));
+    let most = (BLOCK / (depth * row).max(1)).clamp(1, rows);
+    let mut columns = cx.buffer(depth.saturating_mul(most * row))?;
+    for first in (0..rows).step_by(most) {
+        let rows = first..rows.min(first + most);
+        let part =
+            Part { from: rows.start * row, length: rows.len() * row, runs: shape.windows.runs(cx, rows)? };
+        columns.clear();
+        columns.resize(depth * part.length, T::ZERO);
+        let weights = w.chunks_exact((features * depth).max(1)).cycle();
+        let groups = x.chunks_exact((shape.channels * input_plane).max(1)).zip(weights);
+        for ((input, weights), result) in groups.zip(out.chunks_exact_mut(features * plane)) {
+            part.lay_out(input, input_plane, kernel, &mut columns);
+            let matrix = Matrix::new(&columns, depth, part.length);
+            let result = result.get_mut(part.from..).unwrap_or_default();
+            T::product_into(Matrix::new(weights, features, depth), matrix, result, plane)?;
         }
     }
     Ok(out)
 }
 
-/// A part of the windows: rows along the last axis.
+/// Adds the products of the weights of a channel with the elements that they meet in each window.
+fn accumulate<T: Number>(runs: &[Run], weights: &[T], input: &[T], result: &mut [T]) {
+    for run in runs {
+        let weight = weights.get(run.element).copied().unwrap_or(T::ZERO);
+        run.update(input, result, |sum, _, element| *sum = sum.plus(weight.times(element)));
+    }
+}
+
+/// A part of the windows: rows along the last axis, with the places of the elements that they cover.
 struct Part {
+    /// The first window.
     from: usize,
-    rows: usize,
-    row: usize,
+    /// Number of windows.
+    length: usize,
+    runs: Vec<Run>,
 }
 
 impl Part {
-    /// Appends, for each channel and element of the kernel, the input's element of each window.
-    fn lay_out<T: Number>(&self, shape: &Shape, input: &[T], plane: usize, columns: &mut Vec<T>) {
-        let Some((last, outer)) = shape.windows.axes.split_last() else {
-            columns.extend_from_slice(input);
-            return;
-        };
-        let kernel: Dims = shape.windows.axes.iter().map(|axis| axis.kernel).collect();
-        let counts: Dims = outer.iter().map(|axis| axis.windows).collect();
-        let mut first: Dims = counts.iter().map(|_| 0).collect();
-        let mut rest = self.from;
-        for (slot, &count) in first.iter_mut().zip(&counts).rev() {
-            (*slot, rest) = (rest % count.max(1), rest / count.max(1));
-        }
-        for channel in 0..shape.channels {
-            let input = &input[channel * plane..(channel + 1) * plane];
-            let mut element: Dims = kernel.iter().map(|_| 0).collect();
-            for _ in 0..product(&kernel) {
-                let mut window = first.clone();
-                for _ in 0..self.rows {
-                    let mut places = outer.iter().zip(&window).zip(&element);
-                    let start = places.try_fold(0, |start, ((axis, &window), &element)| {
-                        Some(start * axis.size + axis.index(window, element)?)
-                    });
-                    let last_element = element.last().copied().unwrap_or(0);
-                    match start {
-                        Some(start) => {
-                            let line = &input[start * last.size..(start + 1) * last.size];
-                            let places = (0..self.row).map(|window| last.index(window, last_element));
-                            columns.extend(places.map(|place| place.map_or(T::ZERO, |place| line[place])));
-                        }
-                        None => columns.resize(columns.len() + self.row, T::ZERO),
-                    }
-                    advance(&mut window, &counts);
-                }
-                advance(&mut element, &kernel);
+    /// Lays out, for each channel and element of the kernel, the element of each window. What no run covers is in the padding:
+    /// it is the same for every input, and 0 from the beginning.
+    fn lay_out<T: Number>(&self, input: &[T], input_plane: usize, kernel: usize, columns: &mut [T]) {
+        let channels =
+            input.chunks_exact(input_plane.max(1)).zip(columns.chunks_exact_mut(kernel * self.length));
+        for (input, columns) in channels {
+            for run in &self.runs {
+                let place = run.element * self.length + (run.to - self.from);
+                let moved = Run { to: place, ..*run };
+                moved.update(input, columns, |slot, _, element| *slot = element);
             }
         }
     }
 }
-
 /// The elements of an operand minus its zero point, of which there is one, or one for each index of the first axis.
 fn shifted(cx: &mut Cx<'_, '_>, x: &Operand, zero: Option<&Operand>) -> Outcome<Vec<f64>> {
     let mut elements = cx.read_f64(x)?.into_vec();

@@ -9,6 +9,7 @@ use onnx_types::ElemType;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::family::broadcast::{for_each_row, joined, repeated};
+use crate::family::reduce::sum_of;
 use crate::number::{Elems, Float};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};
@@ -45,11 +46,11 @@ pub(super) fn compute<T: Float>(cx: &mut Cx<'_, '_>, stash: ElemType, is_centere
         (cx.buffer::<T>(x.count)?, cx.buffer::<T>(rows)?, cx.buffer::<T>(rows)?);
     for at in 0..rows {
         let row = &elements[at * length..][..length];
-        let sum = row.iter().fold(T::ZERO, |sum, &value| sum.plus(value));
+        let sum = sum_of(row, |value| value);
         let mean = if is_centered { sum.over(count).unwrap_or(sum) } else { T::ZERO };
-        let squares = row.iter().fold(T::ZERO, |sum, &value| {
+        let squares = sum_of(row, |value| {
             let distance = value.minus(mean);
-            sum.plus(distance.times(distance))
+            distance.times(distance)
         });
         let variance = squares.over(count).unwrap_or(squares);
         let inverse = T::ONE.over(variance.plus(epsilon).root()).unwrap_or(T::ONE);

@@ -12,8 +12,8 @@ use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::family::broadcast::map2;
 use crate::family::lines::Lines;
-use crate::family::reduce::{Reduction, Set};
-use crate::number::by_float;
+use crate::family::reduce::{Reduction, Set, sum_of};
+use crate::number::{Number, by_float};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};
 
@@ -39,10 +39,14 @@ fn put(cx: &mut Cx<'_, '_>, x: &Operand, values: &[f64]) -> Outcome {
 }
 
 /// The mean and the variance of some elements.
-fn moments(elements: &[f64]) -> (f64, f64) {
+fn moments<T: Number>(elements: &[T]) -> (f64, f64) {
     let count = elements.len() as f64;
-    let mean = elements.iter().sum::<f64>() / count;
-    (mean, elements.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count)
+    let mean = sum_of(elements, Number::f64) / count;
+    let squares = sum_of(elements, |value| {
+        let distance = value.f64() - mean;
+        distance * distance
+    });
+    (mean, squares / count)
 }
 
 /// Scale and bias have one element for each group in version 18, and for each channel from version 21 on.
@@ -72,20 +76,44 @@ fn normalized(cx: &mut Cx<'_, '_>, x: &Operand, groups: usize, parts: usize) -> 
     }
     let epsilon = f64::from(cx.float_or(attr::EPSILON, 1e-5)?);
     let (scale, bias) = (cx.read_f64(&scale)?, cx.read_f64(&bias)?);
-    let elements = cx.read_f64(x)?;
     let group = product(&x.dims[1..]).checked_div(groups).unwrap_or(0);
-    let mut out = cx.buffer(x.count)?;
-    for (at, part) in elements.chunks(group.max(1)).enumerate() {
-        let (mean, variance) = moments(part);
-        let inverse = 1.0 / (variance + epsilon).sqrt();
-        let per_group = (parts / groups).max(1);
-        let length = (part.len() / per_group).max(1);
-        out.extend(part.iter().enumerate().map(|(i, value)| {
-            let channel = at % groups * per_group + i / length;
-            (value - mean) * inverse * scale[channel] + bias[channel]
-        }));
+    let channel = group / (parts / groups).max(1);
+    let stretched = Stretched { epsilon, scale: &scale, bias: &bias, group, channel };
+    if x.elem == ElemType::Float {
+        let (elements, mut out) = (cx.read::<f32>(x)?, cx.buffer(x.count)?);
+        stretched.apply(&elements, &mut out);
+        return cx.put(0, x.elem, &x.dims, out);
     }
+    let (elements, mut out) = (cx.read_f64(x)?, cx.buffer(x.count)?);
+    stretched.apply(&elements, &mut out);
     put(cx, x, &out)
+}
+
+/// A scale and a bias for each channel, or each group, after normalization.
+struct Stretched<'a> {
+    epsilon: f64,
+    scale: &'a [f64],
+    bias: &'a [f64],
+    /// Number of elements that are normalized together.
+    group: usize,
+    /// Number of elements with one scale and bias.
+    channel: usize,
+}
+
+impl Stretched<'_> {
+    /// Appends the results.
+    fn apply<T: Number>(&self, elements: &[T], out: &mut Vec<T>) {
+        let mut factors = self.scale.iter().zip(self.bias).cycle();
+        for group in elements.chunks(self.group.max(1)) {
+            let (mean, variance) = moments(group);
+            let inverse = 1.0 / (variance + self.epsilon).sqrt();
+            for (channel, (scale, bias)) in group.chunks(self.channel.max(1)).zip(&mut factors) {
+                out.extend(
+                    channel.iter().map(|value| T::of_f64((value.f64() - mean) * inverse * scale + bias)),
+                );
+            }
+        }
+    }
 }
 
 fn lp(cx: &mut Cx<'_, '_>) -> Outcome {

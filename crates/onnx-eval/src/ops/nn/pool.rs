@@ -11,7 +11,7 @@ use onnx_types::ElemType;
 
 use crate::cx::axes::{product, sizes};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::window::{Taps, Windows};
+use crate::family::window::Windows;
 use crate::number::{Float, Number, by_float, by_number, integer_range};
 use crate::registry::{OpKernels, eval, since};
 
@@ -22,7 +22,7 @@ pub(super) const MAX_POOL: OpKernels = eval(op::MAX_POOL, &[since(1, max)]);
 pub(super) const LP_POOL: OpKernels = eval(op::LP_POOL, &[since(1, lp)]);
 
 /// The windows of a pool, with the sizes of its result.
-fn windows(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<(Taps, Dims)> {
+fn windows(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<(Windows, Dims)> {
     let [batch, channels, spatial @ ..] = &x.dims[..] else {
         return Err(Stop::failed("the input has fewer than two axes"));
     };
@@ -31,42 +31,53 @@ fn windows(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<(Taps, Dims)> {
     let windows = Windows::read(cx, spatial, &sizes(&kernel)?, rounds_up)?;
     let mut dims: Dims = [*batch, *channels].into_iter().collect();
     dims.extend(windows.counts());
-    let taps = windows.taps(cx)?;
-    Ok((taps, dims))
+    Ok((windows, dims))
 }
 
-/// The elements of the result, given a function of the elements of a window and of their number with padding.
-fn pooled<T: Number>(
+/// The results of all windows: each begins with `init`, is updated by the elements of the window in row-major order, and
+/// is finished given the number of the window.
+fn pooled<T: Number, R: Clone>(
     cx: &mut Cx<'_, '_>,
     x: &Operand,
-    function: impl Fn(&mut dyn Iterator<Item = T>, usize) -> T,
+    (windows, dims): (&Windows, &Dims),
+    init: &R,
+    update: impl Fn(&mut R, T, usize) + Copy,
+    mut finish: impl FnMut(usize, &R),
 ) -> Outcome {
-    let (taps, dims) = windows(cx, x)?;
     let elements = cx.read::<T>(x)?;
-    let plane = product(&x.dims[2..]);
-    let mut out = cx.buffer(cx.count(&dims)?)?;
-    for at in 0..product(&x.dims[..2]) {
-        let input = &elements[at * plane..(at + 1) * plane];
-        for (places, covered) in taps.iter() {
-            cx.work(places.len())?;
-            out.push(function(&mut places.iter().map(|&place| input[place]), covered));
-        }
+    let (plane, count) = (product(&x.dims[2..]), cx.count(&dims[2..])?);
+    // Axes of a result without elements may have any size.
+    if cx.count(dims)? == 0 {
+        return Ok(());
     }
-    cx.put(0, x.elem, &dims, out)
+    let runs = windows.runs(cx, 0..windows.rows())?;
+    let work = runs.iter().fold(0_usize, |work, run| work.saturating_add(run.length));
+    let mut results = cx.filled(count, init.clone())?;
+    for at in 0..product(&x.dims[..2]) {
+        cx.work(work)?;
+        let input = elements.get(at * plane..(at + 1) * plane).unwrap_or_default();
+        results.fill(init.clone());
+        for run in &runs {
+            run.update(input, &mut results, |result, place, value| update(result, value, place));
+        }
+        results.iter().enumerate().for_each(|(window, result)| finish(window, result));
+    }
+    Ok(())
 }
 
 fn average(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     let includes_pad = cx.flag(attr::COUNT_INCLUDE_PAD)?;
-    by_float!(x.elem, T => pooled::<T>(cx, &x, |window, covered| {
-        let (mut sum, mut count) = (T::ZERO, 0);
-        for value in window {
-            sum = sum.plus(value);
-            count += 1;
-        }
-        let divisor = if includes_pad { covered as i64 } else { count };
-        sum.over(T::of_i64(divisor)).unwrap_or(sum)
-    }))
+    let (windows, dims) = windows(cx, &x)?;
+    let counts = if includes_pad { windows.covered(cx)? } else { windows.inside(cx)? };
+    by_float!(x.elem, T => {
+        let mut out = cx.buffer::<T>(cx.count(&dims)?)?;
+        let add = |sum: &mut T, value: T, _| *sum = sum.plus(value);
+        pooled(cx, &x, (&windows, &dims), &T::ZERO, add, |window, sum| {
+            out.push(sum.over(T::of_i64(counts[window] as i64)).unwrap_or(*sum));
+        })?;
+        cx.put(0, x.elem, &dims, out)
+    })
 }
 
 fn lp(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -76,13 +87,24 @@ fn lp(cx: &mut Cx<'_, '_>) -> Outcome {
         1 => f64::from(cx.float_or(attr::P, 2.0)?),
         _ => cx.int_or(attr::P, 2)? as f64,
     };
-    by_float!(x.elem, T => pooled::<T>(cx, &x, |window, _| lp_norm(window, p)))
+    let (windows, dims) = windows(cx, &x)?;
+    by_float!(x.elem, T => {
+        let mut out = cx.buffer::<T>(cx.count(&dims)?)?;
+        let add = |sum: &mut f64, value: T, _| *sum += libm::pow(value.f64().abs(), p);
+        pooled(cx, &x, (&windows, &dims), &0.0, add, |_, &sum| out.push(T::of_f64(root(sum, p))))?;
+        cx.put(0, x.elem, &dims, out)
+    })
+}
+
+/// The p-th root.
+fn root(sum: f64, p: f64) -> f64 {
+    if p == 1.0 { sum } else { libm::pow(sum, 1.0 / p) }
 }
 
 /// The p-th root of the sum of the p-th powers.
 pub(super) fn lp_norm<T: Float>(elements: &mut dyn Iterator<Item = T>, p: f64) -> T {
     let sum = elements.fold(0.0, |sum, value| sum + libm::pow(value.f64().abs(), p));
-    T::of_f64(if p == 1.0 { sum } else { libm::pow(sum, 1.0 / p) })
+    T::of_f64(root(sum, p))
 }
 
 /// The greatest number, or NaN if all values are NaN.
@@ -93,34 +115,42 @@ pub(super) fn greatest<T: Number>(best: Option<T>, value: T) -> bool {
 fn max(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     let is_column_major = cx.flag(attr::STORAGE_ORDER)?;
-    let (taps, dims) = windows(cx, &x)?;
+    let (windows, dims) = windows(cx, &x)?;
     let spatial: Dims = x.dims[2..].into();
-    let plane = product(&spatial);
+    let (plane, windows_of_plane) = (product(&spatial), product(&dims[2..]).max(1));
     by_number!(x.elem, T => {
-        let elements = cx.read::<T>(&x)?;
-        let count = cx.count(&dims)?;
-        let (mut out, mut indices) = (cx.buffer(count)?, cx.buffer::<i64>(count)?);
+        let mut out = cx.buffer::<T>(cx.count(&dims)?)?;
         let least = match integer_range(x.elem) {
             Ok((low, _)) => T::of_i64(low as i64),
             Err(_) => T::BOTTOM,
         };
-        for at in 0..product(&x.dims[..2]) {
-            let input = &elements[at * plane..(at + 1) * plane];
-            for (places, _) in taps.iter() {
-                cx.work(places.len())?;
-                let (mut best, mut best_place) = (None, 0);
-                for &place in places {
-                    if greatest(best, input[place]) {
-                        (best, best_place) = (Some(input[place]), place);
-                    }
-                }
-                out.push(best.unwrap_or(least));
-                let place = if is_column_major { column_major(best_place, &spatial) } else { best_place };
-                indices.push((at * plane + place) as i64);
-            }
+        if !cx.wants(1) {
+            // NaN becomes the first number, and stays if there is none; a window without elements differs from both.
+            let is_empty: Vec<bool> = windows.inside(cx)?.iter().map(|&count| count == 0).collect();
+            let init = if T::IS_FLOAT { T::of_f64(f64::NAN) } else { least };
+            let update = |best: &mut T, value: T, _| {
+                let is_greater = value > *best || best.is_nan();
+                *best = if is_greater { value } else { *best };
+            };
+            pooled(cx, &x, (&windows, &dims), &init, update, |window, &best| {
+                out.push(if is_empty[window] { least } else { best });
+            })?;
+            return cx.put(0, x.elem, &dims, out);
         }
+        let mut indices = cx.buffer::<i64>(cx.count(&dims)?)?;
+        let update = |best: &mut (Option<T>, usize), value: T, place| {
+            if greatest(best.0, value) {
+                *best = (Some(value), place);
+            }
+        };
+        pooled(cx, &x, (&windows, &dims), &(None, 0), update, |_, &(best, place)| {
+            let start = out.len() / windows_of_plane * plane;
+            out.push(best.unwrap_or(least));
+            let place = if is_column_major { column_major(place, &spatial) } else { place };
+            indices.push((start + place) as i64);
+        })?;
         cx.put(0, x.elem, &dims, out)?;
-        if cx.wants(1) { cx.put(1, ElemType::Int64, &dims, indices) } else { Ok(()) }
+        cx.put(1, ElemType::Int64, &dims, indices)
     })
 }
 

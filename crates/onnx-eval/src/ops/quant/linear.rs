@@ -5,12 +5,14 @@
 //! beyond the type, infinities included, becomes its nearest end; the specification leaves NaN open, which becomes the zero
 //! point here. A product is computed in `float` and rounded once to the type of the result.
 
+use std::ops::Range;
+
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use crate::cx::axes::{axis, product, size};
 use crate::cx::{Cx, Operand, Outcome, Stop};
-use crate::number::{Elems, fit, integer_range};
+use crate::number::{Elems, Number, by_number, fit, integer_range};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};
 
@@ -48,14 +50,26 @@ impl Layout {
         Ok(Self::Blocks(inner, length, block, expected[along]))
     }
 
-    fn index(&self, at: usize) -> usize {
+    /// Calls a function for runs of neighboring elements, in order: their range, the index of the scale of the first one, and
+    /// the distance of the scales of neighbors, 0 or 1.
+    fn for_each_run(&self, count: usize, mut run: impl FnMut(Range<usize>, usize, usize)) {
+        let starts = |length: usize| (0..count).step_by(length.max(1)).enumerate();
         match *self {
-            Self::One => 0,
-            Self::Axis(inner, length) => at / inner % length,
-            Self::Blocks(inner, length, block, blocks) => {
-                let (outer, index) = (at / inner / length, at / inner % length);
-                (outer * blocks + index / block) * inner + at % inner
+            Self::One => run(0..count, 0, 0),
+            Self::Axis(1, length) => starts(length).for_each(|(_, at)| run(at..at + length, 0, 1)),
+            Self::Axis(inner, length) => {
+                starts(inner).for_each(|(index, at)| run(at..at + inner, index % length, 0));
             }
+            Self::Blocks(1, length, block, blocks) => starts(length).for_each(|(row, start)| {
+                for index in 0..blocks {
+                    let end = length.min((index + 1) * block);
+                    run(start + index * block..start + end, row * blocks + index, 0);
+                }
+            }),
+            Self::Blocks(inner, length, block, blocks) => starts(inner).for_each(|(row, start)| {
+                let (outer, index) = (row / length, row % length);
+                run(start..start + inner, (outer * blocks + index / block) * inner, 1);
+            }),
         }
     }
 }
@@ -72,13 +86,58 @@ fn zero_points(cx: &mut Cx<'_, '_>, index: usize, scale: &Operand) -> Outcome<Op
 /// A quotient as a code of a type, or as a float that is rounded to it later.
 pub(crate) fn quantized(elem: ElemType, quotient: f64, zero: f64) -> f64 {
     match integer_range(elem) {
-        Ok((low, high)) => {
-            let rounded = libm::rint(quotient);
-            let rounded = if rounded.is_nan() { 0.0 } else { rounded };
-            (rounded + zero).clamp(low as f64, high as f64)
-        }
+        Ok((low, high)) => code((low as f64, high as f64), quotient, zero),
         Err(_) => quotient + zero,
     }
+}
+
+/// Scales and zero points.
+struct Scaled<'a> {
+    layout: Layout,
+    scales: &'a [f64],
+    zeros: Option<&'a [f64]>,
+}
+
+impl Scaled<'_> {
+    /// Applies a function to each element with its scale and zero point.
+    fn map<T: Copy, R>(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        values: &[T],
+        function: impl Fn(T, f64, f64) -> R,
+    ) -> Outcome<Vec<R>> {
+        let mut out = cx.buffer(values.len())?;
+        let zero = |index: usize| self.zeros.map_or(0.0, |zeros| zeros[index]);
+        self.layout.for_each_run(values.len(), |range, index, step| {
+            let values = &values[range];
+            if step == 0 {
+                let (scale, zero) = (self.scales[index], zero(index));
+                out.extend(values.iter().map(|&value| function(value, scale, zero)));
+            } else {
+                let indexed = values.iter().zip(index..);
+                out.extend(indexed.map(|(&value, at)| function(value, self.scales[at], zero(at))));
+            }
+        });
+        Ok(out)
+    }
+}
+
+/// A number of this size has no bits below 1, so adding it rounds to an integer, which is then in its low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// A quotient as a code between two ends, which have at most 16 bits.
+#[inline]
+fn code((low, high): (f64, f64), quotient: f64, zero: f64) -> f64 {
+    // Numbers beyond this become the same end, and smaller ones are rounded exactly.
+    const BEYOND: f64 = (1_u64 << 50) as f64;
+    let quotient = if quotient.is_nan() { 0.0 } else { quotient.clamp(-BEYOND, BEYOND) };
+    (quotient + ROUND - ROUND + zero).clamp(low, high)
+}
+
+/// The low bits of an integer of at most 50 bits.
+#[inline]
+fn low_bits(value: f64) -> u64 {
+    (value + ROUND).to_bits()
 }
 
 /// Sets an output to quantized numbers.
@@ -105,37 +164,76 @@ pub(crate) fn quantize(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     let zeros = zero_points(cx, 2, &scale)?;
     let precision = cx.elem_attribute_or_zero(attr::PRECISION)?.unwrap_or(scale.elem);
-    let (values, scales) = (cx.read_f64(&x)?, cx.read_f64(&scale)?);
-    let mut out = cx.buffer(x.count)?;
-    for (at, &value) in values.iter().enumerate() {
-        let index = layout.index(at);
-        let quotient = match precision {
-            ElemType::Float16 | ElemType::Bfloat16 => {
-                f64::from(fit(precision, value as f32 / scales[index] as f32))
-            }
-            ElemType::Double | ElemType::Int32 => value / scales[index],
-            _ => f64::from(value as f32 / scales[index] as f32),
-        };
-        out.push(quantized(to, quotient, zeros.as_ref().map_or(0.0, |zeros| zeros[index])));
+    let scales = cx.read_f64(&scale)?;
+    let scaled = Scaled { layout, scales: &scales, zeros: zeros.as_deref() };
+    match precision {
+        ElemType::Float16 | ElemType::Bfloat16 => quantize_by(cx, &x, to, &scaled, |value, scale| {
+            f64::from(fit(precision, value as f32 / scale as f32))
+        }),
+        ElemType::Double | ElemType::Int32 => quantize_by(cx, &x, to, &scaled, |value, scale| value / scale),
+        _ => quantize_by(cx, &x, to, &scaled, |value, scale| f64::from(value as f32 / scale as f32)),
     }
-    put_quantized(cx, to, &x.dims, &out)
+}
+
+/// Quantizes an operand with quotients that a function computes.
+fn quantize_by(
+    cx: &mut Cx<'_, '_>,
+    x: &Operand,
+    to: ElemType,
+    scaled: &Scaled<'_>,
+    quotient: impl Fn(f64, f64) -> f64,
+) -> Outcome {
+    let ends = integer_range(to).map(|(low, high)| (low as f64, high as f64));
+    by_number!(x.elem, T => {
+        let values = cx.read::<T>(x)?;
+        match (to.bits(), ends) {
+            (Some(..=8), Ok(ends)) => {
+                let codes = scaled.map(cx, &values, |value, scale, zero| {
+                    low_bits(code(ends, quotient(value.f64(), scale), zero)) as u8
+                })?;
+                cx.put_units(0, to, &x.dims, codes)
+            }
+            (Some(16), Ok(ends)) => {
+                let codes = scaled.map(cx, &values, |value, scale, zero| {
+                    low_bits(code(ends, quotient(value.f64(), scale), zero)) as u16
+                })?;
+                cx.put_units(0, to, &x.dims, codes)
+            }
+            _ => {
+                let codes = scaled.map(cx, &values, |value, scale, zero| {
+                    quantized(to, quotient(value.f64(), scale), zero)
+                })?;
+                put_quantized(cx, to, &x.dims, &codes)
+            }
+        }
+    })
 }
 
 pub(crate) fn dequantize(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, scale) = (cx.tensor(0)?, cx.tensor(1)?);
     let layout = Layout::of(cx, &x, &scale)?;
     let to = cx.elem_attribute_or_zero(attr::OUTPUT_DTYPE)?.unwrap_or(scale.elem);
-    let zeros = zero_points(cx, 2, &scale)?;
-    let (values, scales) = (cx.read_f64(&x)?, cx.read_f64(&scale)?);
-    let mut out: Vec<f32> = cx.buffer(x.count)?;
-    out.extend(values.iter().enumerate().map(|(at, &value)| {
-        let index = layout.index(at);
-        let zero = zeros.as_ref().map_or(0.0, |zeros| zeros[index]);
-        (value - zero) as f32 * scales[index] as f32
-    }));
     if to == ElemType::Double {
         return Err(Stop::unsupported_type(to));
     }
+    let zeros = zero_points(cx, 2, &scale)?;
+    let scales = cx.read_f64(&scale)?;
+    let scaled = Scaled { layout, scales: &scales, zeros: zeros.as_deref() };
+    let real = |value: f64, scale: f64, zero: f64| (value - zero) as f32 * scale as f32;
+    let out = match x.elem {
+        ElemType::Uint8 => {
+            let codes = cx.units::<u8>(&x)?;
+            scaled.map(cx, &codes, |code, scale, zero| real(f64::from(code), scale, zero))?
+        }
+        ElemType::Int8 => {
+            let codes = cx.units::<u8>(&x)?;
+            scaled.map(cx, &codes, |code, scale, zero| real(f64::from(code.cast_signed()), scale, zero))?
+        }
+        _ => {
+            let values = cx.read_f64(&x)?;
+            scaled.map(cx, &values, real)?
+        }
+    };
     cx.put::<f32>(0, to, &x.dims, out)
 }
 

@@ -7,9 +7,8 @@
 use onnx_schema::{attr, op};
 use onnx_types::tensor::Payload;
 
-use crate::cx::axes::strides;
+use crate::cx::axes::{product, strides};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
-use crate::family::broadcast::for_each_row;
 use crate::number::{Number, Unit, by_number, by_unit};
 use crate::registry::{OpKernels, eval, since};
 
@@ -127,9 +126,8 @@ fn padded<U: Unit>(
         out.extend(elements.first().cloned());
         return Ok(out);
     };
-    let none: Dims = dims.iter().map(|_| 0).collect();
     let mut index: Dims = outer.iter().map(|_| 0).collect();
-    for_each_row(dims, [&none], |_, _, _| {
+    for _ in 0..product(dims).checked_div(last.len()).unwrap_or(0) {
         let places = index.iter().zip(outer).zip(&strides);
         let start = places.map(|((&at, axis), &stride)| Some(axis[at]? * stride)).sum::<Option<usize>>();
         match start {
@@ -146,6 +144,6 @@ fn padded<U: Unit>(
             }
             index[axis] = 0;
         }
-    });
+    }
     Ok(out)
 }
