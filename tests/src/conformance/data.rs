@@ -25,6 +25,8 @@ pub struct Data {
     pub trust_defaults: bool,
     /// Number of generated models, if not the default.
     pub count: Option<usize>,
+    /// Seed of the first generated model, if not 0, in the suite `eval`.
+    pub seed: Option<u64>,
     /// The only operator that suites about operators check.
     pub op: Option<String>,
 }

@@ -5,6 +5,7 @@ pub mod bodies;
 pub mod check;
 mod compat;
 pub mod contrib;
+pub mod eval;
 pub mod execution;
 pub mod infer;
 pub mod models;
@@ -33,5 +34,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(backend::BackendSuite::default()),
         Box::new(bodies::BodiesSuite::default()),
         Box::new(smith::SmithSuite::default()),
+        Box::new(eval::EvalSuite::new()?),
     ])
 }

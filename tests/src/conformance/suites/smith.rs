@@ -199,7 +199,7 @@ fn reached(stats: &Stats) -> String {
 }
 
 /// What is made of a seed.
-fn options(seed: u64) -> SmithOptions<'static> {
+pub(super) fn options(seed: u64) -> SmithOptions<'static> {
     let schemas: Vec<_> = onnx_schema::all().iter().filter(|schema| !schema.is_deprecated()).collect();
     let nodes = 2 + usize::try_from(seed % 11).unwrap_or(0);
     let options = SmithOptions::default().with_nodes(nodes);

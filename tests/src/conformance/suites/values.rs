@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use onnx_codec::{DecodeOptions, decode};
+use onnx_codec::value::{KeyMessage, ValueMessage, encode_value};
+use onnx_codec::{DecodeOptions, EncodeOptions, decode};
 use onnx_eval::{MapKey, Value};
 use onnx_proto::messages::{MapProto, OptionalProto, SequenceProto, TensorProto};
 use onnx_types::tensor::Tensor;
@@ -24,6 +25,57 @@ pub(super) fn read(bytes: &Bytes, ty: Option<&Type>) -> Result<Value, String> {
         Some(TypeKind::Optional(_)) => optional(&OptionalProto::decode(bytes.clone()).map_err(fail)?),
         Some(TypeKind::Map { .. }) => map(&MapProto::decode(bytes.clone()).map_err(fail)?),
         _ => tensor(bytes).map(Value::from),
+    }
+}
+
+/// The value in a message of a kind: `tensor`, `sequence`, `optional` or `map`.
+///
+/// # Errors
+///
+/// When the bytes are not such a message.
+pub(super) fn read_as(kind: &str, bytes: &Bytes) -> Result<Value, String> {
+    let fail = |error: prost::DecodeError| error.to_string();
+    match kind {
+        "tensor" => tensor(bytes).map(Value::from),
+        "sequence" => sequence(&SequenceProto::decode(bytes.clone()).map_err(fail)?),
+        "optional" => optional(&OptionalProto::decode(bytes.clone()).map_err(fail)?),
+        "map" => map(&MapProto::decode(bytes.clone()).map_err(fail)?),
+        other => Err(format!("there is no kind `{other}`")),
+    }
+}
+
+/// The message that holds a value, and its kind.
+///
+/// # Errors
+///
+/// When a tensor cannot be written.
+pub(super) fn write(value: &Value, name: &str) -> Result<(&'static str, Bytes), String> {
+    let message = to_message(value);
+    let kind = match &message {
+        ValueMessage::Tensor(_) => "tensor",
+        ValueMessage::Sequence(_) => "sequence",
+        ValueMessage::Optional(_) => "optional",
+        ValueMessage::Map(_) => "map",
+    };
+    let encoded =
+        encode_value(&message, name, &EncodeOptions::default()).map_err(|error| error.to_string())?;
+    Ok((kind, encoded.into_bytes()))
+}
+
+fn to_message(value: &Value) -> ValueMessage {
+    match value {
+        Value::Tensor(tensor) => ValueMessage::Tensor(tensor.clone()),
+        Value::Sequence(items) => ValueMessage::Sequence(items.iter().map(to_message).collect()),
+        Value::Optional(inner) => {
+            ValueMessage::Optional(inner.as_deref().map(|inner| Box::new(to_message(inner))))
+        }
+        Value::Map(entries) => {
+            let key = |key: &MapKey| match key {
+                MapKey::Int(key) => KeyMessage::Int(*key),
+                MapKey::Text(key) => KeyMessage::Text(key.clone()),
+            };
+            ValueMessage::Map(entries.iter().map(|(name, value)| (key(name), to_message(value))).collect())
+        }
     }
 }
 
