@@ -80,6 +80,11 @@ fn infer() {
 }
 
 #[test]
+fn eval() {
+    holds("eval");
+}
+
+#[test]
 fn edit_scripts() {
     holds("edit_scripts");
 }

@@ -256,3 +256,75 @@ fn places_beyond_64_bits_are_compared_with_the_result() {
     // 2^65 - 2 elements are cut off, half of them in front, so that the middle element is at place 1.
     check(11, graph, &operands, &[(&[1, 1, 5], &[0.0, 1.0, 2.0, 3.0, 0.0])]);
 }
+
+fn ints(dims: &[i64], elements: &[i64]) -> Value {
+    Tensor::from_slice(dims.iter().copied(), elements).unwrap().into()
+}
+
+/// Complex numbers of single precision, from their real and imaginary parts.
+fn complex(dims: &[i64], parts: &[(f32, f32)]) -> Value {
+    let bytes: Vec<u8> =
+        parts.iter().flat_map(|(a, b)| [a.to_le_bytes(), b.to_le_bytes()]).flatten().collect();
+    let payload = onnx_types::tensor::Payload::Raw(bytes.into());
+    Tensor::from_parts(onnx_types::ElemType::Complex64.code(), dims.iter().copied().collect(), payload).into()
+}
+
+#[test]
+fn integers_where_floats_are_usual() {
+    let x = || ints(&[3], &[1, 0, 5]);
+    check(9, "g (int64[3] x) => (int64[3] y) { y = Erf (x) }", &[("x", x())], &[(&[3], &[0.0, 0.0, 1.0])]);
+    let shrunk = "g (int64[3] x) => (int64[3] y) { y = Shrink <bias = 2.0> (x) }";
+    check(9, shrunk, &[("x", x())], &[(&[3], &[-1.0, 0.0, 3.0])]);
+    let product = "g (int64[1,3] x) => (int64[1,1] y) { y = Gemm <alpha = 0.25, transB = 1> (x, x) }";
+    // A quarter of 26, truncated.
+    check(11, product, &[("x", ints(&[1, 3], &[1, 0, 5]))], &[(&[1, 1], &[6.0])]);
+    let window =
+        "g (int64 n) => (uint16[N] y) { y = BlackmanWindow <output_datatype = 4, periodic = 0> (n) }";
+    check(17, window, &[("n", ints(&[], &[3]))], &[(&[3], &[0.0, 1.0, 0.0])]);
+}
+
+#[test]
+fn complex_numbers_are_compared_and_interpolated_by_parts() {
+    let x = || complex(&[4], &[(1.0, 0.0), (0.0, -0.0), (0.0, 2.0), (1.0, 0.0)]);
+    let places = "g (complex64[4] x) => (int64[1,N] y) { y = NonZero (x) }";
+    check(13, places, &[("x", x())], &[(&[1, 3], &[0.0, 2.0, 3.0])]);
+    let order = "g (complex64[4] x) => (int64[N] i) { y, i = Unique (x) }";
+    // 0, 2i, 1.
+    check(11, order, &[("x", x())], &[(&[3], &[1.0, 2.0, 0.0])]);
+    let middle = r#"g (complex64[1,1,1,2] x, float[1,1,1,2] p) => (int64[4,1] y) {
+   s = GridSample <align_corners = 1> (x, p)
+   y = NonZero (s)
+}"#;
+    // Halfway between i and -i is 0.
+    let ends = complex(&[1, 1, 1, 2], &[(0.0, 1.0), (0.0, -1.0)]);
+    check(16, middle, &[("x", ends), ("p", floats(&[1, 1, 1, 2], &[0.0, 0.0]))], &[(&[4, 0], &[])]);
+}
+
+#[test]
+fn formulas_at_their_limits() {
+    let celu = "g (float[2] x) => (float[2] y) { y = Celu <alpha = 0.0> (x) }";
+    check(12, celu, &[("x", floats(&[2], &[1.0, -1.0]))], &[(&[2], &[f64::NAN, 0.0])]);
+    let scale = "g (float[2] x) => (float s) { y, s, z = DynamicQuantizeLinear (x) }";
+    check(11, scale, &[("x", floats(&[2], &[1.0, f32::NAN]))], &[(&[], &[f64::NAN])]);
+    let nothing = "g (float[2,0] x) => (float[2,0] y, float[2,1] m) { y, m = LayerNormalization (x, x) }";
+    check(17, nothing, &[("x", floats(&[2, 0], &[]))], &[(&[2, 0], &[]), (&[2, 1], &[f64::NAN, f64::NAN])]);
+    let slope = "g (float[1,1,2] x, float[2] s) => (float[1,2,2] y) { y = PRelu (x, s) }";
+    let inputs = [("x", floats(&[1, 1, 2], &[-1.0, 1.0])), ("s", floats(&[2], &[0.5, 0.5]))];
+    assert_eq!(fails(6, slope, &inputs), "the slope does not broadcast to the input");
+}
+
+#[test]
+fn optimizers_keep_the_types_of_their_operands() {
+    let step = r#"g (float r, int64 t, float[1] x, double[1] g, double[1] h) => (float[1] a, double[1] b) {
+   a, b = ai.onnx.preview.training.Adagrad <epsilon = 0.0> (r, t, x, g, h)
+}"#;
+    let inputs = [
+        ("r", floats(&[], &[0.5])),
+        ("t", ints(&[], &[0])),
+        ("x", floats(&[1], &[1.0])),
+        ("g", doubles(&[1], &[3.0])),
+        ("h", doubles(&[1], &[16.0])),
+    ];
+    // 1 - 0.5 * 3 / sqrt(16 + 9), and the new sum of squares.
+    check(20, step, &inputs, &[(&[1], &[0.7]), (&[1], &[25.0])]);
+}

@@ -7,6 +7,7 @@
 //! | [`forms`] | protobuf's text and JSON: `forms` |
 //! | [`check`] | the checker: `check` |
 //! | [`infer`] | inference: `infer` |
+//! | [`eval`] | runs: `eval` |
 //! | [`edits`] | scripts of edits: `edit_scripts` |
 //! | [`incremental`] | scripts of edits, checked after each: `incremental_check` |
 //! | [`external`] | directories of external data: `external_data` |
@@ -19,6 +20,7 @@ pub mod bodies;
 pub mod check;
 pub mod decode;
 pub mod edits;
+pub mod eval;
 pub mod external;
 pub mod forms;
 pub mod incremental;
@@ -50,7 +52,7 @@ pub struct Property {
 }
 
 /// All properties, in the order in which the fuzzer runs them.
-pub const ALL: [Property; 12] = [
+pub const ALL: [Property; 13] = [
     Property { name: "decode", check: decode::decode, seeds: seeds::models, smoke: 3000 },
     Property { name: "decode_encode", check: decode::decode_encode, seeds: seeds::models, smoke: 2000 },
     Property { name: "decode_prost", check: decode::decode_prost, seeds: seeds::models, smoke: 400 },
@@ -63,6 +65,7 @@ pub const ALL: [Property; 12] = [
     },
     Property { name: "check", check: check::check, seeds: seeds::models_and_texts, smoke: 500 },
     Property { name: "infer", check: infer::infer, seeds: seeds::models_and_texts, smoke: 500 },
+    Property { name: "eval", check: eval::eval, seeds: seeds::runs, smoke: 1000 },
     Property { name: "edit_scripts", check: edits::edit_scripts, seeds: seeds::scripts, smoke: 400 },
     Property {
         name: "incremental_check",

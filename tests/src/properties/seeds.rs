@@ -84,6 +84,20 @@ pub fn models_and_texts() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Files of models with a node of each schema in turn, and of other ones.
+#[must_use]
+pub fn runs() -> Vec<Vec<u8>> {
+    let made = onnx_schema::all().iter().filter(|schema| !schema.is_deprecated()).map(|schema| {
+        let options = onnx_smith::SmithOptions::default().with_nodes(2).with_schema(schema.id());
+        onnx_smith::from_seed(schema.id().index() as u64, &options).model
+    });
+    let mut seeds: Vec<Vec<u8>> =
+        made.filter_map(|model| write(&model).ok().flatten()).map(|file| file.to_vec()).collect();
+    seeds.extend(models_and_texts());
+    seeds.retain(|seed| seed.len() <= LONGEST);
+    seeds
+}
+
 /// Bytes of all kinds, enough for some nodes.
 #[must_use]
 pub fn noise() -> Vec<Vec<u8>> {

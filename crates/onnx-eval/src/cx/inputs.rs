@@ -117,6 +117,26 @@ impl<'r> Cx<'r, '_> {
         }
     }
 
+    /// The real and the imaginary parts of the elements of a complex operand.
+    pub(crate) fn complex_parts(&mut self, operand: &Operand) -> Outcome<[Vec<f64>; 2]> {
+        Ok(self.complex(operand)?.into_iter().unzip().into())
+    }
+
+    /// The real and imaginary parts of the elements of a complex operand.
+    pub(crate) fn complex(&mut self, operand: &Operand) -> Outcome<Vec<(f64, f64)>> {
+        let single =
+            |code: u64| (f32::from_bits(code as u32).into(), f32::from_bits((code >> 32) as u32).into());
+        let double = |code: u128| (f64::from_bits(code as u64), f64::from_bits((code >> 64) as u64));
+        self.budget.allocate(operand.count, size_of::<(f64, f64)>())?;
+        match operand.elem {
+            ElemType::Complex64 => Ok(self.units::<u64>(operand)?.iter().map(|&code| single(code)).collect()),
+            ElemType::Complex128 => {
+                Ok(self.units::<u128>(operand)?.iter().map(|&code| double(code)).collect())
+            }
+            other => Err(Stop::unsupported_type(other)),
+        }
+    }
+
     /// The elements of an operand as units that are moved.
     ///
     /// # Errors

@@ -76,6 +76,28 @@ impl Cx<'_, '_> {
         self.put_value(index, tensor)
     }
 
+    /// Sets an output to complex numbers with these real and imaginary parts.
+    pub(crate) fn put_complex(
+        &mut self,
+        index: usize,
+        elem: ElemType,
+        dims: &[usize],
+        [real, imaginary]: &[Vec<f64>; 2],
+    ) -> Outcome {
+        let parts = real.iter().zip(imaginary);
+        if elem == ElemType::Complex64 {
+            let bits = |part: f64| u64::from((part as f32).to_bits());
+            return self.put_units(
+                index,
+                elem,
+                dims,
+                parts.map(|(&a, &b)| bits(a) | bits(b) << 32).collect(),
+            );
+        }
+        let bits = |part: f64| u128::from(part.to_bits());
+        self.put_units(index, elem, dims, parts.map(|(&a, &b)| bits(a) | bits(b) << 64).collect())
+    }
+
     /// Sets an output to a tensor of units.
     ///
     /// # Errors

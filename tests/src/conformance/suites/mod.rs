@@ -9,6 +9,7 @@ pub mod eval;
 pub mod execution;
 pub mod infer;
 pub mod models;
+mod models_eval;
 mod observed;
 pub mod roundtrip;
 pub mod smith;
@@ -35,5 +36,6 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(bodies::BodiesSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
+        Box::new(models_eval::ModelsEval::default()),
     ])
 }

@@ -1,5 +1,8 @@
 //! `BlackmanWindow`, `HammingWindow`, `HannWindow`: sums of cosines. A periodic window of `size` elements is the first part of a
 //! symmetric one with one element more; a symmetric window of one element is NaN, as the formula divides by 0.
+//!
+//! The function bodies of the standard compute in `float`, so an element that is 1 up to a rounding error of `double` becomes
+//! the integer 1.
 
 use onnx_schema::{attr, op};
 use onnx_types::ElemType;
@@ -29,6 +32,7 @@ fn window(cx: &mut Cx<'_, '_>, factors: [f64; 3]) -> Outcome {
     }
     by_number!(elem, T => {
         let mut out = cx.buffer(count)?;
+        let value = |at| if elem.is_float() { value(at) } else { f64::from(value(at) as f32) };
         out.extend((0..count).map(|at| T::of_f64(value(at))));
         cx.put::<T>(0, elem, &[count], out)
     })

@@ -3,7 +3,7 @@
 
 use onnx_schema::op;
 
-use crate::cx::{Cx, Outcome};
+use crate::cx::{Cx, Outcome, Stop};
 use crate::family::broadcast::map2;
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
@@ -21,6 +21,9 @@ fn prelu(cx: &mut Cx<'_, '_>) -> Outcome {
         let (dims, out) = map2(cx, (&elements, &x.dims), (&slopes, &dims), |x: T, slope: T| {
             if x < T::ZERO { x.times(slope) } else { x }
         })?;
+        if dims != x.dims {
+            return Err(Stop::failed("the slope does not broadcast to the input"));
+        }
         cx.put(0, x.elem, &dims, out)
     })
 }

@@ -32,7 +32,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::COS, rounded!(7, libm::cos)),
     eval(op::COSH, rounded!(9, libm::cosh)),
     eval(op::ELU, &[since(1, elu)]),
-    eval(op::ERF, &[since(9, |cx| map_float(cx, &Erf))]),
+    eval(op::ERF, &[since(9, erf)]),
     eval(op::EXP, &[since(1, |cx| map_float(cx, &Exp))]),
     eval(op::FLOOR, rounded!(1, libm::floor)),
     eval(op::GELU, &[since(20, gelu)]),
@@ -66,6 +66,19 @@ impl<F: Fn(f64) -> f64> MapFloat for InDouble<F> {
     fn apply<T: Float>(&self, value: T) -> T {
         value.map(&self.0)
     }
+}
+
+/// Of integers, which versions 9 and 13 have, the result in 32 bits is truncated, as in the reference: from 4 on, it is 1.
+struct ErfOfInteger;
+
+impl Map for ErfOfInteger {
+    fn apply<T: Number>(&self, value: T) -> T {
+        T::of_f64(f64::from(libm::erf(value.f64()) as f32))
+    }
+}
+
+fn erf(cx: &mut Cx<'_, '_>) -> Outcome {
+    if cx.tensor(0)?.elem.is_float() { map_float(cx, &Erf) } else { map(cx, &ErfOfInteger) }
 }
 
 struct Abs;
@@ -169,9 +182,13 @@ fn parameters(cx: &Cx<'_, '_>, alpha: f32, beta: f32) -> Outcome<(f64, f64)> {
     Ok((f64::from(cx.float_or(attr::ALPHA, alpha)?), f64::from(cx.float_or(attr::BETA, beta)?)))
 }
 
+/// With `alpha` 0, the formula of the standard gives NaN for positive numbers, as 0 is multiplied by infinity.
 fn celu(cx: &mut Cx<'_, '_>) -> Outcome {
     let (alpha, _) = parameters(cx, 1.0, 0.0)?;
-    map_float(cx, &InDouble(|x: f64| if x > 0.0 { x } else { alpha * libm::expm1(x / alpha) }))
+    map_float(
+        cx,
+        &InDouble(|x: f64| if x > 0.0 && alpha != 0.0 { x } else { alpha * libm::expm1(x / alpha) }),
+    )
 }
 
 fn elu(cx: &mut Cx<'_, '_>) -> Outcome {
@@ -219,10 +236,16 @@ struct Shrink {
 impl Map for Shrink {
     fn apply<T: Number>(&self, value: T) -> T {
         let x = value.f64();
+        // Integers wrap, as in a sum, unless the bias has a fraction.
+        let plus = |bias: f64| match bias {
+            _ if bias.fract() != 0.0 => T::of_f64(x + bias),
+            _ if bias < 0.0 => value.minus(T::of_f64(-bias)),
+            _ => value.plus(T::of_f64(bias)),
+        };
         if x < -self.lambda {
-            T::of_f64(x + self.bias)
+            plus(self.bias)
         } else if x > self.lambda {
-            T::of_f64(x - self.bias)
+            plus(-self.bias)
         } else {
             T::ZERO
         }

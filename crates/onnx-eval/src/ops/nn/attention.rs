@@ -199,6 +199,8 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let masks = Masks::read(cx, past, &q, k.steps)?;
     let scale = cx.float(attr::SCALE)?.map_or_else(|| 1.0 / (q.width as f64).sqrt(), f64::from);
+    // The standard multiplies queries and keys by the root of the scale.
+    let scale = if scale < 0.0 { f64::NAN } else { scale };
     let cap = f64::from(cx.float_or(attr::SOFTCAP, 0.0)?);
     let mode = cx.int_or(attr::QK_MATMUL_OUTPUT_MODE, 0)?;
     if !(0..=3).contains(&mode) {

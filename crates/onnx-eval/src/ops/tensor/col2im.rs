@@ -4,7 +4,7 @@
 //! makes the sum true.
 
 use onnx_schema::{attr, op};
-use onnx_types::{ElemType, Symbol};
+use onnx_types::{ElemClass, ElemType, Symbol};
 
 use crate::cx::axes::{product, size, sizes, strides};
 use crate::cx::{Cx, Dims, Outcome, Stop};
@@ -50,23 +50,36 @@ fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
         }
         advance(&mut element, &block);
     }
+    if x.elem.class() == ElemClass::Complex {
+        let [real, imaginary] = cx.complex_parts(&x)?;
+        let mut parts = [cx.filled(count, 0.0)?, cx.filled(count, 0.0)?];
+        add_blocks(&real, &places, plane, &mut parts[0]);
+        add_blocks(&imaginary, &places, plane, &mut parts[1]);
+        return cx.put_complex(0, x.elem, &dims, &parts);
+    }
     by_number!(x.elem, T => {
         let values = cx.read::<T>(&x)?;
         let mut out = cx.filled(count, T::ZERO)?;
-        if count > 0 && !places.is_empty() {
-            for (values, out) in values.chunks_exact(places.len()).zip(out.chunks_exact_mut(plane)) {
-                for (&value, place) in values.iter().zip(&places) {
-                    if let Some(slot) = place.and_then(|place| out.get_mut(place)) {
-                        *slot = slot.plus(value);
-                    }
-                }
-            }
-        }
+        add_blocks(&values, &places, plane, &mut out);
         if x.elem == ElemType::Bool {
             out.iter_mut().filter(|value| **value != T::ZERO).for_each(|value| *value = T::ONE);
         }
         cx.put::<T>(0, x.elem, &dims, out)
     })
+}
+
+/// Adds the elements of the blocks of each channel to their places in the image.
+fn add_blocks<T: Number>(values: &[T], places: &[Option<usize>], plane: usize, out: &mut [T]) {
+    if out.is_empty() || places.is_empty() {
+        return;
+    }
+    for (values, out) in values.chunks_exact(places.len()).zip(out.chunks_exact_mut(plane)) {
+        for (&value, place) in values.iter().zip(places) {
+            if let Some(slot) = place.and_then(|place| out.get_mut(place)) {
+                *slot = slot.plus(value);
+            }
+        }
+    }
 }
 
 fn axes(cx: &Cx<'_, '_>, image: &[usize], block: &[usize]) -> Outcome<Vec<Axis>> {

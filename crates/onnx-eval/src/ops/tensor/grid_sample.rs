@@ -7,6 +7,7 @@
 //! `nearest`, and not interpolated.
 
 use onnx_schema::{attr, op};
+use onnx_types::ElemClass;
 
 use super::resize::cubic;
 use crate::cx::axes::{product, strides};
@@ -90,12 +91,19 @@ fn sample(cx: &mut Cx<'_, '_>) -> Outcome {
             cx.put_units::<U>(0, x.elem, &dims, out)
         });
     }
+    let blend = |elements: &[f64], out: Vec<f64>| {
+        each(&x, &coordinates, &settings, out, |taps, plane| {
+            // The iterator's `sum` of nothing is -0.0.
+            taps.iter().fold(0.0, |sum, &(place, weight)| sum + elements[plane + place] * weight)
+        })
+    };
+    if x.elem.class() == ElemClass::Complex {
+        let [real, imaginary] = cx.complex_parts(&x)?;
+        let parts = [blend(&real, cx.buffer(count)?), blend(&imaginary, cx.buffer(count)?)];
+        return cx.put_complex(0, x.elem, &dims, &parts);
+    }
     let elements = cx.read_f64(&x)?;
-    let out = cx.buffer(count)?;
-    let out = each(&x, &coordinates, &settings, out, |taps, plane| {
-        // The iterator's `sum` of nothing is -0.0.
-        taps.iter().fold(0.0, |sum, &(place, weight)| sum + elements[plane + place] * weight)
-    });
+    let out = blend(&elements, cx.buffer(count)?);
     put_real(cx, 0, x.elem, &dims, &out)
 }
 

@@ -10,6 +10,7 @@
 //! Strings and complex numbers can be moved, by `nearest`, and not interpolated.
 
 use onnx_schema::{attr, op};
+use onnx_types::ElemClass;
 
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::family::lines::Lines;
@@ -214,16 +215,25 @@ fn apply(cx: &mut Cx<'_, '_>, x: &Operand, plans: &[Plan], settings: &Settings) 
     for plan in plans.iter().filter(is_kept).filter(|_| count > 0) {
         passes.push((plan, taps(cx, plan, settings)?));
     }
+    let is_complex = x.elem.class() == ElemClass::Complex;
     let is_cut = passes.iter().any(|(_, taps)| taps.iter().any(Option::is_none));
     if !matches!(settings.mode, Mode::Nearest(_)) {
-        let mut values = cx.read_f64(x)?.into_vec();
-        let mut sizes = x.dims.clone();
-        for (plan, taps) in &passes {
-            values = blended(cx, &values, &sizes, plan, taps, settings.extrapolation)?;
-            sizes[plan.axis] = plan.to;
+        if is_complex {
+            let [real, imaginary] = cx.complex_parts(x)?;
+            // The value outside of the image is a real number.
+            let real = interpolated(cx, real, &x.dims, &passes, settings.extrapolation, count)?;
+            let imaginary = interpolated(cx, imaginary, &x.dims, &passes, 0.0, count)?;
+            return cx.put_complex(0, x.elem, &dims, &[real, imaginary]);
         }
-        values.truncate(count);
+        let values = cx.read_f64(x)?.into_vec();
+        let values = interpolated(cx, values, &x.dims, &passes, settings.extrapolation, count)?;
         return put_real(cx, 0, x.elem, &dims, &values);
+    }
+    if is_cut && is_complex {
+        let elements = cx.complex(x)?;
+        let out = picked(cx, elements, &x.dims, &passes, &(settings.extrapolation, 0.0), count)?;
+        let (real, imaginary) = out.into_iter().unzip();
+        return cx.put_complex(0, x.elem, &dims, &[real, imaginary]);
     }
     if is_cut {
         return by_number!(x.elem, T => {
@@ -238,6 +248,24 @@ fn apply(cx: &mut Cx<'_, '_>, x: &Operand, plans: &[Plan], settings: &Settings) 
         let out = picked(cx, elements, &x.dims, &passes, &U::zero(), count)?;
         cx.put_units::<U>(0, x.elem, &dims, out)
     })
+}
+
+/// All passes of an interpolation.
+fn interpolated(
+    cx: &mut Cx<'_, '_>,
+    mut values: Vec<f64>,
+    dims: &Dims,
+    passes: &[(&Plan, Taps)],
+    fill: f64,
+    count: usize,
+) -> Outcome<Vec<f64>> {
+    let mut sizes = dims.clone();
+    for (plan, taps) in passes {
+        values = blended(cx, &values, &sizes, plan, taps, fill)?;
+        sizes[plan.axis] = plan.to;
+    }
+    values.truncate(count);
+    Ok(values)
 }
 
 /// One pass of interpolation.

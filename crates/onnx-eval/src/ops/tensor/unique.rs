@@ -2,13 +2,13 @@
 //! occurrence of each, the index of each element among them, and their counts.
 //!
 //! The result is in ascending order (slices in lexicographic order), or in the order of first occurrence if `sorted` is 0. NaNs
-//! are equal, and greater than any number.
+//! are equal, and greater than any number. Complex numbers are ordered by their real parts, equal ones by their imaginary parts.
 
 use std::cmp::Ordering;
 
 use bytes::Bytes;
 use onnx_schema::{attr, op};
-use onnx_types::ElemType;
+use onnx_types::{ElemClass, ElemType};
 
 use super::top_k::order;
 use crate::cx::{Cx, Dims, Operand, Outcome, axes};
@@ -33,6 +33,11 @@ fn unique(cx: &mut Cx<'_, '_>) -> Outcome {
     if x.elem == ElemType::String {
         let elements = cx.units::<Bytes>(&x)?;
         return found(cx, &x, axis, lines, |a, b| elements[a].cmp(&elements[b]));
+    }
+    if x.elem.class() == ElemClass::Complex {
+        let elements = cx.complex(&x)?;
+        let compare = |(a, b): (f64, f64), (c, d): (f64, f64)| order(a, c).then(order(b, d));
+        return found(cx, &x, axis, lines, |a, b| compare(elements[a], elements[b]));
     }
     by_number!(x.elem, T => {
         let elements = cx.read::<T>(&x)?;

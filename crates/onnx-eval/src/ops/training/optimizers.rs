@@ -2,12 +2,15 @@
 //!
 //! The rate and the count of steps come first, then all tensors, all gradients, and all of each kind of state. The outputs
 //! are the new tensors, then the new states. A tensor is computed in its own type: attributes, the rate and factors of them
-//! are computed as `double` and rounded to it once.
+//! are computed as `double` and rounded to it once. The signature allows states, or a gradient, of another type than the tensor:
+//! then all is computed as `double`, and each output has the type of its input.
 
 use onnx_schema::{attr, domain, op};
+use onnx_types::ElemType;
 
-use crate::cx::{Cx, Outcome, Stop};
+use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::number::{Elems, Float, by_float};
+use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const ADAGRAD: OpKernels =
@@ -151,32 +154,62 @@ fn step<R: Rule>(cx: &mut Cx<'_, '_>, rule: &R) -> Outcome {
         )));
     }
     let tensors = given / (R::STATES + 2);
-    for index in 0..tensors {
-        let x = cx.tensor(2 + index)?;
-        by_float!(x.elem, T => {
-            // The last part is read twice if there is one state only.
-            let mut parts: Vec<Elems<T>> = Vec::new();
-            for part in 0..4 {
-                let operand = cx.tensor(2 + index + tensors * part.min(R::STATES + 1))?;
-                if operand.dims != x.dims || operand.elem != x.elem {
-                    return Err(Stop::failed("a tensor, its gradient and its states have different types"));
-                }
-                parts.push(cx.read::<T>(&operand)?);
-            }
-            let mut outs = [cx.buffer(x.count)?, cx.buffer(x.count)?, cx.buffer(x.count)?];
-            let [values, gradients, first, second] = parts.as_slice() else {
-                return Err(Stop::failed("a tensor has other parts"));
-            };
-            let states = first.iter().zip(second.iter());
-            for ((&value, &gradient), (&first, &second)) in values.iter().zip(gradients.iter()).zip(states) {
-                let new = rule.apply::<T>(value, gradient, [first, second]);
-                outs.iter_mut().zip(new).for_each(|(out, value)| out.push(value));
-            }
-            for (state, out) in outs.into_iter().take(R::STATES + 1).enumerate() {
-                cx.put(index + tensors * state, x.elem, &x.dims, out)?;
-            }
-            Ok::<(), Stop>(())
-        })?;
+    (0..tensors).try_for_each(|index| step_of(cx, rule, index, tensors))
+}
+
+/// The step of one of several tensors.
+fn step_of<R: Rule>(cx: &mut Cx<'_, '_>, rule: &R, index: usize, tensors: usize) -> Outcome {
+    let x = cx.tensor(2 + index)?;
+    let mut parts: Vec<Operand> = Vec::new();
+    for part in 0..R::STATES + 2 {
+        parts.push(cx.tensor(2 + index + tensors * part)?);
     }
-    Ok(())
+    if parts.iter().any(|part| part.dims != x.dims) {
+        return Err(Stop::failed("a tensor, its gradient and its states have different shapes"));
+    }
+    // The tensor and the states, without the gradient.
+    let outputs: Vec<ElemType> =
+        [x.elem].into_iter().chain(parts.iter().skip(2).map(|part| part.elem)).collect();
+    if parts.iter().any(|part| part.elem != x.elem) {
+        let outs = apply::<R, f64>(rule, x.count, &read_all(&parts, |part| cx.read_f64(part))?, cx)?;
+        for (state, (elem, out)) in outputs.into_iter().zip(outs).enumerate() {
+            put_real(cx, index + tensors * state, elem, &x.dims, &out)?;
+        }
+        return Ok(());
+    }
+    by_float!(x.elem, T => {
+        let outs = apply::<R, T>(rule, x.count, &read_all(&parts, |part| cx.read::<T>(part))?, cx)?;
+        for (state, (elem, out)) in outputs.into_iter().zip(outs).enumerate() {
+            cx.put(index + tensors * state, elem, &x.dims, out)?;
+        }
+        Ok(())
+    })
+}
+
+fn read_all<T>(
+    parts: &[Operand],
+    mut read: impl FnMut(&Operand) -> Outcome<Elems<T>>,
+) -> Outcome<Vec<Elems<T>>> {
+    parts.iter().map(&mut read).collect()
+}
+
+/// The new tensor and states, of the tensor, its gradient and its states.
+fn apply<R: Rule, T: Float>(
+    rule: &R,
+    count: usize,
+    parts: &[Elems<T>],
+    cx: &mut Cx<'_, '_>,
+) -> Outcome<[Vec<T>; 3]> {
+    let mut outs = [cx.buffer(count)?, cx.buffer(count)?, cx.buffer(count)?];
+    let [values, gradients, first, rest @ ..] = parts else {
+        return Err(Stop::failed("a tensor has other parts"));
+    };
+    // If there is one state only, it is read twice.
+    let second = rest.first().unwrap_or(first);
+    let states = first.iter().zip(second.iter());
+    for ((&value, &gradient), (&first, &second)) in values.iter().zip(gradients.iter()).zip(states) {
+        let new = rule.apply::<T>(value, gradient, [first, second]);
+        outs.iter_mut().zip(new).for_each(|(out, value)| out.push(value));
+    }
+    Ok(outs)
 }

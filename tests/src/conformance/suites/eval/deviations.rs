@@ -3,7 +3,7 @@
 //! A line of `tests/conformance/deviations/eval.txt` is
 //!
 //! ```text
-//! OPERATOR VERSIONS TYPES KIND PEER # which result is correct, and why
+//! OPERATOR VERSIONS TYPES OPERANDS KIND PEER # which result is correct, and why
 //! ```
 //!
 //! | part | values |
@@ -11,8 +11,9 @@
 //! | `OPERATOR` | `Add`, `ai.onnx.ml.Scaler` |
 //! | `VERSIONS` | the versions that introduced the operator or changed it: `7`, `7-12`, `*` |
 //! | `TYPES` | `*`, or element types of which an operand or a result has one: `int8,uint8` |
+//! | `OPERANDS` | `*`, or what an operand has: `empty` (no elements), `nan` (or an infinity), `zero` (a float) |
 //! | `KIND` | `type`, `shape`, `elements`, or `fails` if our evaluator does |
-//! | `PEER` | `reference` or `onnxruntime`, where the other one agrees with us or does not run the node; `both` |
+//! | `PEER` | `reference` or `onnxruntime`; `both`, if they agree with each other |
 
 use std::path::Path;
 
@@ -27,6 +28,8 @@ pub(super) struct Found<'a> {
     pub(super) ops: &'a [&'static Schema],
     /// The element types of its operands and results.
     pub(super) elems: &'a [ElemType],
+    /// What is special about its operands.
+    pub(super) operands: &'a [&'static str],
     pub(super) kind: &'a str,
     pub(super) peer: &'a str,
 }
@@ -36,6 +39,7 @@ struct Deviation {
     op: String,
     versions: (i64, i64),
     elems: Option<Vec<String>>,
+    operands: String,
     kind: String,
     peer: String,
 }
@@ -84,6 +88,7 @@ impl Deviation {
             |elems: &Vec<String>| found.elems.iter().any(|elem| elems.iter().any(|name| name == elem.name()));
         self.kind == found.kind
             && self.peer == found.peer
+            && (self.operands == "*" || found.operands.contains(&self.operands.as_str()))
             && found.ops.iter().any(is_op)
             && self.elems.as_ref().is_none_or(has_elem)
     }
@@ -95,7 +100,7 @@ fn parse(line: &str) -> Result<Deviation, String> {
     if reason.trim().is_empty() {
         return Err(unclear());
     }
-    let [op, versions, elems, kind, peer] = key.split(' ').collect::<Vec<_>>()[..] else {
+    let [op, versions, elems, operands, kind, peer] = key.split(' ').collect::<Vec<_>>()[..] else {
         return Err(unclear());
     };
     let number = |text: &str| text.parse::<i64>().map_err(|_| unclear());
@@ -109,6 +114,7 @@ fn parse(line: &str) -> Result<Deviation, String> {
         op: op.to_owned(),
         versions,
         elems: (elems != "*").then(|| elems.split(',').map(str::to_owned).collect()),
+        operands: operands.to_owned(),
         kind: kind.to_owned(),
         peer: peer.to_owned(),
     })

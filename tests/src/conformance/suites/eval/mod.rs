@@ -183,7 +183,10 @@ impl EvalSuite {
             outcome
                 .counts
                 .extend((!computed.is_empty()).then(|| "failures with a peer that computes".to_owned()));
-            found.extend(computed.iter().map(|(peer, _)| (*peer, "fails".to_owned(), reason.clone())));
+            found.extend(computed.iter().map(|(peer, outputs)| {
+                let theirs: Vec<String> = outputs.iter().flatten().map(shown).collect();
+                (*peer, "fails".to_owned(), format!("{reason}, there {}", theirs.join("; ")))
+            }));
         } else {
             outcome.counts.push("nodes that ran".to_owned());
             outcome.counts.push(match computed.as_slice() {
@@ -198,7 +201,21 @@ impl EvalSuite {
                 }
             }
         }
-        self.judge(model, run, node, computed.len(), &found, outcome);
+        // Both differ in the same way, or each in its own.
+        let is_both = match (found.as_slice(), computed.as_slice()) {
+            ([_, _], [(_, a), (_, b)]) => a.iter().zip(*b).all(|(a, b)| match (a, b) {
+                (Some(a), Some(b)) => compare_values(plain(a), plain(b), &Tolerances::default()).agrees(),
+                _ => true,
+            }),
+            _ => false,
+        };
+        for (peer, _, detail) in &mut found {
+            for (other, answer) in answers.iter().filter(|(other, _)| other != peer) {
+                let verdict = if answer.outputs().is_some() { "computes" } else { "does not run" };
+                detail.push_str(&format!(" ({other} {verdict})"));
+            }
+        }
+        self.judge(model, run, node, is_both, &found, outcome);
     }
 
     /// Holds the differences of a node against the list.
@@ -207,15 +224,15 @@ impl EvalSuite {
         model: &Model,
         run: &Run,
         node: NodeId,
-        peers: usize,
+        is_both: bool,
         found: &[(&str, String, String)],
         outcome: &mut Outcome,
     ) {
-        let is_both = peers > 1 && found.len() == peers;
-        for (peer, kind, detail) in found {
+        let (ops, elems, operands) =
+            (ours::operators(model, node), run.elems(model, node), run.conditions(model, node));
+        for (peer, kind, detail) in found.iter().take(if is_both { 1 } else { 2 }) {
             let peer = if is_both { "both" } else { peer };
-            let found =
-                Found { ops: &ours::operators(model, node), elems: &run.elems(model, node), kind, peer };
+            let found = Found { ops: &ops, elems: &elems, operands: &operands, kind, peer };
             if let Some(line) = self.deviations.of(&found) {
                 outcome.counts.extend(["listed".to_owned(), Deviations::count(line)]);
                 continue;
@@ -318,7 +335,7 @@ fn shown(value: &Value) -> String {
                     let numbers = tensor.iter_f64(&NoData).into_iter().flatten().take(MOST);
                     numbers.map(|number| format!("{number:.7}")).collect()
                 }
-                _ => Vec::new(),
+                _ => vec![format!("{:02x?}", tensor.bytes(&NoData).unwrap_or_default().get(..MOST))],
             };
             format!("{} {{{}}}", value.describe(), elements.join(", "))
         }

@@ -8,7 +8,8 @@ use onnx_eval::{EvalOptions, Evaluator, Failure, FailureKind, Limits, NodeRun, O
 use onnx_ir::{Callee, Model, NodeId, ValueId};
 use onnx_schema::{Registry, Schema};
 use onnx_shape_infer::{InferOptions, infer};
-use onnx_types::{Dim, ElemType, Symbol};
+use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{Dim, ElemType, Shape, Symbol, Type, TypeKind};
 
 /// The sizes of the dimension variables of the inputs.
 #[derive(PartialEq, Eq)]
@@ -33,6 +34,31 @@ impl Sizes {
         match dim {
             Dim::Var(symbol) => self.0.iter().find(|(name, _)| *name == symbol).map_or(1, |&(_, size)| size),
             dim => dim.known().unwrap_or(1),
+        }
+    }
+
+    /// The model with sizes instead of dimension variables in the types of its inputs.
+    fn applied(&self, model: &Model) -> Model {
+        let mut sized = model.clone();
+        for &input in model.graph(model.main_graph()).inputs() {
+            if let Some(mut ty) = model.ty(input).cloned() {
+                self.apply(&mut ty);
+                sized.set_type(input, Some(ty));
+            }
+        }
+        sized
+    }
+
+    fn apply(&self, ty: &mut Type) {
+        match &mut ty.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+                let dims = tensor.shape.iter().flat_map(|shape| shape.dims());
+                let dims: Vec<Dim> = dims.map(|&dim| Dim::Known(self.size(dim))).collect();
+                tensor.shape = Some(Shape::new(dims));
+            }
+            TypeKind::Sequence(Some(inner)) | TypeKind::Optional(Some(inner)) => self.apply(inner),
+            TypeKind::Map { value: Some(inner), .. } => self.apply(inner),
+            _ => {}
         }
     }
 
@@ -70,6 +96,33 @@ impl Run {
         let outputs = model.node(node).outputs().iter().flatten().copied();
         let values = operands(model, node).into_iter().chain(outputs);
         values.filter_map(|value| elem(self.values.get(&value)?)).collect()
+    }
+
+    /// What is special about the operands of a node: `empty`, `nan` (or an infinity), `zero` (among floats).
+    pub(super) fn conditions(&self, model: &Model, node: NodeId) -> Vec<&'static str> {
+        let operands = operands(model, node);
+        let tensors: Vec<_> =
+            operands.iter().filter_map(|value| self.values.get(value)).flat_map(tensors).collect();
+        let mut conditions = Vec::new();
+        conditions.extend(tensors.iter().any(|tensor| tensor.dims().contains(&0)).then_some("empty"));
+        let mut floats = tensors.iter().filter(|tensor| tensor.elem().is_float());
+        let has = |test: fn(f64) -> bool| {
+            move |tensor: &&&Tensor| tensor.iter_f64(&NoData).into_iter().flatten().any(test)
+        };
+        conditions
+            .extend(floats.clone().any(|tensor| has(|number| !number.is_finite())(&tensor)).then_some("nan"));
+        conditions.extend(floats.any(|tensor| has(|number| number == 0.0)(&tensor)).then_some("zero"));
+        conditions
+    }
+}
+
+/// The tensors of a value.
+fn tensors(value: &Value) -> Vec<&Tensor> {
+    match value {
+        Value::Tensor(tensor) => vec![tensor],
+        Value::Sequence(items) => items.iter().flat_map(tensors).collect(),
+        Value::Optional(inner) => inner.iter().flat_map(|inner| tensors(inner)).collect(),
+        Value::Map(entries) => entries.values().flat_map(tensors).collect(),
     }
 }
 
@@ -156,18 +209,13 @@ impl Observer for Collector<'_> {
 ///
 /// Returns an error if no inputs can be generated.
 pub(super) fn run(model: &Model, seed: u64, sizes: &Sizes) -> Result<Run, String> {
-    let inference = infer(model, &InferOptions::default());
-    let mut shapes = inference.shapes(model);
-    let evaluated = shapes.evaluate(&sizes.0);
-    let declared = |value: ValueId| {
-        let dims = model.ty(value)?.shape()?.dims().iter();
-        Some(dims.map(|&dim| Some(sizes.size(dim))).collect())
-    };
+    let sized = sizes.applied(model);
+    let inference = infer(&sized, &InferOptions::default());
+    let mut shapes = inference.shapes(&sized);
+    let evaluated = shapes.evaluate(&[]);
+    let size_of = |value: ValueId| evaluated.shape(value);
+    let generator = Generator::new(&sized, seed, &size_of);
     let inputs = model.graph(model.main_graph()).inputs();
-    let size_of = |value: ValueId| {
-        if inputs.contains(&value) { declared(value) } else { evaluated.shape(value) }
-    };
-    let generator = Generator::new(model, seed, &size_of);
     let mut run = Run::default();
     let mut given = Vec::new();
     for &input in inputs {
