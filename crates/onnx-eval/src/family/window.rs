@@ -247,6 +247,11 @@ fn slide(axis: &mut Axis, rounds_up: bool) -> Outcome {
     let padded = axis.size.checked_add(axis.before).and_then(|size| size.checked_add(axis.after));
     let padded = padded.ok_or_else(|| Stop::failed("the padding is too large"))?;
     let Some(room) = padded.checked_sub(extent) else {
+        // The formula of the standard, `floor((padded - extent) / stride) + 1`, gives 0 for less than a step.
+        if !rounds_up && extent - padded <= axis.stride {
+            axis.windows = 0;
+            return Ok(());
+        }
         return Err(Stop::failed(format_args!(
             "a window of {extent} elements does not fit {padded} elements"
         )));
