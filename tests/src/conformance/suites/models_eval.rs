@@ -34,7 +34,7 @@ use crate::conformance::report::{Failure, Report};
 use crate::conformance::runner::{Outcome, Suite};
 
 /// The suite.
-pub struct ModelsEval {
+pub(super) struct ModelsEval {
     reference: Reference,
     folder: Mutex<PathBuf>,
 }

@@ -241,7 +241,7 @@ impl EvalSuite {
             let text = print_node(model, node, &PrintOptions::default()).map(|printed| printed.text);
             let mut text = format!("{}\n    {}", detail, text.unwrap_or_default().trim_end());
             for value in ours::operands(model, node) {
-                let known = run.values.get(&value).map_or_else(|| "?".to_owned(), |value| shown(value));
+                let known = run.values.get(&value).map_or_else(|| "?".to_owned(), shown);
                 text.push_str(&format!("\n    {} = {known}", model.str(model.value(value).name())));
             }
             outcome.failures.push(Failure::new(format!("{op} {kind} {peer}"), text));
