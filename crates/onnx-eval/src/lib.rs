@@ -43,6 +43,11 @@
 //! [`Limits`] bound the elements of a tensor, the bytes of all values, the work, and the nesting of active
 //! graphs. A value is dropped after its last use; weights are used in place.
 //!
+//! # Modes for proofs
+//!
+//! [`Precision::Double`] evaluates a model in 64 bits throughout, [`Perturbation`] changes results that the standard leaves
+//! open. `docs/running-models.md` describes both.
+//!
 //! # Custom operators
 //!
 //! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`EvalPack::with_kernel`] adds one for
@@ -88,7 +93,7 @@ pub use fault::{Failure, FailureKind};
 pub use number::{Elems, Float, Number, Unit};
 pub use observer::{NodeRun, Observer};
 pub use onnx_types::Limits;
-pub use options::EvalOptions;
-pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, uncovered};
+pub use options::{EvalOptions, Perturbation, Precision};
+pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, has_open_rounding, uncovered};
 pub use statistics::Statistics;
 pub use value::{MapKey, Value};

@@ -6,6 +6,39 @@ use onnx_types::{Execution, Limits};
 
 use crate::observer::Observer;
 
+/// The type in which floats are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Precision {
+    /// The element types of the model.
+    #[default]
+    Declared,
+    /// `double` in the place of `float`, `float16` and `bfloat16`, so that rounding shrinks and a real difference of two
+    /// models does not: inputs and weights are converted, results are `double`, and attributes that name one of these types
+    /// (`to`, `dtype`, `stash_type`) name `double`.
+    ///
+    /// An operator that does not take `double` for an operand (`QuantizeLinear`, the scales of `Resize`, most of `ai.onnx.ml`)
+    /// is evaluated in the widest type that it takes, and its results are converted. Types of at most 8 bits stay, with their
+    /// saturation. What depends on the bits or the digits of a narrow type has no result: `BitCast` from or to a float, and
+    /// `Cast` of a float to a string fail with [`FailureKind::Missing`](crate::FailureKind::Missing).
+    Double,
+}
+
+/// A perturbation of the results that the standard leaves open: those of operators with an open order of accumulation, or an
+/// approximated function ([`has_open_rounding`](crate::has_open_rounding)).
+///
+/// Each finite number other than 0 moves by at most `ulps` units in the last place. How far depends only on the seed, the
+/// operator, its attributes and operands, and the index of the element: two nodes with equal operands keep equal results, as
+/// in every implementation whose results are a function of the operands. What is claimed to be exact must hold under each
+/// perturbation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Perturbation {
+    /// The seed.
+    pub seed: u64,
+    /// The greatest distance in units in the last place.
+    pub ulps: u32,
+}
+
 /// Options for running a model; [`EvalOptions::default`] serves most callers.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -19,11 +52,22 @@ pub struct EvalOptions<'a> {
     pub registry: &'a Registry,
     /// Observer of every node that runs. Default: none.
     pub observer: Option<&'a dyn Observer>,
+    /// The type in which floats are computed. Default: that of the model.
+    pub precision: Precision,
+    /// A perturbation of results that the standard leaves open. Default: none.
+    pub perturbation: Option<Perturbation>,
 }
 
 impl Default for EvalOptions<'_> {
     fn default() -> Self {
-        Self { execution: Execution::DEFAULT, data: &NoData, registry: Registry::STANDARD, observer: None }
+        Self {
+            execution: Execution::DEFAULT,
+            data: &NoData,
+            registry: Registry::STANDARD,
+            observer: None,
+            precision: Precision::Declared,
+            perturbation: None,
+        }
     }
 }
 
@@ -60,6 +104,20 @@ impl<'a> EvalOptions<'a> {
     #[must_use]
     pub const fn with_observer(mut self, observer: &'a dyn Observer) -> Self {
         self.observer = Some(observer);
+        self
+    }
+
+    /// Sets the type in which floats are computed.
+    #[must_use]
+    pub const fn with_precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Sets a perturbation of results that the standard leaves open.
+    #[must_use]
+    pub const fn with_perturbation(mut self, perturbation: Perturbation) -> Self {
+        self.perturbation = Some(perturbation);
         self
     }
 

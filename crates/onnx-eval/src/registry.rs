@@ -44,14 +44,56 @@ pub(crate) struct OpKernels {
     domain: Symbol,
     op: Symbol,
     rows: &'static [Row],
+    is_open: bool,
+    takes: &'static [(usize, Takes)],
+}
+
+/// The elements that an operator takes for an operand, where not all values of the type are valid, or where most of them give
+/// no interesting result. Generated inputs have them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Takes {
+    /// From the first number to the second one, which integers include and floats do not.
+    Within(f64, f64),
+    /// Indices of an axis of another operand: of the attribute `axis` unless one is named.
+    Indices {
+        /// The operand.
+        of: usize,
+        /// The axis.
+        axis: Option<i64>,
+    },
+    /// Different axes.
+    Axes,
+    /// The sizes of a `Reshape`: 1, and -1 for the last one.
+    Shape,
+}
+
+impl Takes {
+    /// Numbers that are safe to divide by and to take roots and logarithms of, such as variances and scales.
+    pub(crate) const POSITIVE: Self = Self::Within(0.5, 1.5);
+    /// The number 0.
+    pub(crate) const ZERO: Self = Self::Within(0.0, 0.0);
+    /// The number 1.
+    pub(crate) const ONE: Self = Self::Within(1.0, 1.0);
 }
 
 /// The kernels of an operator of the default domain.
 pub(crate) const fn eval(op: Symbol, rows: &'static [Row]) -> OpKernels {
-    OpKernels { domain: domain::ONNX, op, rows }
+    OpKernels { domain: domain::ONNX, op, rows, is_open: false, takes: &[] }
 }
 
 impl OpKernels {
+    /// The standard leaves open in which order the operator accumulates, or how it approximates a function.
+    pub(crate) const fn open(mut self) -> Self {
+        self.is_open = true;
+        self
+    }
+
+    /// The elements that the operator takes for operands, by their index.
+    pub(crate) const fn takes(mut self, operands: &'static [(usize, Takes)]) -> Self {
+        self.takes = operands;
+        self
+    }
+
     /// Sets the domain of the operator.
     pub(crate) const fn of(mut self, domain: Symbol) -> Self {
         self.domain = domain;
@@ -61,11 +103,19 @@ impl OpKernels {
 
 const COUNT: usize = SchemaId::COUNT;
 
-/// The kernels by schema.
-static TABLE: [Option<Kernel>; COUNT] = fold(ops::GROUPS);
+/// The record of a schema.
+#[derive(Clone, Copy)]
+struct Entry {
+    kernel: Kernel,
+    is_open: bool,
+    takes: &'static [(usize, Takes)],
+}
+
+/// The records by schema.
+static TABLE: [Option<Entry>; COUNT] = fold(ops::GROUPS);
 
 /// Lays the rows out by schema. An unknown version, rows out of order, and an operator that occurs twice do not compile.
-const fn fold(groups: &[&[OpKernels]]) -> [Option<Kernel>; COUNT] {
+const fn fold(groups: &[&[OpKernels]]) -> [Option<Entry>; COUNT] {
     let mut table = [None; COUNT];
     let mut group = 0;
     while group < groups.len() {
@@ -80,7 +130,7 @@ const fn fold(groups: &[&[OpKernels]]) -> [Option<Kernel>; COUNT] {
 }
 
 #[expect(clippy::panic, reason = "the compiler evaluates it")]
-const fn lay(table: &mut [Option<Kernel>; COUNT], kernels: &OpKernels) {
+const fn lay(table: &mut [Option<Entry>; COUNT], kernels: &OpKernels) {
     let schemas = versions(kernels.domain, kernels.op);
     if schemas.is_empty() {
         panic!("kernels of an operator that ONNX does not define");
@@ -92,7 +142,7 @@ const fn lay(table: &mut [Option<Kernel>; COUNT], kernels: &OpKernels) {
             panic!("an operator has kernels twice");
         }
         if let Some(row) = row_for(kernels.rows, schemas[at].since_version()) {
-            *entry = Some(row.kernel);
+            *entry = Some(Entry { kernel: row.kernel, is_open: kernels.is_open, takes: kernels.takes });
         }
         at += 1;
     }
@@ -132,7 +182,32 @@ const fn check_rows(rows: &[Row], schemas: &[onnx_schema::Schema]) {
 }
 
 pub(crate) fn kernel(schema: SchemaId) -> Option<Kernel> {
+    entry(schema).map(|entry| entry.kernel)
+}
+
+fn entry(schema: SchemaId) -> Option<Entry> {
     TABLE.get(schema.index()).copied().flatten()
+}
+
+/// The elements that the operator of a schema takes for an operand; `None` if it takes all.
+pub(crate) fn takes(schema: SchemaId, operand: usize) -> Option<Takes> {
+    let listed = entry(schema)?.takes;
+    listed.iter().find(|(index, _)| *index == operand).map(|&(_, takes)| takes)
+}
+
+/// Returns `true` if the standard leaves open in which order the operator of a schema accumulates (`MatMul`, `ReduceSum`), or
+/// how it approximates a function (`Exp`): implementations differ in the last places of its results.
+///
+/// ```
+/// use onnx_eval::has_open_rounding;
+/// use onnx_schema::{domain, op, schema_since};
+///
+/// assert!(has_open_rounding(schema_since(domain::ONNX, op::EXP, 13).unwrap()));
+/// assert!(!has_open_rounding(schema_since(domain::ONNX, op::ADD, 14).unwrap()));
+/// ```
+#[must_use]
+pub fn has_open_rounding(schema: SchemaId) -> bool {
+    entry(schema).is_some_and(|entry| entry.is_open)
 }
 
 /// Returns `true` if a kernel computes the operator of a schema.

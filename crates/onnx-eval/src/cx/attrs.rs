@@ -134,7 +134,8 @@ impl<'r, 'm: 'r> Cx<'r, 'm> {
         if self.int(name)? == Some(0) { Ok(None) } else { self.elem_attribute(name) }
     }
 
-    /// The element type that an integer attribute names; `None` if the attribute is absent.
+    /// The element type that an integer attribute names; `None` if the attribute is absent. If floats are computed in 64 bits, it
+    /// is `double` for narrower ones.
     ///
     /// # Errors
     ///
@@ -143,7 +144,7 @@ impl<'r, 'm: 'r> Cx<'r, 'm> {
         let Some(code) = self.int(name)? else { return Ok(None) };
         let elem = i32::try_from(code).ok().and_then(ElemType::from_code);
         match elem.filter(|&elem| elem != ElemType::Undefined) {
-            Some(elem) => Ok(Some(elem)),
+            Some(elem) => Ok(Some(self.in_force(elem))),
             None => Err(Stop::failed(format_args!("{code} is not the number of an element type"))),
         }
     }

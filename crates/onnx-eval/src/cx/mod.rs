@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 pub use inputs::Operand;
 
 use crate::budget::Budget;
+use crate::engine::is_narrow;
 use crate::value::Value;
 
 /// Sizes of a tensor in memory.
@@ -90,6 +91,8 @@ pub struct Cx<'r, 'm> {
     pub(crate) budget: &'r mut Budget,
     pub(crate) data: &'m dyn DataSource,
     pub(crate) seed: u64,
+    /// Whether floats are computed in 64 bits.
+    pub(crate) is_double: bool,
 }
 
 impl Cx<'_, '_> {
@@ -115,6 +118,16 @@ impl Cx<'_, '_> {
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// The element type that stands for one that the model names: with [`Precision::Double`](crate::Precision::Double), `double`
+    /// for `float`, `float16` and `bfloat16` if a result of the operator can be `double`.
+    pub(crate) fn in_force(&self, elem: ElemType) -> ElemType {
+        let takes_double = || {
+            let Some(schema) = self.schema else { return true };
+            schema.outputs().iter().any(|formal| schema.types_of(formal).contains_tensor(ElemType::Double))
+        };
+        if self.is_double && is_narrow(elem) && takes_double() { ElemType::Double } else { elem }
     }
 
     /// Counts work, in element operations.

@@ -1,13 +1,14 @@
 //! The evaluator: a model that is planned once and runs any number of times.
 
 use onnx_ir::{Model, NodeId, Places, ValueId};
-use onnx_types::{Type, TypeKind};
+use onnx_types::{ElemType, Type, TypeKind};
 
 use super::machine::Machine;
 use super::plan::{Plan, Planner};
+use super::proof::is_narrow;
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::Observer;
-use crate::options::EvalOptions;
+use crate::options::{EvalOptions, Precision};
 use crate::value::Value;
 
 /// A model that is ready to run.
@@ -128,7 +129,7 @@ impl<'m> Evaluator<'m> {
         match value {
             None if record.initializer().is_some() => Ok(()),
             None => Err(fail(&fault::INPUT_MISSING, format!("input {name} has no value"))),
-            Some(value) => match record.ty().and_then(|ty| difference(ty, value)) {
+            Some(value) => match record.ty().and_then(|ty| difference(ty, value, self.options.precision)) {
                 Some(difference) => Err(fail(&fault::INPUT_DIFFERS, format!("input {name}: {difference}"))),
                 None => Ok(()),
             },
@@ -138,10 +139,13 @@ impl<'m> Evaluator<'m> {
 
 /// The contradiction between a value and a declared type; `None` if there is none. Sizes that are variables are not
 /// compared.
-fn difference(ty: &Type, value: &Value) -> Option<String> {
+fn difference(ty: &Type, value: &Value, precision: Precision) -> Option<String> {
     let is_kind = match (&ty.kind, value) {
         (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
-            if declared.elem != onnx_types::ElemType::Undefined && declared.elem != tensor.elem() {
+            let is_widened = precision == Precision::Double
+                && tensor.elem() == ElemType::Double
+                && is_narrow(declared.elem);
+            if declared.elem != ElemType::Undefined && declared.elem != tensor.elem() && !is_widened {
                 return Some(format!(
                     "declared as a tensor of {}, given one of {}",
                     declared.elem,

@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 
 use super::control::{Control, Next};
 use super::plan::{Action, Plan, Step};
-use super::types;
+use super::{proof, types};
 use crate::budget::Budget;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::NodeRun;
-use crate::options::EvalOptions;
+use crate::options::{EvalOptions, Precision};
+use crate::registry::has_open_rounding;
 use crate::value::Value;
 
 pub(super) struct Machine<'p, 'm> {
@@ -118,17 +119,27 @@ impl<'p, 'm> Machine<'p, 'm> {
         for &(slot, weight) in &entered.weights {
             if let Some(weight) = plan.weights.get(weight) {
                 let value = weight.value(self.options.data, &mut self.budget)?;
+                let value = self.in_force(value)?;
                 self.store(frame, slot, value, false)?;
             }
         }
         self.budget.end_kernel();
         for (&slot, value) in entered.inputs.iter().zip(inputs) {
             if let Some(value) = value {
+                let value = self.in_force(value)?;
                 self.store(frame, slot, value, true)?;
             }
         }
         self.active.push(Active { graph, frame, at: 0, then });
         Ok(())
+    }
+
+    /// The value that stands for one of the model or of a kernel.
+    fn in_force(&mut self, value: Value) -> Outcome<Value> {
+        match self.options.precision {
+            Precision::Declared => Ok(value),
+            Precision::Double => proof::widened(value, self.options.data, &mut self.budget),
+        }
     }
 
     fn store(&mut self, frame: usize, slot: u32, value: Value, is_counted: bool) -> Outcome {
@@ -201,6 +212,9 @@ impl<'p, 'm> Machine<'p, 'm> {
             observer.begin(step.id);
         }
         if let Some(schema) = step.schema {
+            if self.options.precision == Precision::Double {
+                proof::narrowed(schema, inputs, self.options.data, &mut self.budget)?;
+            }
             types::check(schema, inputs)?;
         }
         match &step.action {
@@ -252,8 +266,14 @@ impl<'p, 'm> Machine<'p, 'm> {
             budget: &mut self.budget,
             data: self.options.data,
             seed: self.options.execution.seed,
+            is_double: self.options.precision == Precision::Double,
         };
         let result = run(&mut cx)?;
+        if let Some(perturbation) = self.options.perturbation
+            && step.schema.is_some_and(|schema| has_open_rounding(schema.id()))
+        {
+            proof::perturb(&mut cx, perturbation)?;
+        }
         let outputs = std::mem::take(&mut cx.outputs);
         self.budget.end_kernel();
         Ok((result, outputs))
@@ -299,6 +319,11 @@ impl<'p, 'm> Machine<'p, 'm> {
     /// Stores the outputs of a node and frees what is not used after it.
     fn finish(&mut self, step: &Step<'m>, mut outputs: SmallVec<[Option<Value>; 2]>) -> Outcome {
         outputs.resize(outputs.len().max(step.outputs.len()), None);
+        if self.options.precision == Precision::Double {
+            for output in &mut outputs {
+                *output = output.take().map(|value| self.in_force(value)).transpose()?;
+            }
+        }
         if let Some(observer) = self.options.observer {
             let made = outputs.iter().flatten().map(Value::resident_bytes).fold(0, u64::saturating_add);
             let live_bytes = self.budget.live().saturating_add(made);

@@ -5,6 +5,8 @@ pub(crate) mod control;
 mod evaluator;
 mod machine;
 mod plan;
+mod proof;
 pub(crate) mod types;
 
 pub use evaluator::{Evaluator, run_node};
+pub(crate) use proof::is_narrow;

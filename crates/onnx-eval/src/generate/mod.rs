@@ -13,9 +13,9 @@
 //! | strings | one letter, `a` to `z` |
 //!
 //! The model implies a range if the input, or what `Cast`, `Reshape` and similar operators make of it, is an operand that an
-//! operator restricts: indices of `Gather`, the variance of `BatchNormalization`, a divisor. Only such nodes are considered, so
-//! a run on generated inputs can still fail. A map has the keys that its operator knows: the words of a `DictVectorizer`, the
-//! positions of a sparse `CastMap`, otherwise three.
+//! operator restricts: indices of `Gather`, the variance of `BatchNormalization`, a divisor. The record of a kernel declares
+//! them (`.takes(…)`). Only such nodes are considered, so a run on generated inputs can still fail. A map has the keys that
+//! its operator knows: the words of a `DictVectorizer`, the positions of a sparse `CastMap`, otherwise three.
 
 mod maps;
 mod ranges;

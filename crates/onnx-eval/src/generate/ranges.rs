@@ -1,10 +1,11 @@
 //! The ranges that a model implies for the elements of an input.
 
 use onnx_ir::{Constant, Model, NodeId, User, ValueId};
-use onnx_schema::{attr, domain};
+use onnx_schema::{Registry, attr, domain};
 use onnx_types::ElemType;
 
 use super::SizesOf;
+use crate::registry::{Takes, takes};
 
 /// The elements that an input may have.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -121,39 +122,14 @@ impl<'a> Ranges<'a> {
         }
     }
 
-    /// The range that an operator takes for an operand; `None` if it takes all values.
+    /// The range that an operator takes for an operand, as its kernel declares it; `None` if it takes all values.
     fn operand(&self, node: NodeId, index: u32) -> Option<Range> {
-        /// Numbers that are safe to divide by and to take roots and logarithms of.
-        const POSITIVE: Range = Range::Within(0.5, 1.5);
-        Some(match (self.op(node), index) {
-            ("Gather" | "GatherElements" | "ScatterElements" | "Scatter", 1) => self.indices(node, 0, None),
-            ("GatherND" | "ScatterND", 1) => self.indices(node, 0, Some(0)),
-            ("RoiAlign", 2) => self.indices(node, 0, Some(0)),
-            ("BatchNormalization", 4) | ("Sqrt" | "Log" | "Reciprocal", 0) => POSITIVE,
-            ("QuantizeLinear" | "DequantizeLinear", 1) => POSITIVE,
-            ("Div" | "Mod", 1) => Range::Within(1.0, 2.0),
-            ("Pow", 0) => Range::Within(0.5, 2.0),
-            ("Asin" | "Acos", 0) => Range::Within(-1.0, 1.0),
-            ("Atanh", 0) => Range::Within(-0.9, 0.9),
-            ("Acosh", 0) => Range::Within(1.0, 2.0),
-            ("Bernoulli", 0) => Range::Within(0.0, 1.0),
-            ("Dropout", 1) => Range::Within(0.0, 0.5),
-            ("BitShift", 1) | ("Loop", 0) => Range::Within(0.0, 4.0),
-            ("OneHot", 1) | ("Range", 2) | ("Tile" | "TopK" | "Expand", 1) | ("Resize", 2) => {
-                Range::Within(1.0, 1.0)
-            }
-            ("CumSum" | "CumProd", 1) | ("Trilu", 1) | ("SequenceAt" | "SequenceErase", 1) => {
-                Range::Within(0.0, 0.0)
-            }
-            ("ConstantOfShape", 0) => Range::Within(1.0, 3.0),
-            ("Slice", 4) => Range::Within(1.0, 1.0),
-            ("Slice", 3) | ("Squeeze" | "Unsqueeze", 1) => Range::Index,
-            ("Pad", 1) => Range::Within(0.0, 1.0),
-            ("Reshape", 1) => Range::Reshape,
-            ("NonMaxSuppression", 2) => Range::Within(1.0, 3.0),
-            ("NonMaxSuppression", 3) => Range::Within(0.0, 1.0),
-            (op, 1) if op.starts_with("Reduce") => Range::Index,
-            _ => return None,
+        let schema = self.model.callee(node, Registry::STANDARD).standard()?;
+        Some(match takes(schema.id(), usize::try_from(index).ok()?)? {
+            Takes::Within(low, high) => Range::Within(low, high),
+            Takes::Indices { of, axis } => self.indices(node, of, axis),
+            Takes::Axes => Range::Index,
+            Takes::Shape => Range::Reshape,
         })
     }
 

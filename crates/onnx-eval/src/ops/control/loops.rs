@@ -14,10 +14,11 @@ use super::collected::Collected;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::engine::control::{Control, Next};
 use crate::number::{Number, Unit, by_unit};
-use crate::registry::{OpKernels, eval, since_control};
+use crate::registry::{OpKernels, Takes, eval, since_control};
 use crate::value::Value;
 
-pub(super) const KERNELS: OpKernels = eval(op::LOOP, &[since_control(1, start)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::LOOP, &[since_control(1, start)]).takes(&[(0, Takes::Within(0.0, 4.0))]);
 
 struct Loop {
     body: GraphId,

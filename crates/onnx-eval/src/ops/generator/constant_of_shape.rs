@@ -8,9 +8,10 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::engine::constant::dense;
 use crate::number::{Unit, by_unit};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CONSTANT_OF_SHAPE, &[since(9, fill)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::CONSTANT_OF_SHAPE, &[since(9, fill)]).takes(&[(0, Takes::Within(1.0, 3.0))]);
 
 fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
     let dims = axes::sizes(&cx.list(0)?)?;

@@ -16,7 +16,7 @@ use onnx_types::ElemType;
 
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::number::{Number, by_float, by_number};
-use crate::registry::{OpKernels, Row, eval, since};
+use crate::registry::{OpKernels, Row, Takes, eval, since};
 
 const NORMAL: &[Row] = &[since(1, |cx| shaped(cx, normal))];
 const NORMAL_LIKE: &[Row] = &[since(1, |cx| like(cx, normal))];
@@ -24,7 +24,7 @@ const UNIFORM: &[Row] = &[since(1, |cx| shaped(cx, uniform))];
 const UNIFORM_LIKE: &[Row] = &[since(1, |cx| like(cx, uniform))];
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::BERNOULLI, &[since(15, bernoulli)]),
+    eval(op::BERNOULLI, &[since(15, bernoulli)]).takes(&[(0, Takes::Within(0.0, 1.0))]),
     eval(op::MULTINOMIAL, &[since(7, multinomial)]),
     eval(op::RANDOM_NORMAL, NORMAL),
     eval(op::RANDOM_NORMAL_LIKE, NORMAL_LIKE),

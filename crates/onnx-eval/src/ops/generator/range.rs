@@ -6,9 +6,9 @@ use onnx_schema::op;
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Number, by_number};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::RANGE, &[since(11, range)]);
+pub(super) const KERNELS: OpKernels = eval(op::RANGE, &[since(11, range)]).takes(&[(2, Takes::ONE)]);
 
 fn range(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = cx.tensor(0)?.elem;

@@ -9,12 +9,18 @@ use onnx_types::ElemType;
 
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::number::{Number, by_number};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::BLACKMAN_WINDOW, &[since(17, |cx| window(cx, [0.42, -0.5, 0.08]))]),
-    eval(op::HAMMING_WINDOW, &[since(17, |cx| window(cx, [25.0 / 46.0, -21.0 / 46.0, 0.0]))]),
-    eval(op::HANN_WINDOW, &[since(17, |cx| window(cx, [0.5, -0.5, 0.0]))]),
+    eval(op::BLACKMAN_WINDOW, &[since(17, |cx| window(cx, [0.42, -0.5, 0.08]))])
+        .open()
+        .takes(&[(0, Takes::Within(1.0, 3.0))]),
+    eval(op::HAMMING_WINDOW, &[since(17, |cx| window(cx, [25.0 / 46.0, -21.0 / 46.0, 0.0]))])
+        .open()
+        .takes(&[(0, Takes::Within(1.0, 3.0))]),
+    eval(op::HANN_WINDOW, &[since(17, |cx| window(cx, [0.5, -0.5, 0.0]))])
+        .open()
+        .takes(&[(0, Takes::Within(1.0, 3.0))]),
 ];
 
 /// The sum of the factors times the cosine of their index times the angle.

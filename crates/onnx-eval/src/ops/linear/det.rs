@@ -7,7 +7,7 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::DET, &[since(11, det)]);
+pub(super) const KERNELS: OpKernels = eval(op::DET, &[since(11, det)]).open();
 
 fn det(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

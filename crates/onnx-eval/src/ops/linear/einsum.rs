@@ -13,7 +13,7 @@ use crate::family::window::advance;
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::EINSUM, &[since(12, einsum)]);
+pub(super) const KERNELS: OpKernels = eval(op::EINSUM, &[since(12, einsum)]).open();
 
 /// A letter, or an axis of the ellipsis by its index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

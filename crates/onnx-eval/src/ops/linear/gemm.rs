@@ -11,7 +11,7 @@ use crate::family::gemm::{Matrix, Product, work};
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GEMM, &[since(1, gemm)]);
+pub(super) const KERNELS: OpKernels = eval(op::GEMM, &[since(1, gemm)]).open();
 
 pub(crate) fn gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     let (a, b, c) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?);

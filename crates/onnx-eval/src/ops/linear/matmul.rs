@@ -16,7 +16,7 @@ use crate::ops::quant::linear::{put_quantized, quantized};
 use crate::registry::{OpKernels, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::MAT_MUL, &[since(1, matmul)]),
+    eval(op::MAT_MUL, &[since(1, matmul)]).open(),
     eval(op::MAT_MUL_INTEGER, &[since(10, matmul_integer)]),
     eval(op::Q_LINEAR_MAT_MUL, &[since(10, quantized_matmul)]),
 ];

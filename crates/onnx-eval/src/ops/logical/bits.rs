@@ -9,10 +9,10 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::broadcast::map2;
 use crate::number::{Number, by_float};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::BIT_SHIFT, &[since(11, shift)]),
+    eval(op::BIT_SHIFT, &[since(11, shift)]).takes(&[(1, Takes::Within(0.0, 4.0))]),
     eval(op::BITWISE_AND, &[since(18, |cx| bitwise(cx, |a, b| a & b))]),
     eval(op::BITWISE_NOT, &[since(18, not)]),
     eval(op::BITWISE_OR, &[since(18, |cx| bitwise(cx, |a, b| a | b))]),

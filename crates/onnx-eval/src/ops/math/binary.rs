@@ -13,14 +13,14 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::family::broadcast::{aligned, map2};
 use crate::family::elementwise::{Map2, zip};
 use crate::number::{Compute, Number, by_number, compute};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::ADD, &[since(1, |cx| zip(cx, &Add))]),
-    eval(op::DIV, &[since(1, |cx| zip(cx, &Div))]),
-    eval(op::MOD, &[since(10, modulo)]),
+    eval(op::DIV, &[since(1, |cx| zip(cx, &Div))]).takes(&[(1, Takes::Within(1.0, 2.0))]),
+    eval(op::MOD, &[since(10, modulo)]).takes(&[(1, Takes::Within(1.0, 2.0))]),
     eval(op::MUL, &[since(1, |cx| zip(cx, &Mul))]),
-    eval(op::POW, &[since(1, power)]),
+    eval(op::POW, &[since(1, power)]).open().takes(&[(0, Takes::Within(0.5, 2.0))]),
     eval(op::SUB, &[since(1, |cx| zip(cx, &Sub))]),
 ];
 

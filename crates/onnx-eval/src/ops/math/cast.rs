@@ -29,7 +29,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
 fn by_name(cx: &mut Cx<'_, '_>) -> Outcome {
     let name = cx.text(attr::TO)?;
     match ElemType::all().find(|elem| elem.proto_name() == name || elem.name() == name) {
-        Some(elem) if elem != ElemType::Undefined => cast(cx, elem),
+        Some(elem) if elem != ElemType::Undefined => cast(cx, cx.in_force(elem)),
         _ => Err(Stop::failed("attribute `to` names no element type")),
     }
 }
@@ -56,6 +56,9 @@ fn cast(cx: &mut Cx<'_, '_>, to: ElemType) -> Outcome {
     let x = cx.tensor(0)?;
     if x.elem == to {
         return cx.put_value(0, x.tensor);
+    }
+    if cx.is_double && to == ElemType::String && x.elem == ElemType::Double {
+        return Err(Stop::unsupported("the digits of a float that is computed in 64 bits"));
     }
     let payload = payload(cx, &x, to)?;
     let tensor = cx.tensor_of(to, &x.dims, payload)?;

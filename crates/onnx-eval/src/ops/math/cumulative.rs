@@ -6,11 +6,11 @@ use onnx_schema::{attr, op};
 use crate::cx::{Cx, Outcome, axes};
 use crate::family::lines::Lines;
 use crate::number::{Number, by_number};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::CUM_PROD, &[since(26, |cx| scan(cx, true))]),
-    eval(op::CUM_SUM, &[since(11, |cx| scan(cx, false))]),
+    eval(op::CUM_PROD, &[since(26, |cx| scan(cx, true))]).open().takes(&[(1, Takes::ZERO)]),
+    eval(op::CUM_SUM, &[since(11, |cx| scan(cx, false))]).open().takes(&[(1, Takes::ZERO)]),
 ];
 
 fn scan(cx: &mut Cx<'_, '_>, is_product: bool) -> Outcome {

@@ -16,8 +16,8 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::HARDMAX, &[since(1, |cx| along(cx, Mode::Hard))]),
-    eval(op::LOG_SOFTMAX, &[since(1, |cx| along(cx, Mode::Log))]),
-    eval(op::SOFTMAX, &[since(1, |cx| along(cx, Mode::Soft))]),
+    eval(op::LOG_SOFTMAX, &[since(1, |cx| along(cx, Mode::Log))]).open(),
+    eval(op::SOFTMAX, &[since(1, |cx| along(cx, Mode::Soft))]).open(),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]

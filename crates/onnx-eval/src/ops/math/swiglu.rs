@@ -6,7 +6,7 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::SWI_GLU, &[since(28, swiglu)]);
+pub(super) const KERNELS: OpKernels = eval(op::SWI_GLU, &[since(28, swiglu)]).open();
 
 fn swiglu(cx: &mut Cx<'_, '_>) -> Outcome {
     let (gate, linear) = (cx.tensor(0)?, cx.tensor(1)?);

@@ -12,9 +12,9 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::MAX, &[since(1, |cx| combine(cx, Join::Max))]),
-    eval(op::MEAN, &[since(1, |cx| combine(cx, Join::Mean))]),
+    eval(op::MEAN, &[since(1, |cx| combine(cx, Join::Mean))]).open(),
     eval(op::MIN, &[since(1, |cx| combine(cx, Join::Min))]),
-    eval(op::SUM, &[since(1, |cx| combine(cx, Join::Sum))]),
+    eval(op::SUM, &[since(1, |cx| combine(cx, Join::Sum))]).open(),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]

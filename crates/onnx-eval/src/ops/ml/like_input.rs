@@ -13,7 +13,7 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const BINARIZER: OpKernels = eval(op::BINARIZER, &[since(1, binarize)]).of(domain::ML);
 pub(super) const IMPUTER: OpKernels = eval(op::IMPUTER, &[since(1, impute)]).of(domain::ML);
-pub(super) const NORMALIZER: OpKernels = eval(op::NORMALIZER, &[since(1, normalize)]).of(domain::ML);
+pub(super) const NORMALIZER: OpKernels = eval(op::NORMALIZER, &[since(1, normalize)]).open().of(domain::ML);
 pub(super) const SCALER: OpKernels = eval(op::SCALER, &[since(1, scale)]).of(domain::ML);
 
 fn binarize(cx: &mut Cx<'_, '_>) -> Outcome {

@@ -14,8 +14,10 @@ use super::{Labels, greatest, row, rows, transform};
 use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const REGRESSOR: OpKernels = eval(op::LINEAR_REGRESSOR, &[since(1, regress)]).of(domain::ML);
-pub(super) const CLASSIFIER: OpKernels = eval(op::LINEAR_CLASSIFIER, &[since(1, classify)]).of(domain::ML);
+pub(super) const REGRESSOR: OpKernels =
+    eval(op::LINEAR_REGRESSOR, &[since(1, regress)]).open().of(domain::ML);
+pub(super) const CLASSIFIER: OpKernels =
+    eval(op::LINEAR_CLASSIFIER, &[since(1, classify)]).open().of(domain::ML);
 
 /// The products of each row with each of `targets` sets of coefficients.
 fn products(cx: &mut Cx<'_, '_>, x: &Operand, targets: usize) -> Outcome<Vec<f64>> {

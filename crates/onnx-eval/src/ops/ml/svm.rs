@@ -22,8 +22,9 @@ use crate::cx::axes::size;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const REGRESSOR: OpKernels = eval(op::SVM_REGRESSOR, &[since(1, regress)]).of(domain::ML);
-pub(super) const CLASSIFIER: OpKernels = eval(op::SVM_CLASSIFIER, &[since(1, classify)]).of(domain::ML);
+pub(super) const REGRESSOR: OpKernels = eval(op::SVM_REGRESSOR, &[since(1, regress)]).open().of(domain::ML);
+pub(super) const CLASSIFIER: OpKernels =
+    eval(op::SVM_CLASSIFIER, &[since(1, classify)]).open().of(domain::ML);
 
 /// The kernel: a function of two vectors.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::TREE_ENSEMBLE, &[since(5, ensemble)]).of(domain::ML);
+pub(super) const KERNELS: OpKernels = eval(op::TREE_ENSEMBLE, &[since(5, ensemble)]).open().of(domain::ML);
 
 fn ensemble(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

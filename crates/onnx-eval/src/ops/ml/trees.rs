@@ -30,9 +30,9 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const CLASSIFIER: OpKernels =
-    eval(op::TREE_ENSEMBLE_CLASSIFIER, &[since(1, classify)]).of(domain::ML);
+    eval(op::TREE_ENSEMBLE_CLASSIFIER, &[since(1, classify)]).open().of(domain::ML);
 pub(super) const REGRESSOR: OpKernels =
-    eval(op::TREE_ENSEMBLE_REGRESSOR, &[since(1, regress)]).of(domain::ML);
+    eval(op::TREE_ENSEMBLE_REGRESSOR, &[since(1, regress)]).open().of(domain::ML);
 
 /// Numbers of a list of floats, or of the tensor that replaces it.
 fn numbers(cx: &mut Cx<'_, '_>, list: Symbol, in_tensor: Symbol) -> Outcome<Vec<f64>> {

@@ -17,7 +17,7 @@ use crate::number::round_all;
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::ATTENTION, &[since(23, attend)]);
+pub(super) const KERNELS: OpKernels = eval(op::ATTENTION, &[since(23, attend)]).open();
 
 /// Queries, keys or values as `[batch, heads, steps, width]`.
 struct Heads {

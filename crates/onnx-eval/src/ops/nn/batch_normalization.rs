@@ -11,9 +11,10 @@ use crate::cx::axes::product;
 use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::number::{Elems, Number, by_float};
 use crate::ops::math::cast::round_to;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::BATCH_NORMALIZATION, &[since(1, normalize)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::BATCH_NORMALIZATION, &[since(1, normalize)]).open().takes(&[(4, Takes::POSITIVE)]);
 
 /// Scale, bias, mean and variance.
 struct Statistics {

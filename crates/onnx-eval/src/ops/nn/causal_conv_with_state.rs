@@ -11,7 +11,7 @@ use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CAUSAL_CONV_WITH_STATE, &[since(27, convolve)]);
+pub(super) const KERNELS: OpKernels = eval(op::CAUSAL_CONV_WITH_STATE, &[since(27, convolve)]).open();
 
 fn convolve(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, w, b, past) = (cx.tensor(0)?, cx.tensor(1)?, cx.optional(2)?, cx.optional(3)?);

@@ -13,7 +13,7 @@ use crate::number::{Number, by_float};
 use crate::ops::quant::linear::{put_quantized, quantized, spread};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const CONV: OpKernels = eval(op::CONV, &[since(1, conv)]);
+pub(super) const CONV: OpKernels = eval(op::CONV, &[since(1, conv)]).open();
 
 pub(super) const CONV_INTEGER: OpKernels = eval(op::CONV_INTEGER, &[since(10, conv_integer)]);
 

@@ -14,7 +14,7 @@ use crate::family::window::advance;
 use crate::number::{Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CONV_TRANSPOSE, &[since(1, transpose)]);
+pub(super) const KERNELS: OpKernels = eval(op::CONV_TRANSPOSE, &[since(1, transpose)]).open();
 
 /// One spatial axis.
 #[derive(Clone, Copy)]

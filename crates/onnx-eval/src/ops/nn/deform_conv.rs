@@ -15,7 +15,7 @@ use crate::family::window::advance;
 use crate::number::{Elems, by_float};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::DEFORM_CONV, &[since(19, deform)]);
+pub(super) const KERNELS: OpKernels = eval(op::DEFORM_CONV, &[since(19, deform)]).open();
 
 /// Offsets and masks.
 struct Displacement {

@@ -8,9 +8,9 @@ use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::number::{Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const GLOBAL_AVERAGE_POOL: OpKernels = eval(op::GLOBAL_AVERAGE_POOL, &[since(1, average)]);
+pub(super) const GLOBAL_AVERAGE_POOL: OpKernels = eval(op::GLOBAL_AVERAGE_POOL, &[since(1, average)]).open();
 
-pub(super) const GLOBAL_LP_POOL: OpKernels = eval(op::GLOBAL_LP_POOL, &[since(1, lp)]);
+pub(super) const GLOBAL_LP_POOL: OpKernels = eval(op::GLOBAL_LP_POOL, &[since(1, lp)]).open();
 
 pub(super) const GLOBAL_MAX_POOL: OpKernels = eval(op::GLOBAL_MAX_POOL, &[since(1, max)]);
 

@@ -14,7 +14,7 @@ use crate::number::{Elems, Float};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::LAYER_NORMALIZATION, &[since(17, normalize)]);
+pub(super) const KERNELS: OpKernels = eval(op::LAYER_NORMALIZATION, &[since(17, normalize)]).open();
 
 fn normalize(cx: &mut Cx<'_, '_>) -> Outcome {
     match cx.elem_attribute(attr::STASH_TYPE)?.unwrap_or(ElemType::Float) {

@@ -16,7 +16,7 @@ use crate::number::Elems;
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::LINEAR_ATTENTION, &[since(27, attend)]);
+pub(super) const KERNELS: OpKernels = eval(op::LINEAR_ATTENTION, &[since(27, attend)]).open();
 
 /// Sizes of all operands.
 struct Sizes {

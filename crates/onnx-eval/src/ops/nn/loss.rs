@@ -9,13 +9,17 @@ use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::ops::math::cast::round_to;
 use crate::ops::tensor::gather::index;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const NEGATIVE_LOG_LIKELIHOOD_LOSS: OpKernels =
-    eval(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, &[since(12, likelihood)]);
+    eval(op::NEGATIVE_LOG_LIKELIHOOD_LOSS, &[since(12, likelihood)])
+        .open()
+        .takes(&[(1, Takes::Indices { of: 0, axis: Some(1) })]);
 
 pub(super) const SOFTMAX_CROSS_ENTROPY_LOSS: OpKernels =
-    eval(op::SOFTMAX_CROSS_ENTROPY_LOSS, &[since(12, cross_entropy)]);
+    eval(op::SOFTMAX_CROSS_ENTROPY_LOSS, &[since(12, cross_entropy)])
+        .open()
+        .takes(&[(1, Takes::Indices { of: 0, axis: Some(1) })]);
 
 fn likelihood(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

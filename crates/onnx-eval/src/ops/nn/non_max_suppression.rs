@@ -9,9 +9,10 @@ use onnx_schema::{attr, op};
 use onnx_types::ElemType;
 
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::NON_MAX_SUPPRESSION, &[since(10, suppress)]);
+pub(super) const KERNELS: OpKernels = eval(op::NON_MAX_SUPPRESSION, &[since(10, suppress)])
+    .takes(&[(2, Takes::Within(1.0, 3.0)), (3, Takes::Within(0.0, 1.0))]);
 
 /// A box by its least and greatest coordinates.
 #[derive(Clone, Copy)]

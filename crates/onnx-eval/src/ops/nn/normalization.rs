@@ -18,18 +18,20 @@ use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};
 
 pub(super) const GROUP_NORMALIZATION: OpKernels =
-    eval(op::GROUP_NORMALIZATION, &[since(18, |cx| grouped(cx, true)), since(21, |cx| grouped(cx, false))]);
+    eval(op::GROUP_NORMALIZATION, &[since(18, |cx| grouped(cx, true)), since(21, |cx| grouped(cx, false))])
+        .open();
 
-pub(super) const INSTANCE_NORMALIZATION: OpKernels = eval(op::INSTANCE_NORMALIZATION, &[since(1, instance)]);
+pub(super) const INSTANCE_NORMALIZATION: OpKernels =
+    eval(op::INSTANCE_NORMALIZATION, &[since(1, instance)]).open();
 
-pub(super) const LP_NORMALIZATION: OpKernels = eval(op::LP_NORMALIZATION, &[since(1, lp)]);
+pub(super) const LP_NORMALIZATION: OpKernels = eval(op::LP_NORMALIZATION, &[since(1, lp)]).open();
 
-pub(super) const LRN: OpKernels = eval(op::LRN, &[since(1, lrn)]);
+pub(super) const LRN: OpKernels = eval(op::LRN, &[since(1, lrn)]).open();
 
 pub(super) const MEAN_VARIANCE_NORMALIZATION: OpKernels =
-    eval(op::MEAN_VARIANCE_NORMALIZATION, &[since(9, mean_variance)]);
+    eval(op::MEAN_VARIANCE_NORMALIZATION, &[since(9, mean_variance)]).open();
 
-pub(super) const RMS_NORMALIZATION: OpKernels = eval(op::RMS_NORMALIZATION, &[since(23, rms)]);
+pub(super) const RMS_NORMALIZATION: OpKernels = eval(op::RMS_NORMALIZATION, &[since(23, rms)]).open();
 
 /// Sets the output to numbers, each rounded once.
 fn put(cx: &mut Cx<'_, '_>, x: &Operand, values: &[f64]) -> Outcome {

@@ -15,11 +15,11 @@ use crate::family::window::Windows;
 use crate::number::{Float, Number, by_float, by_number, integer_range};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const AVERAGE_POOL: OpKernels = eval(op::AVERAGE_POOL, &[since(1, average)]);
+pub(super) const AVERAGE_POOL: OpKernels = eval(op::AVERAGE_POOL, &[since(1, average)]).open();
 
 pub(super) const MAX_POOL: OpKernels = eval(op::MAX_POOL, &[since(1, max)]);
 
-pub(super) const LP_POOL: OpKernels = eval(op::LP_POOL, &[since(1, lp)]);
+pub(super) const LP_POOL: OpKernels = eval(op::LP_POOL, &[since(1, lp)]).open();
 
 /// The windows of a pool, with the sizes of its result.
 fn windows(cx: &mut Cx<'_, '_>, x: &Operand) -> Outcome<(Windows, Dims)> {

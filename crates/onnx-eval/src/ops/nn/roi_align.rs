@@ -8,7 +8,7 @@ use onnx_schema::{attr, op};
 use crate::cx::axes::size;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::ops::math::cast::put_real;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(
     op::ROI_ALIGN,
@@ -20,7 +20,9 @@ pub(super) const KERNELS: OpKernels = eval(
             _ => Err(Stop::failed("`coordinate_transformation_mode` names no transformation")),
         }),
     ],
-);
+)
+.open()
+.takes(&[(2, Takes::Indices { of: 0, axis: Some(0) })]);
 
 /// A region along one axis: where it begins, and the extent and the number of samples of a bin.
 #[derive(Clone, Copy)]

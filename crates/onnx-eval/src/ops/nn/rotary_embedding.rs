@@ -9,9 +9,10 @@ use crate::cx::axes::size;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Number, by_float};
 use crate::ops::tensor::gather::index;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::ROTARY_EMBEDDING, &[since(23, rotate)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::ROTARY_EMBEDDING, &[since(23, rotate)]).open().takes(&[(3, Takes::ZERO)]);
 
 fn rotate(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, cosines, sines) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);

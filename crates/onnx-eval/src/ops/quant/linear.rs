@@ -14,11 +14,13 @@ use crate::cx::axes::{axis, product, size};
 use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::number::{Elems, Number, by_number, fit, integer_range};
 use crate::ops::math::cast::round_to;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const QUANTIZE: OpKernels = eval(op::QUANTIZE_LINEAR, &[since(10, quantize)]);
+pub(super) const QUANTIZE: OpKernels =
+    eval(op::QUANTIZE_LINEAR, &[since(10, quantize)]).takes(&[(1, Takes::POSITIVE)]);
 
-pub(super) const DEQUANTIZE: OpKernels = eval(op::DEQUANTIZE_LINEAR, &[since(10, dequantize)]);
+pub(super) const DEQUANTIZE: OpKernels =
+    eval(op::DEQUANTIZE_LINEAR, &[since(10, dequantize)]).takes(&[(1, Takes::POSITIVE)]);
 
 /// Which scale belongs to which element.
 enum Layout {

@@ -15,7 +15,7 @@ use crate::family::Axes;
 use crate::family::reduce::{Reduction, Set};
 use crate::number::{Number, by_number, fit, integer_range};
 use crate::ops::math::variadic::{greater, smaller};
-use crate::registry::{OpKernels, Row, eval, since};
+use crate::registry::{OpKernels, Row, Takes, eval, since};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -42,16 +42,16 @@ macro_rules! rows {
 }
 
 pub(in crate::ops) const KERNELS: &[OpKernels] = &[
-    eval(op::REDUCE_L1, rows!(18, L1)),
-    eval(op::REDUCE_L2, rows!(18, L2)),
-    eval(op::REDUCE_LOG_SUM, rows!(18, LogSum)),
-    eval(op::REDUCE_LOG_SUM_EXP, rows!(18, LogSumExp)),
-    eval(op::REDUCE_MAX, rows!(18, Max)),
-    eval(op::REDUCE_MEAN, rows!(18, Mean)),
-    eval(op::REDUCE_MIN, rows!(18, Min)),
-    eval(op::REDUCE_PROD, rows!(18, Prod)),
-    eval(op::REDUCE_SUM, rows!(13, Sum)),
-    eval(op::REDUCE_SUM_SQUARE, rows!(18, SumSquare)),
+    eval(op::REDUCE_L1, rows!(18, L1)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_L2, rows!(18, L2)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_LOG_SUM, rows!(18, LogSum)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_LOG_SUM_EXP, rows!(18, LogSumExp)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_MAX, rows!(18, Max)).takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_MEAN, rows!(18, Mean)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_MIN, rows!(18, Min)).takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_PROD, rows!(18, Prod)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_SUM, rows!(13, Sum)).open().takes(&[(1, Takes::Axes)]),
+    eval(op::REDUCE_SUM_SQUARE, rows!(18, SumSquare)).open().takes(&[(1, Takes::Axes)]),
 ];
 
 fn reduce(cx: &mut Cx<'_, '_>, kind: Kind, place: Axes) -> Outcome {

@@ -12,11 +12,14 @@ use super::cells::{Activation, Cell, activations};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::gemm::{Matrix, Product, work};
 use crate::number::{Elems, Float, by_float};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const RNN: OpKernels = eval(op::RNN, &[since(1, |cx| recurrent(cx, Kind::Rnn))]);
-pub(super) const GRU: OpKernels = eval(op::GRU, &[since(1, |cx| recurrent(cx, Kind::Gru))]);
-pub(super) const LSTM: OpKernels = eval(op::LSTM, &[since(1, |cx| recurrent(cx, Kind::Lstm))]);
+pub(super) const RNN: OpKernels =
+    eval(op::RNN, &[since(1, |cx| recurrent(cx, Kind::Rnn))]).open().takes(&[(4, Takes::ONE)]);
+pub(super) const GRU: OpKernels =
+    eval(op::GRU, &[since(1, |cx| recurrent(cx, Kind::Gru))]).open().takes(&[(4, Takes::ONE)]);
+pub(super) const LSTM: OpKernels =
+    eval(op::LSTM, &[since(1, |cx| recurrent(cx, Kind::Lstm))]).open().takes(&[(4, Takes::ONE)]);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {

@@ -4,9 +4,9 @@ use onnx_schema::op;
 
 use super::{items, position};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::SEQUENCE_AT, &[since(11, at)]);
+pub(super) const KERNELS: OpKernels = eval(op::SEQUENCE_AT, &[since(11, at)]).takes(&[(1, Takes::ZERO)]);
 
 fn at(cx: &mut Cx<'_, '_>) -> Outcome {
     let items = items(cx, 0)?;

@@ -6,10 +6,11 @@ use onnx_schema::op;
 
 use super::{items, position};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 use crate::value::Value;
 
-pub(super) const KERNELS: OpKernels = eval(op::SEQUENCE_ERASE, &[since(11, erase)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::SEQUENCE_ERASE, &[since(11, erase)]).takes(&[(1, Takes::ZERO)]);
 
 fn erase(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut items = items(cx, 0)?.to_vec();

@@ -6,10 +6,11 @@ use onnx_schema::op;
 
 use super::items;
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 use crate::value::Value;
 
-pub(super) const KERNELS: OpKernels = eval(op::SEQUENCE_INSERT, &[since(11, insert)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::SEQUENCE_INSERT, &[since(11, insert)]).takes(&[(2, Takes::ZERO)]);
 
 fn insert(cx: &mut Cx<'_, '_>) -> Outcome {
     let tensor = cx.tensor(1)?;

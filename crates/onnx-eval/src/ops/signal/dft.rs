@@ -12,9 +12,11 @@ use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::family::fourier::{Fourier, Number};
 use crate::ops::math::cast::put_real;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::DFT, &[since(17, by_attribute), since(20, by_input)]);
+pub(super) const KERNELS: OpKernels = eval(op::DFT, &[since(17, by_attribute), since(20, by_input)])
+    .open()
+    .takes(&[(1, Takes::Within(1.0, 3.0))]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
     let axis = cx.int_or(attr::AXIS, 1)?;

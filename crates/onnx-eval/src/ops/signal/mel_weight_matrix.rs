@@ -16,7 +16,7 @@ use crate::cx::{Cx, Outcome, Stop};
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::MEL_WEIGHT_MATRIX, &[since(17, weights)]);
+pub(super) const KERNELS: OpKernels = eval(op::MEL_WEIGHT_MATRIX, &[since(17, weights)]).open();
 
 fn weights(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = cx.elem_attribute(attr::OUTPUT_DATATYPE)?.unwrap_or(ElemType::Float);

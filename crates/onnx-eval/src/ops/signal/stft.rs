@@ -11,9 +11,10 @@ use crate::cx::axes::size;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::fourier::{Fourier, Number};
 use crate::ops::math::cast::put_real;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::STFT, &[since(17, transform)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::STFT, &[since(17, transform)]).open().takes(&[(1, Takes::ONE)]);
 
 fn transform(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

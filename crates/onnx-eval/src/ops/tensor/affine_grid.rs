@@ -11,7 +11,7 @@ use crate::family::window::advance;
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::AFFINE_GRID, &[since(20, grid)]);
+pub(super) const KERNELS: OpKernels = eval(op::AFFINE_GRID, &[since(20, grid)]).open();
 
 fn grid(cx: &mut Cx<'_, '_>) -> Outcome {
     let theta = cx.tensor(0)?;

@@ -7,9 +7,10 @@ use crate::cx::axes::strides;
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::family::broadcast::for_each_row;
 use crate::number::{Unit, by_unit};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::CENTER_CROP_PAD, &[since(18, center)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::CENTER_CROP_PAD, &[since(18, center)]).takes(&[(1, Takes::Within(1.0, 3.0))]);
 
 fn center(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

@@ -12,7 +12,7 @@ use crate::family::window::{Axis, advance};
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::COL2IM, &[since(18, col2im)]);
+pub(super) const KERNELS: OpKernels = eval(op::COL2IM, &[since(18, col2im)]).open();
 
 fn col2im(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

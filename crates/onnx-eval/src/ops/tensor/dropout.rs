@@ -14,10 +14,11 @@ use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::ops::generator::mersenne::Mersenne;
 use crate::ops::generator::random::Draws;
 use crate::ops::math::cast::{put_real, round_to};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels =
-    eval(op::DROPOUT, &[since(1, with_flag), since(7, inference), since(12, with_inputs)]);
+    eval(op::DROPOUT, &[since(1, with_flag), since(7, inference), since(12, with_inputs)])
+        .takes(&[(1, Takes::Within(0.0, 0.5))]);
 
 /// `is_test` is 0 by default, which means training.
 fn with_flag(cx: &mut Cx<'_, '_>) -> Outcome {

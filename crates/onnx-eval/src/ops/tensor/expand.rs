@@ -7,9 +7,9 @@ use crate::cx::{Cx, Outcome, axes};
 use crate::family::broadcast::{joined, repeated};
 use crate::family::layout::gathered;
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::EXPAND, &[since(8, expand)]);
+pub(super) const KERNELS: OpKernels = eval(op::EXPAND, &[since(8, expand)]).takes(&[(1, Takes::ONE)]);
 
 /// Minimum number of elements of a splat; smaller tensors are written out, so that kernels read them in place.
 const SPLAT: usize = 4096;

@@ -6,9 +6,10 @@ use onnx_schema::{attr, op};
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::family::lines::Lines;
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GATHER, &[since(1, gather)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::GATHER, &[since(1, gather)]).takes(&[(1, Takes::Indices { of: 0, axis: None })]);
 
 /// An index of an axis; negative ones count from the end.
 pub(crate) fn index(index: i64, size: usize) -> Outcome<usize> {

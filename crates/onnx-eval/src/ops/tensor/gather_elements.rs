@@ -6,9 +6,10 @@ use super::gather::index;
 use super::scatter::placed;
 use crate::cx::{Cx, Outcome, axes};
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GATHER_ELEMENTS, &[since(11, gather)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::GATHER_ELEMENTS, &[since(11, gather)]).takes(&[(1, Takes::Indices { of: 0, axis: None })]);
 
 fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);

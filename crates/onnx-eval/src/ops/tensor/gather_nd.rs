@@ -7,9 +7,10 @@ use super::gather::index;
 use crate::cx::axes::{product, size, strides};
 use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GATHER_ND, &[since(11, gather)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::GATHER_ND, &[since(11, gather)]).takes(&[(1, Takes::Indices { of: 0, axis: Some(0) })]);
 
 fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);

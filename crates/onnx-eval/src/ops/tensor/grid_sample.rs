@@ -16,7 +16,7 @@ use crate::number::{Unit, by_unit};
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::GRID_SAMPLE, &[since(16, sample)]);
+pub(super) const KERNELS: OpKernels = eval(op::GRID_SAMPLE, &[since(16, sample)]).open();
 
 /// The values outside the image.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::ONE_HOT, &[since(9, one_hot)]);
+pub(super) const KERNELS: OpKernels = eval(op::ONE_HOT, &[since(9, one_hot)]).takes(&[(1, Takes::ONE)]);
 
 fn one_hot(cx: &mut Cx<'_, '_>) -> Outcome {
     let (indices, depth, values) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);

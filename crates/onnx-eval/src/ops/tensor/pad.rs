@@ -10,7 +10,7 @@ use onnx_types::tensor::Payload;
 use crate::cx::axes::{product, strides};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::number::{Number, Unit, by_number, by_unit};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(
     op::PAD,
@@ -19,7 +19,8 @@ pub(super) const KERNELS: OpKernels = eval(
         since(2, |cx| by_attribute(cx, attr::PADS)),
         since(11, by_input),
     ],
-);
+)
+.takes(&[(1, Takes::Within(0.0, 1.0))]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>, name: onnx_types::Symbol) -> Outcome {
     let x = cx.tensor(0)?;

@@ -7,9 +7,10 @@ use onnx_schema::{attr, op};
 
 use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::RESHAPE, &[since(1, by_attribute), since(5, by_input)]).takes(&[(1, Takes::Shape)]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
     let sizes = cx.ints(attr::SHAPE)?.unwrap_or_default();

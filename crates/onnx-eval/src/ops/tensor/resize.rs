@@ -16,10 +16,10 @@ use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::family::lines::Lines;
 use crate::number::{Number, Unit, by_number, by_unit};
 use crate::ops::math::cast::put_real;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels =
-    eval(op::RESIZE, &[since(10, |cx| by_scales(cx, 1)), since(11, resize)]);
+    eval(op::RESIZE, &[since(10, |cx| by_scales(cx, 1)), since(11, resize)]).open().takes(&[(2, Takes::ONE)]);
 
 /// The interpolation between the elements of an axis.
 #[derive(Clone, Copy)]

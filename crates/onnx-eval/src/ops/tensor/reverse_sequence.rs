@@ -5,9 +5,10 @@ use onnx_schema::{attr, op};
 use crate::cx::axes::strides;
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::REVERSE_SEQUENCE, &[since(10, reverse)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::REVERSE_SEQUENCE, &[since(10, reverse)]).takes(&[(1, Takes::ONE)]);
 
 fn reverse(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

@@ -12,11 +12,14 @@ use crate::cx::{Cx, Operand, Outcome, Stop, axes};
 use crate::family::broadcast::for_each_row;
 use crate::number::{Number, by_number, by_unit};
 use crate::ops::math::variadic::{greater, smaller};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const ELEMENTS: OpKernels = eval(op::SCATTER_ELEMENTS, &[since(11, scatter)]);
+pub(super) const ELEMENTS: OpKernels = eval(op::SCATTER_ELEMENTS, &[since(11, scatter)])
+    .open()
+    .takes(&[(1, Takes::Indices { of: 0, axis: None })]);
 
-pub(super) const SCATTER: OpKernels = eval(op::SCATTER, &[since(9, scatter)]);
+pub(super) const SCATTER: OpKernels =
+    eval(op::SCATTER, &[since(9, scatter)]).takes(&[(1, Takes::Indices { of: 0, axis: None })]);
 
 fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);

@@ -8,9 +8,10 @@ use super::gather::index;
 use super::scatter::scattered;
 use crate::cx::axes::{product, strides};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::SCATTER_ND, &[since(11, scatter)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::SCATTER_ND, &[since(11, scatter)]).open().takes(&[(1, Takes::Indices { of: 0, axis: Some(0) })]);
 
 fn scatter(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, indices, updates) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);

@@ -9,9 +9,10 @@ use crate::cx::axes::strides;
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::family::layout::gathered;
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::SLICE, &[since(1, by_attributes), since(10, by_inputs)]);
+pub(super) const KERNELS: OpKernels = eval(op::SLICE, &[since(1, by_attributes), since(10, by_inputs)])
+    .takes(&[(3, Takes::Axes), (4, Takes::ONE)]);
 
 /// The bounds: starts, ends, axes, steps.
 struct Bounds {

@@ -5,9 +5,10 @@ use onnx_schema::op;
 use crate::cx::axes::{product, size, sizes};
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::number::by_unit;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::TILE, &[since(1, along_one), since(6, tile)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::TILE, &[since(1, along_one), since(6, tile)]).takes(&[(1, Takes::ONE)]);
 
 fn along_one(cx: &mut Cx<'_, '_>) -> Outcome {
     let rank = cx.tensor(0)?.rank();

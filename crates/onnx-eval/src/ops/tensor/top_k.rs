@@ -11,9 +11,10 @@ use onnx_types::ElemType;
 use crate::cx::{Cx, Outcome, Stop, axes};
 use crate::family::lines::Lines;
 use crate::number::{Number, by_number};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::TOP_K, &[since(1, by_attribute), since(10, by_input)]);
+pub(super) const KERNELS: OpKernels =
+    eval(op::TOP_K, &[since(1, by_attribute), since(10, by_input)]).takes(&[(1, Takes::ONE)]);
 
 fn by_attribute(cx: &mut Cx<'_, '_>) -> Outcome {
     let k = cx.int(attr::K)?.ok_or_else(|| Stop::failed("attribute `k` is missing"))?;

@@ -4,9 +4,9 @@ use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::{Unit, by_unit};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
-pub(super) const KERNELS: OpKernels = eval(op::TRILU, &[since(14, trilu)]);
+pub(super) const KERNELS: OpKernels = eval(op::TRILU, &[since(14, trilu)]).takes(&[(1, Takes::ZERO)]);
 
 fn trilu(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;

@@ -5,12 +5,13 @@ use onnx_schema::op;
 
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::family::Axes;
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(
     op::UNSQUEEZE,
     &[since(1, |cx| unsqueeze(cx, Axes::Attribute)), since(13, |cx| unsqueeze(cx, Axes::Input(1)))],
-);
+)
+.takes(&[(1, Takes::Axes)]);
 
 fn unsqueeze(cx: &mut Cx<'_, '_>, place: Axes) -> Outcome {
     let x = cx.tensor(0)?;

@@ -7,12 +7,14 @@ use onnx_schema::{attr, op};
 
 use super::resize::{by_scales, scaled};
 use crate::cx::{Cx, Outcome, Stop};
-use crate::registry::{OpKernels, eval, since};
+use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels = eval(
     op::UPSAMPLE,
     &[since(1, height_and_width), since(7, by_attribute), since(9, |cx| by_scales(cx, 1))],
-);
+)
+.open()
+.takes(&[(1, Takes::ONE)]);
 
 fn height_and_width(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.tensor(0)?.rank() != 4 {

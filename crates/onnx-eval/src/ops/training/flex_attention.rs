@@ -16,7 +16,7 @@ use crate::registry::{OpKernels, eval, since_control};
 use crate::value::Value;
 
 pub(super) const KERNELS: OpKernels =
-    eval(op::FLEX_ATTENTION, &[since_control(1, start)]).of(domain::PREVIEW);
+    eval(op::FLEX_ATTENTION, &[since_control(1, start)]).open().of(domain::PREVIEW);
 
 /// Which graph runs next.
 #[derive(Clone, Copy, PartialEq, Eq)]

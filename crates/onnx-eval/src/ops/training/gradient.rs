@@ -22,7 +22,8 @@ use crate::ops::math::cast::put_real;
 use crate::registry::{Kernel, OpKernels, eval, kernel, since};
 use crate::value::Value;
 
-pub(super) const KERNELS: OpKernels = eval(op::GRADIENT, &[since(1, gradient)]).of(domain::PREVIEW_TRAINING);
+pub(super) const KERNELS: OpKernels =
+    eval(op::GRADIENT, &[since(1, gradient)]).open().of(domain::PREVIEW_TRAINING);
 
 fn gradient(cx: &mut Cx<'_, '_>) -> Outcome {
     let xs = named(cx, cx.texts(attr::XS)?.unwrap_or_default())?;
@@ -139,6 +140,7 @@ fn run<R>(
         budget: &mut *cx.budget,
         data: cx.data,
         seed: cx.seed,
+        is_double: cx.is_double,
     };
     then(&mut inner, kernel)
 }

@@ -15,11 +15,15 @@ use crate::registry::{OpKernels, eval, since};
 
 pub(super) const ADAGRAD: OpKernels =
     eval(op::ADAGRAD, &[since(1, |cx| adagrad(cx).and_then(|rule| step(cx, &rule)))])
+        .open()
         .of(domain::PREVIEW_TRAINING);
 pub(super) const ADAM: OpKernels =
-    eval(op::ADAM, &[since(1, |cx| adam(cx).and_then(|rule| step(cx, &rule)))]).of(domain::PREVIEW_TRAINING);
+    eval(op::ADAM, &[since(1, |cx| adam(cx).and_then(|rule| step(cx, &rule)))])
+        .open()
+        .of(domain::PREVIEW_TRAINING);
 pub(super) const MOMENTUM: OpKernels =
     eval(op::MOMENTUM, &[since(1, |cx| momentum(cx).and_then(|rule| step(cx, &rule)))])
+        .open()
         .of(domain::PREVIEW_TRAINING);
 
 /// The update of an element and its states.

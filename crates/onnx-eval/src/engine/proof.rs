@@ -1,0 +1,222 @@
+//! The modes for proofs: evaluation in 64 bits, and results that another implementation could have.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use onnx_ir::AttrValue;
+use onnx_schema::Schema;
+use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
+use onnx_types::{ElemType, Symbol};
+
+use crate::budget::Budget;
+use crate::cx::{Cx, Outcome};
+use crate::number::Unit;
+use crate::options::Perturbation;
+use crate::value::Value;
+
+/// Whether evaluation in 64 bits replaces a type by `double`.
+pub(crate) const fn is_narrow(elem: ElemType) -> bool {
+    matches!(elem, ElemType::Float | ElemType::Float16 | ElemType::Bfloat16)
+}
+
+/// A value with `double` in the place of narrower floats, also in sequences and optionals. Maps stay as they are.
+pub(super) fn widened(value: Value, data: &dyn DataSource, budget: &mut Budget) -> Outcome<Value> {
+    // Sequences of sequences do not exist in a model that the checker accepts; deeper ones stay as they are.
+    match value {
+        Value::Tensor(tensor) => converted(tensor, ElemType::Double, data, budget).map(Value::Tensor),
+        Value::Sequence(items) if items.iter().any(has_narrow) => {
+            let items = items.iter().map(|item| match item {
+                Value::Tensor(tensor) => {
+                    converted(Arc::clone(tensor), ElemType::Double, data, budget).map(Value::Tensor)
+                }
+                other => Ok(other.clone()),
+            });
+            Ok(Value::Sequence(Arc::new(items.collect::<Outcome<_>>()?)))
+        }
+        Value::Optional(Some(inner)) => match inner.as_ref() {
+            Value::Tensor(tensor) => {
+                let tensor = converted(Arc::clone(tensor), ElemType::Double, data, budget)?;
+                Ok(Value::Optional(Some(Arc::new(tensor.into()))))
+            }
+            _ => Ok(Value::Optional(Some(inner))),
+        },
+        other => Ok(other),
+    }
+}
+
+fn has_narrow(value: &Value) -> bool {
+    value.tensor().is_some_and(|tensor| is_narrow(tensor.elem()))
+}
+
+/// A tensor with its floats in another float type; itself if it has no narrow floats, or none of 64 bits to narrow.
+fn converted(
+    tensor: Arc<Tensor>,
+    to: ElemType,
+    data: &dyn DataSource,
+    budget: &mut Budget,
+) -> Outcome<Arc<Tensor>> {
+    let applies =
+        if to == ElemType::Double { is_narrow(tensor.elem()) } else { tensor.elem() == ElemType::Double };
+    if !applies {
+        return Ok(tensor);
+    }
+    let count = tensor.element_count().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+    if to == ElemType::Double
+        && matches!(tensor.payload(), Payload::Splat(_))
+        && let Some(number) = tensor.iter_f64(data)?.next()
+        && let Some(splat) = Splat::new(&number.to_le_bytes())
+    {
+        let payload = Payload::Splat(splat);
+        return Ok(Arc::new(Tensor::from_parts(to.code(), tensor.dims().into(), payload)));
+    }
+    budget.allocate(count, size_of::<f64>())?;
+    let numbers: Vec<f64> = tensor.iter_f64(data)?.collect();
+    let payload = crate::ops::math::cast::round_to(to, &numbers, true, Default::default());
+    Ok(Arc::new(Tensor::from_parts(to.code(), tensor.dims().into(), payload)))
+}
+
+/// Replaces operands of `double` by ones of a narrower type where the operator does not take `double`, such as the scales of
+/// `Resize`: it is then evaluated in that type.
+pub(super) fn narrowed(
+    schema: &Schema,
+    inputs: &mut [Option<Value>],
+    data: &dyn DataSource,
+    budget: &mut Budget,
+) -> Outcome {
+    for (index, input) in inputs.iter_mut().enumerate() {
+        let Some(formal) = schema.input_for(index) else { break };
+        let types = schema.types_of(formal);
+        let Some(Value::Tensor(tensor)) = input else { continue };
+        if tensor.elem() != ElemType::Double || types.contains_tensor(ElemType::Double) {
+            continue;
+        }
+        let narrow = [ElemType::Float, ElemType::Bfloat16, ElemType::Float16];
+        if let Some(to) = narrow.into_iter().find(|&to| types.contains_tensor(to)) {
+            *input = Some(converted(Arc::clone(tensor), to, data, budget)?.into());
+        }
+    }
+    Ok(())
+}
+
+/// Moves each finite float of a result by a number of units in the last place that depends only on the seed, the operator, its
+/// attributes, the operands, the output and the index: equal calls keep equal results. Zeros stay.
+pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcome {
+    let call = hash_of_call(cx, perturbation.seed);
+    for output in 0..cx.outputs.len() {
+        let Some(Some(Value::Tensor(tensor))) = cx.outputs.get(output) else { continue };
+        let (tensor, seed) = (Arc::clone(tensor), mix(call ^ output as u64));
+        let (width, mantissa) = match tensor.elem() {
+            ElemType::Double => (64, 52),
+            ElemType::Float => (32, 23),
+            ElemType::Float16 => (16, 10),
+            ElemType::Bfloat16 => (16, 7),
+            _ => continue,
+        };
+        let operand = crate::cx::Operand::new(Arc::clone(&tensor))?;
+        let format = Format { width, mantissa, ulps: u64::from(perturbation.ulps) };
+        macro_rules! moved {
+            ($unit:ty) => {{
+                let units = cx.units::<$unit>(&operand)?;
+                let moved = units
+                    .iter()
+                    .enumerate()
+                    .map(|(index, &unit)| format.moved(u64::from(unit), mix(seed ^ index as u64)) as $unit);
+                <$unit>::store(operand.elem, moved.collect())
+            }};
+        }
+        let payload = match width {
+            64 => moved!(u64),
+            32 => moved!(u32),
+            _ => moved!(u16),
+        };
+        let tensor = Tensor::from_parts(operand.elem.code(), tensor.dims().into(), payload);
+        if let Some(slot) = cx.outputs.get_mut(output) {
+            *slot = Some(tensor.into());
+        }
+    }
+    Ok(())
+}
+
+/// A float format, and how far numbers move.
+#[derive(Clone, Copy)]
+struct Format {
+    width: u32,
+    mantissa: u32,
+    ulps: u64,
+}
+
+impl Format {
+    /// The code of a number that is at most `ulps` away from that of `code`; itself for zeros, infinities and NaN.
+    fn moved(self, code: u64, draw: u64) -> u64 {
+        let sign = 1 << (self.width - 1);
+        let infinity = (sign - 1) >> self.mantissa << self.mantissa;
+        let (magnitude, sign) = (code & (sign - 1), code & sign);
+        if magnitude == 0 || magnitude >= infinity {
+            return code;
+        }
+        let distance = draw % self.ulps.saturating_mul(2).saturating_add(1);
+        let moved = magnitude.saturating_add(distance).saturating_sub(self.ulps);
+        sign | moved.clamp(1, infinity - 1)
+    }
+}
+
+/// A hash of the operator, its attributes with defaults, and the operands.
+fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
+    let mut state = Fold(mix(seed));
+    state.write(cx.model.str(cx.node.op()).as_bytes());
+    let names: Vec<Symbol> = match cx.schema {
+        Some(schema) => schema.attributes().iter().map(|formal| formal.name).collect(),
+        None => cx.node.attributes().iter().map(onnx_ir::Attribute::name).collect(),
+    };
+    for name in names {
+        state.write(cx.model.str(name).as_bytes());
+        hash_attribute(cx, name, &mut state);
+    }
+    for input in cx.inputs {
+        state.write(&[u8::from(input.is_some())]);
+        if let Some(Value::Tensor(tensor)) = input {
+            tensor.hash_meaning(cx.data, &mut state);
+        }
+    }
+    state.finish()
+}
+
+/// Attributes of these operators are numbers, lists of numbers and strings; others do not count.
+fn hash_attribute(cx: &Cx<'_, '_>, name: Symbol, state: &mut Fold) {
+    if let Ok(Some(number)) = cx.int(name) {
+        state.write(&number.to_le_bytes());
+    } else if let Ok(Some(number)) = cx.float(name) {
+        state.write(&number.to_le_bytes());
+    } else if let Ok(Some(numbers)) = cx.ints(name) {
+        numbers.iter().for_each(|number| state.write(&number.to_le_bytes()));
+    } else if let Ok(Some(numbers)) = cx.floats(name) {
+        numbers.iter().for_each(|number| state.write(&number.to_le_bytes()));
+    } else if let Ok(text) = cx.text(name) {
+        state.write(text.as_bytes());
+    } else if let Some(AttrValue::Tensor(tensor)) = cx.attribute(name).map(onnx_ir::Attribute::value) {
+        tensor.hash_meaning(cx.data, state);
+    }
+}
+
+/// A hash that depends on nothing but the bytes.
+struct Fold(u64);
+
+impl Hasher for Fold {
+    fn finish(&self) -> u64 {
+        mix(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(9);
+        }
+    }
+}
+
+/// The output function of splitmix64, behind one step.
+const fn mix(state: u64) -> u64 {
+    let mut word = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
