@@ -278,6 +278,9 @@ fn integers_where_floats_are_usual() {
     let product = "g (int64[1,3] x) => (int64[1,1] y) { y = Gemm <alpha = 0.25, transB = 1> (x, x) }";
     // A quarter of 26, truncated.
     check(11, product, &[("x", ints(&[1, 3], &[1, 0, 5]))], &[(&[1, 1], &[6.0])]);
+    let difference = "g (uint64[1,1] x) => (uint64[1,1] y) { y = Gemm <beta = -1.0> (x, x, x) }";
+    let x = Tensor::from_slice([1, 1], &[7_u64]).unwrap().into();
+    check(13, difference, &[("x", x)], &[(&[1, 1], &[42.0])]);
     let window =
         "g (int64 n) => (uint16[N] y) { y = BlackmanWindow <output_datatype = 4, periodic = 0> (n) }";
     check(17, window, &[("n", ints(&[], &[3]))], &[(&[3], &[0.0, 1.0, 0.0])]);

@@ -79,12 +79,14 @@ fn computed<T: Product>(
     let (left, right) = (matrix(x, dims[0], depth, flip[0]), matrix(y, depth, dims[1], flip[1]));
     let mut out = cx.filled(cx.count(&dims)?, T::ZERO)?;
     T::product(left, right, &mut out)?;
+    // A negative factor of unsigned integers wraps.
+    let factor = |factor: f64| if T::IS_FLOAT { T::of_f64(factor) } else { T::of_i64(factor as i64) };
     if alpha != 1.0 {
-        let alpha = T::of_f64(alpha);
+        let alpha = factor(alpha);
         out.iter_mut().for_each(|value| *value = value.times(alpha));
     }
     if let (Some(added), Some(added_dims)) = (c, &settings.added) {
-        let beta = T::of_f64(beta);
+        let beta = factor(beta);
         let steps = [repeated(&dims, &dims), repeated(added_dims, &dims)];
         for_each_row(&dims, [&steps[0], &steps[1]], |[at, from], [_, step], length| {
             for (i, value) in out[at..at + length].iter_mut().enumerate() {
