@@ -7,6 +7,7 @@ pub(crate) mod gemm;
 pub(crate) mod layout;
 pub(crate) mod lines;
 pub(crate) mod reduce;
+pub(crate) mod sum;
 pub(crate) mod window;
 
 /// The parameter that contains the axes in a version of an operator.

@@ -2,6 +2,7 @@
 
 use crate::cx::axes::{product, strides};
 use crate::cx::{Cx, Dims, Outcome, axes};
+use crate::family::sum::{self, Sum, sum_of};
 use crate::number::Number;
 
 /// Which axes of a tensor are reduced, and the layout that follows.
@@ -134,17 +135,23 @@ impl<T: Copy> Set<'_, T> {
         }
         result
     }
-}
 
-/// The sum of a function of the elements, in eight sums of every eighth element that are added from the first to the last: an
-/// order that vector instructions follow.
-#[inline]
-pub(crate) fn sum_of<T: Copy, S: Number>(elements: &[T], function: impl Fn(T) -> S) -> S {
-    let (parts, rest) = elements.as_chunks::<8>();
-    let mut sums = [S::ZERO; 8];
-    for part in parts {
-        sums.iter_mut().zip(part).for_each(|(sum, &element)| *sum = sum.plus(function(element)));
+    /// The sum of a function of the elements.
+    #[inline]
+    pub(crate) fn sum<S: Number>(self, function: impl Fn(T) -> S) -> S {
+        let count = match self.offsets {
+            Offsets::Regular(count, 1) => {
+                let elements = self.elements.get(self.start..self.start + count);
+                return sum_of(elements.unwrap_or_default(), function);
+            }
+            Offsets::Regular(count, _) => *count,
+            Offsets::Listed(offsets) => offsets.len(),
+        };
+        if count <= sum::BLOCK {
+            return self.fold(S::ZERO, |sum, element| sum.plus(function(element)));
+        }
+        let mut sum = Sum::default();
+        self.fold((), |(), element| sum.add(function(element)));
+        sum.total()
     }
-    sums.iter_mut().zip(rest).for_each(|(sum, &element)| *sum = sum.plus(function(element)));
-    sums.into_iter().fold(S::ZERO, S::plus)
 }

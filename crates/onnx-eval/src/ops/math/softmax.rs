@@ -10,7 +10,7 @@ use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Operand, Outcome, axes};
 use crate::family::lines::Lines;
-use crate::family::reduce::sum_of;
+use crate::family::sum::sum_of;
 use crate::number::{Float, Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 

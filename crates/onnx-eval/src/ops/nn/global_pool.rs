@@ -5,6 +5,7 @@ use onnx_schema::{attr, op};
 use super::pool::{greatest, lp_norm};
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
+use crate::family::sum::sum_of;
 use crate::number::{Number, by_float};
 use crate::registry::{OpKernels, eval, since};
 
@@ -30,7 +31,7 @@ fn pooled<T: Number>(cx: &mut Cx<'_, '_>, x: &Operand, function: impl Fn(&[T]) -
 fn average(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     by_float!(x.elem, T => pooled::<T>(cx, &x, |plane| {
-        let sum = plane.iter().fold(T::ZERO, |sum, &value| sum.plus(value));
+        let sum = sum_of(plane, |value| value);
         sum.over(T::of_i64(plane.len() as i64)).unwrap_or(sum)
     }))
 }

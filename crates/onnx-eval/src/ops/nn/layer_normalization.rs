@@ -9,7 +9,7 @@ use onnx_types::ElemType;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Outcome, Stop, axes};
 use crate::family::broadcast::{for_each_row, joined, repeated};
-use crate::family::reduce::sum_of;
+use crate::family::sum::sum_of;
 use crate::number::{Elems, Float};
 use crate::ops::math::cast::round_to;
 use crate::registry::{OpKernels, eval, since};

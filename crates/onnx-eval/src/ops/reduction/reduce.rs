@@ -2,8 +2,8 @@
 //! ones. Without axes, all axes are reduced, or none if the node specifies so: then each element is a separate set, so
 //! `ReduceSumSquare` still squares.
 //!
-//! Elements are combined in row-major order. Sums of floats are accumulated in the type in which they are computed, integers
-//! wrap, a mean of integers is rounded toward zero. Of no elements: a sum is 0, a product 1, a maximum the least number or
+//! Elements are combined in row-major order, in blocks for sums (`family/sum.rs`). Sums of floats are accumulated in the type in
+//! which they are computed, integers wrap, a mean of integers is rounded toward zero. Of no elements: a sum is 0, a product 1, a maximum the least number or
 //! negative infinity, a minimum the greatest, `LogSum` and `LogSumExp` negative infinity, a mean NaN or, of integers, 0.
 //! `LogSumExp` subtracts the maximum first. NaN wins in a maximum and a minimum.
 
@@ -79,13 +79,13 @@ fn compute<T: Number>(
     let elements = cx.read::<T>(x)?;
     let size = T::of_i64(reduction.size() as i64);
     let (least, greatest) = ends::<T>(x.elem);
-    let sum = |set: Set<'_, T>| set.fold(T::ZERO, T::plus);
-    let squares = |set: Set<'_, T>| set.fold(T::ZERO, |sum, x| sum.plus(x.times(x)));
+    let sum = |set: Set<'_, T>| set.sum(|x| x);
+    let squares = |set: Set<'_, T>| set.sum(|x| x.times(x));
     // A sum of integers wraps in the type of the tensor before a function is applied to it.
     let total = |sum: T| if T::IS_FLOAT { sum } else { fit(x.elem, sum) };
     let absolute = |x: T| if x < T::ZERO { T::ZERO.minus(x) } else { x };
     let out = match kind {
-        Kind::L1 => reduction.apply(cx, &elements, |set| set.fold(T::ZERO, |sum, x| sum.plus(absolute(x)))),
+        Kind::L1 => reduction.apply(cx, &elements, |set| set.sum(absolute)),
         Kind::L2 => reduction.apply(cx, &elements, |set| T::of_f64(total(squares(set)).f64().sqrt())),
         Kind::LogSum => reduction.apply(cx, &elements, |set| T::of_f64(libm::log(total(sum(set)).f64()))),
         Kind::LogSumExp => reduction.apply(cx, &elements, log_sum_exp::<T>),
