@@ -6,11 +6,11 @@ use onnx_check::{CheckOptions, CustomOperators, check};
 use onnx_eval::{EvalPack, Evaluator, Value};
 use onnx_ir::{Cursor, Model, Position};
 use onnx_pass::{Exactness, Level, PassCx, PassOptions, Verdict};
-use onnx_schema::{DeclareError, Determinism, OperatorSet, Pack, Registry, declare};
+use onnx_schema::{DeclareError, DeclaredDefault, Determinism, OperatorSet, Pack, Registry, declare};
 use onnx_shape_infer::{InferPack, infer};
 use onnx_smith::{SmithPack, from_seed};
-use onnx_types::ElemType;
 use onnx_types::tensor::{NoData, Tensor};
+use onnx_types::{Dim, ElemType};
 
 /// What the third party publishes: `Interleave (a, b)` takes the elements of two tensors of the same sizes in turn, along the
 /// first axis. Since version 2 it has a second output, `b`.
@@ -195,6 +195,69 @@ fn passes_prove_edits_of_its_operators() {
     // Whether an operator is deterministic is not known without its declaration.
     let (level, _) = concat(&mut model, [0, 1], &Registry::standard()).unwrap_err();
     assert_eq!(level, Level::Structure);
+}
+
+/// `Gain` scales by `factor`, which is 3 by default, and 5 since version 2; `label` and `biases` have defaults, too.
+fn gain() -> Registry {
+    let set = |version, factor| {
+        let mut set = OperatorSet::new("com.acme", version);
+        let gain = declare("Gain", version).input("x", "tensor(float)").output("y", "tensor(float)");
+        let gain = gain.attribute_with_default("factor", DeclaredDefault::Float(factor));
+        let gain = gain.attribute_with_default("label", DeclaredDefault::String("none".to_owned()));
+        let biases = DeclaredDefault::Floats(vec![0.5, 0.25]);
+        set.add(gain.attribute_with_default("biases", biases)).unwrap();
+        set
+    };
+    let kernel = |cx: &mut onnx_eval::Cx<'_, '_>, rows: i64| {
+        assert_eq!(cx.text("label")?, "none");
+        assert_eq!(cx.schema().map(onnx_schema::SchemaRef::is_declared), Some(true));
+        let (x, bias) = (cx.tensor(0)?, cx.floats("biases")?.unwrap_or_default().iter().sum::<f32>());
+        let factor = cx.float("factor")?.unwrap_or(f32::NAN);
+        let mut scaled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x * factor + bias).collect();
+        scaled.extend([cx.since(), cx.opset(), rows].map(|version| version as f32));
+        let dims = [scaled.len()];
+        cx.put(0, x.elem, &dims, scaled)
+    };
+    let pack = Pack::new()
+        .with_set(set(1, 3.0))
+        .with_set(set(2, 5.0))
+        // The order in which one pack lists its versions has no meaning.
+        .with_kernel_since("com.acme", "Gain", 2, move |cx| kernel(cx, 2))
+        .with_kernel("com.acme", "Gain", move |cx| kernel(cx, 1))
+        .with_rule("com.acme", "Gain", |cx| {
+            assert_eq!(cx.text("label")?, Some("none"));
+            assert_eq!(cx.floats("biases")?, Some(&[0.5, 0.25][..]));
+            let factor = cx.float("factor")?.unwrap_or(f32::NAN);
+            let sizes = [factor as i64, cx.since(), cx.opset()];
+            cx.set_shape(0, sizes.map(Dim::Known));
+            Ok(())
+        });
+    Registry::standard().with(pack).unwrap()
+}
+
+#[test]
+fn rules_and_kernels_read_attributes_by_name_with_the_declared_defaults() {
+    let registry = gain();
+    for (import, attributes, [factor, since]) in
+        [(1, "", [3, 1]), (2, "", [5, 2]), (2, "<factor = 7.0>", [7, 2]), (1, "<factor = 7.0>", [7, 1])]
+    {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"com.acme\": {import}]>
+             g (float[1] x) => (y) {{ y = com.acme.Gain {attributes} (x) }}"
+        );
+        let model = onnx_text::parse_model(&text, &onnx_text::ParseOptions::default()).unwrap();
+        let options = onnx_eval::EvalOptions::default().with_registry(&registry);
+        let x = Value::from(Tensor::vector(&[2.0_f32]));
+        let outputs = Evaluator::new(&model, &options).unwrap().run(&[("x", x)]).unwrap();
+        let computed = outputs[0].tensor().unwrap().to_vec::<f32>(&NoData).unwrap();
+        let scaled = 2.0 * factor as f32 + 0.75;
+        assert_eq!(computed, [scaled, since as f32, import as f32, since as f32], "{text}");
+
+        let options = onnx_shape_infer::InferOptions::default().with_registry(&registry);
+        let y = model.graph(model.main_graph()).outputs()[0].value();
+        let inference = infer(&model, &options);
+        assert_eq!(inference.shape(y), Some(&[factor, since, import].map(Dim::Known)[..]), "{text}");
+    }
 }
 
 #[test]

@@ -51,7 +51,37 @@
 //! # Custom operators
 //!
 //! A kernel is a function of a [`Cx`]: it reads operands and attributes and sets outputs. [`EvalPack::with_kernel`] adds one for
-//! an operator that ONNX does not define; the standard operators are written against the same interface.
+//! an operator that ONNX does not define; the standard operators are written against the same interface. An attribute has its
+//! declared default where a node does not give it:
+//!
+//! ```
+//! use onnx_eval::{EvalOptions, EvalPack, Evaluator, Value};
+//! use onnx_schema::{DeclaredDefault, OperatorSet, Pack, Registry, declare};
+//! use onnx_types::tensor::{NoData, Tensor};
+//!
+//! let mut set = OperatorSet::new("com.acme", 1);
+//! let gain = declare("Gain", 1).input("x", "tensor(float)").output("y", "tensor(float)");
+//! set.add(gain.attribute_with_default("factor", DeclaredDefault::Float(3.0)))?;
+//! let pack = Pack::new().with_set(set).with_kernel("com.acme", "Gain", |cx| {
+//!     let factor = cx.float_or("factor", 1.0)?;
+//!     let x = cx.tensor(0)?;
+//!     let scaled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x * factor).collect();
+//!     cx.put(0, x.elem, &x.dims, scaled)
+//! });
+//! let registry = Registry::standard().with(pack)?;
+//!
+//! let text = r#"<ir_version: 10, opset_import: ["com.acme": 1]> g (float[N] x) => (y, z) {
+//!    y = com.acme.Gain (x)
+//!    z = com.acme.Gain <factor = 0.5> (x)
+//! }"#;
+//! let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
+//! let evaluator = Evaluator::new(&model, &EvalOptions::default().with_registry(&registry))?;
+//! let outputs = evaluator.run(&[("x", Value::from(Tensor::vector(&[2.0_f32])))])?;
+//! let numbers = |index: usize| outputs[index].tensor().expect("a tensor").to_vec::<f32>(&NoData);
+//! assert_eq!((numbers(0)?, numbers(1)?), (vec![6.0], vec![1.0]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! `docs/add-an-operator.md` explains one.
 //!
 //! # What this crate is not for

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_schema::{Extension, Pack, PerOperator, SchemaId, domain, versions};
+use onnx_schema::{ByVersion, Extension, Pack, PerOperator, SchemaId, domain, versions};
 use onnx_types::Symbol;
 
 use crate::cx::{Cx, Outcome};
@@ -234,17 +234,19 @@ pub type CustomKernel = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 
 /// The kernels in the packs of a registry.
 #[derive(Clone, Default)]
-pub(crate) struct Kernels(PerOperator<CustomKernel>);
+pub(crate) struct Kernels(PerOperator<ByVersion<CustomKernel>>);
 
 impl Extension for Kernels {
     fn merge(&mut self, later: &Self) {
-        self.0.merge(&later.0);
+        for (domain, op, kernels) in later.0.iter() {
+            self.0.entry(domain, op).merge(kernels);
+        }
     }
 }
 
 impl Kernels {
-    pub(crate) fn get(&self, domain: &str, op: &str) -> Option<CustomKernel> {
-        self.0.get(domain, op).cloned()
+    pub(crate) fn get(&self, domain: &str, op: &str, version: i64) -> Option<CustomKernel> {
+        self.0.get(domain, op)?.at(version).cloned()
     }
 }
 
@@ -254,34 +256,54 @@ impl Kernels {
 /// use onnx_eval::EvalPack;
 /// use onnx_schema::{Pack, Registry};
 ///
-/// let pack = Pack::new().with_kernel("com.example", "Twice", |cx| {
+/// // `Gain <factor = 2.0> (x)`, which has the attribute since version 2.
+/// let gain = |cx: &mut onnx_eval::Cx<'_, '_>, factor: f32| {
 ///     let x = cx.tensor(0)?;
-///     let doubled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x + x).collect();
-///     cx.put(0, x.elem, &x.dims, doubled)
-/// });
+///     let scaled: Vec<f32> = cx.read::<f32>(&x)?.iter().map(|x| x * factor).collect();
+///     cx.put(0, x.elem, &x.dims, scaled)
+/// };
+/// let pack = Pack::new()
+///     .with_kernel("com.example", "Gain", move |cx| gain(cx, 2.0))
+///     .with_kernel_since("com.example", "Gain", 2, move |cx| gain(cx, cx.float_or("factor", 2.0)?));
 /// let registry = Registry::standard().with(pack)?;
 /// # let _ = registry;
 /// # Ok::<(), onnx_schema::DeclareError>(())
 /// ```
 pub trait EvalPack: Sized {
-    /// Adds the kernel of an operator of a domain, at all its versions; it replaces an earlier one. A function of the model
-    /// and a kernel of an operator of ONNX precede one of the same name.
+    /// Adds the kernel of an operator of a domain, at all its versions: [`with_kernel_since`](Self::with_kernel_since) the
+    /// first. A function of the model and a kernel of an operator of ONNX precede one of the same name.
     #[must_use]
     fn with_kernel(
         self,
         domain: &str,
         op: &str,
         kernel: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
+        self.with_kernel_since(domain, op, i64::MIN, kernel)
+    }
+
+    /// Adds the kernel of an operator from a version of the operator set on, until the next version with a kernel. A node of
+    /// an earlier version has no kernel.
+    ///
+    /// The kernels of a later pack replace those of an earlier one from their first version on.
+    #[must_use]
+    fn with_kernel_since(
+        self,
+        domain: &str,
+        op: &str,
+        since: i64,
+        kernel: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self;
 }
 
 impl EvalPack for Pack {
-    fn with_kernel(
+    fn with_kernel_since(
         self,
         domain: &str,
         op: &str,
+        since: i64,
         kernel: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
-        self.extended(|kernels: &mut Kernels| kernels.0.insert(domain, op, Arc::new(kernel)))
+        self.extended(|kernels: &mut Kernels| kernels.0.entry(domain, op).insert(since, Arc::new(kernel)))
     }
 }

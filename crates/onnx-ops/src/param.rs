@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use onnx_ir::{AttrValue, Attribute, GraphId, SparseTensor, ValueId};
-use onnx_schema::{AttrDefault, AttrKind};
+use onnx_schema::{AttrDefault, AttrKind, DeclaredDefault};
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Symbol, Type};
 
@@ -89,6 +89,8 @@ pub enum Texts<'m> {
     Given(&'m [bytes::Bytes]),
     /// Strings of a default.
     Default(&'static [&'static str]),
+    /// Strings of the default of a declared operator.
+    Declared(&'m [String]),
 }
 
 impl<'m> Texts<'m> {
@@ -98,6 +100,7 @@ impl<'m> Texts<'m> {
         match self {
             Self::Given(strings) => strings.len(),
             Self::Default(strings) => strings.len(),
+            Self::Declared(strings) => strings.len(),
         }
     }
 
@@ -113,6 +116,7 @@ impl<'m> Texts<'m> {
         match self {
             Self::Given(strings) => strings.get(index).map(AsRef::as_ref),
             Self::Default(strings) => strings.get(index).map(|text| text.as_bytes()),
+            Self::Declared(strings) => strings.get(index).map(String::as_bytes),
         }
     }
 
@@ -173,6 +177,12 @@ pub trait Kind {
         None
     }
 
+    /// The value of a default of this kind that a declared operator has.
+    #[must_use]
+    fn of_declared(_default: &DeclaredDefault) -> Option<Self::Value<'_>> {
+        None
+    }
+
     /// The value of an attribute that names its kind and leaves its value out, as writers may for zeros and empty lists.
     #[must_use]
     fn of_nothing<'m>() -> Option<Self::Value<'m>> {
@@ -188,7 +198,7 @@ pub trait Kind {
 
 macro_rules! kinds {
     ($($name:ident($kind:ident) = $value:ty, $variant:ident($bound:ident) => $read:expr
-        $(, default $default:ident($it:ident) => $of_default:expr)?
+        $(, default $default:ident($it:ident) => $of_default:expr, declared => $of_declared:expr)?
         $(, nothing => $nothing:expr)?
         $(, tensor($tensor:ident) => $of_tensor:expr)?;)*) => {$(
         impl Kind for kind::$name {
@@ -209,6 +219,13 @@ macro_rules! kinds {
                         _ => None,
                     }
                 }
+
+                fn of_declared(default: &DeclaredDefault) -> Option<Self::Value<'_>> {
+                    match default {
+                        DeclaredDefault::$default($it) => Some($of_declared),
+                        _ => None,
+                    }
+                }
             )?
             $(
                 fn of_nothing<'m>() -> Option<Self::Value<'m>> {
@@ -226,19 +243,21 @@ macro_rules! kinds {
 
 kinds! {
     Float(Float) = f32, Float(value) => *value,
-        default Float(value) => value, nothing => 0.0, tensor(tensor) => one(&floats(tensor)?);
+        default Float(value) => value, declared => *value, nothing => 0.0, tensor(tensor) => one(&floats(tensor)?);
     Int(Int) = i64, Int(value) => *value,
-        default Int(value) => value, nothing => 0, tensor(tensor) => one(&ints(tensor)?);
+        default Int(value) => value, declared => *value, nothing => 0, tensor(tensor) => one(&ints(tensor)?);
     Text(String) = &'m [u8], String(value) => value.as_ref(),
-        default String(value) => value.as_bytes(), nothing => &[];
+        default String(value) => value.as_bytes(), declared => value.as_bytes(), nothing => &[];
     Floats(Floats) = Cow<'m, [f32]>, Floats(values) => Cow::Borrowed(values.as_slice()),
-        default Floats(values) => Cow::Borrowed(values), nothing => Cow::Borrowed(&[]),
+        default Floats(values) => Cow::Borrowed(values), declared => Cow::Borrowed(values),
+        nothing => Cow::Borrowed(&[]),
         tensor(tensor) => floats(tensor).map(Cow::Owned);
     Ints(Ints) = Cow<'m, [i64]>, Ints(values) => Cow::Borrowed(values.as_slice()),
-        default Ints(values) => Cow::Borrowed(values), nothing => Cow::Borrowed(&[]),
+        default Ints(values) => Cow::Borrowed(values), declared => Cow::Borrowed(values),
+        nothing => Cow::Borrowed(&[]),
         tensor(tensor) => ints(tensor).map(Cow::Owned);
     Texts(Strings) = Texts<'m>, Strings(values) => Texts::Given(values),
-        default Strings(values) => Texts::Default(values), nothing => Texts::Default(&[]);
+        default Strings(values) => Texts::Default(values), declared => Texts::Declared(values), nothing => Texts::Default(&[]);
     Tensor(Tensor) = &'m Tensor, Tensor(value) => value.as_ref(), tensor(tensor) => Some(tensor);
     Sparse(SparseTensor) = &'m SparseTensor, SparseTensor(value) => value.as_ref();
     Graph(Graph) = GraphId, Graph(value) => *value;

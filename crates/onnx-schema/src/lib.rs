@@ -109,7 +109,7 @@ pub use opset::{
     LATEST_IR_VERSION, LATEST_OPSET, ONNX_VERSION, Release, domains, ir_version_for, latest_opset,
     opset_for_ir_version, opset_versions, releases,
 };
-pub use pack::{Extension, Pack, PerOperator};
+pub use pack::{ByVersion, Extension, Pack, PerOperator};
 pub use registry::{Arity, Registry, SchemaRef};
 pub use signature::{Differentiation, Formal, FormalOption, FormalType, TypeConstraint};
 pub use suggest::{nearest, suggest_attribute, suggest_op};

@@ -60,9 +60,10 @@ impl Pack {
     /// Adds to one extension, for crates that define one: users of a pack call methods of these crates.
     #[must_use]
     pub fn extended<T: Extension>(mut self, add: impl FnOnce(&mut T)) -> Self {
-        let mut extension = T::default();
+        // Edited in place: merging would apply the precedence of a later pack to parts of one pack.
+        let mut extension = self.extensions.get::<T>().cloned().unwrap_or_default();
         add(&mut extension);
-        self.extensions.add(extension);
+        self.extensions.0.insert(std::any::TypeId::of::<T>(), Arc::new(extension));
         self
     }
 }
@@ -111,11 +112,6 @@ pub trait Extension: Any + Clone + Default + Send + Sync {
 pub(crate) struct Extensions(BTreeMap<std::any::TypeId, Arc<dyn Slot>>);
 
 impl Extensions {
-    fn add<T: Extension>(&mut self, extension: T) {
-        let added: Arc<dyn Slot> = Arc::new(extension);
-        self.add_slot(std::any::TypeId::of::<T>(), &added);
-    }
-
     fn add_slot(&mut self, ty: std::any::TypeId, added: &Arc<dyn Slot>) {
         let merged = match self.0.get(&ty) {
             Some(known) => known.merged(&**added),
@@ -212,6 +208,49 @@ impl<T> PerOperator<T> {
     {
         for (domain, op, value) in later.iter() {
             self.insert(domain, op, value.clone());
+        }
+    }
+}
+
+/// Something that holds from a version of an operator set on, until the next version that has a value.
+///
+/// ```
+/// use onnx_schema::ByVersion;
+///
+/// let mut costs = ByVersion::default();
+/// costs.insert(1, 3);
+/// costs.insert(7, 2);
+/// assert_eq!([0, 1, 6, 7, 20].map(|version| costs.at(version).copied()), [None, Some(3), Some(3), Some(2), Some(2)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByVersion<T>(BTreeMap<i64, T>);
+
+impl<T> Default for ByVersion<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> ByVersion<T> {
+    /// Sets the value from a version on; `i64::MIN` for all versions.
+    pub fn insert(&mut self, since: i64, value: T) {
+        self.0.insert(since, value);
+    }
+
+    /// The value at a version.
+    #[must_use]
+    pub fn at(&self, version: i64) -> Option<&T> {
+        self.0.range(..=version).next_back().map(|(_, value)| value)
+    }
+
+    /// Replaces the values from the first version on that a later one has.
+    pub fn merge(&mut self, later: &Self)
+    where
+        T: Clone,
+    {
+        if let Some((&first, _)) = later.0.first_key_value() {
+            drop(self.0.split_off(&first));
+            self.0.extend(later.0.iter().map(|(&since, value)| (since, value.clone())));
         }
     }
 }

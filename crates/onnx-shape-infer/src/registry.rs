@@ -1,10 +1,10 @@
 //! Which rule serves which operator.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use onnx_schema::{Extension, Pack, PerOperator, SchemaId, domain, versions};
+use onnx_schema::{ByVersion, Extension, Pack, PerOperator, SchemaId, domain, versions};
 use onnx_types::{Interner, Symbol};
 
 use crate::cx::{Cx, Outcome};
@@ -207,14 +207,14 @@ pub type CustomRule = Arc<dyn Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync>;
 /// The rules of packs for one operator.
 #[derive(Clone, Default)]
 pub(crate) struct Custom {
-    infer: Rows,
-    values: Rows,
+    infer: ByVersion<CustomRule>,
+    values: ByVersion<CustomRule>,
 }
 
 impl Custom {
     /// The rules that serve a version: for types and shapes, and for elements. `None` if there is neither.
     pub(crate) fn at(&self, version: i64) -> Option<Served> {
-        let (infer, values) = (self.infer.at(version), self.values.at(version));
+        let (infer, values) = (self.infer.at(version).cloned(), self.values.at(version).cloned());
         (infer.is_some() || values.is_some()).then_some(Served { infer, values })
     }
 }
@@ -223,24 +223,6 @@ impl Custom {
 pub(crate) struct Served {
     pub(crate) infer: Option<CustomRule>,
     pub(crate) values: Option<CustomRule>,
-}
-
-/// Rules by the version from which each serves, until the next one.
-#[derive(Clone, Default)]
-struct Rows(BTreeMap<i64, CustomRule>);
-
-impl Rows {
-    fn at(&self, version: i64) -> Option<CustomRule> {
-        self.0.range(..=version).next_back().map(|(_, rule)| Arc::clone(rule))
-    }
-
-    /// Replaces the rules from the first version on that the rows of a later pack serve.
-    fn merge(&mut self, later: &Self) {
-        if let Some((&first, _)) = later.0.first_key_value() {
-            drop(self.0.split_off(&first));
-            self.0.extend(later.0.iter().map(|(&since, rule)| (since, Arc::clone(rule))));
-        }
-    }
 }
 
 /// What the packs of a registry say about types and shapes.
@@ -365,7 +347,7 @@ impl InferPack for Pack {
         infer: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
         self.extended(|rules: &mut Rules| {
-            rules.custom.entry(domain, op).infer.0.insert(since, Arc::new(infer));
+            rules.custom.entry(domain, op).infer.insert(since, Arc::new(infer));
         })
     }
 
@@ -377,7 +359,7 @@ impl InferPack for Pack {
         values: impl Fn(&mut Cx<'_, '_>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
         self.extended(|rules: &mut Rules| {
-            rules.custom.entry(domain, op).values.0.insert(since, Arc::new(values));
+            rules.custom.entry(domain, op).values.insert(since, Arc::new(values));
         })
     }
 }

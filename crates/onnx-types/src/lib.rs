@@ -73,7 +73,7 @@ pub use execution::{Execution, Interrupt, Progress, Step, Stopped, Watch};
 pub use expr::ExprId;
 pub use limits::{LIMITS, Limit, Limits, UnknownLimitError};
 pub use lineage::InternerId;
-pub use symbol::{Interner, NameHash, Symbol};
+pub use symbol::{Interner, NameHash, NameRef, Symbol};
 pub use text::Text;
 pub use ty::{TensorType, Type, TypeKind};
 pub use unknown::{FieldForms, UnknownField, UnknownFields};

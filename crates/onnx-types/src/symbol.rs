@@ -113,6 +113,54 @@ impl Symbol {
     }
 }
 
+/// A name that is looked up in an [`Interner`]: a symbol of it, or text.
+///
+/// Methods that take `impl Into<NameRef>` serve names that have a fixed symbol (`attr::AXIS`) and names that only the caller
+/// has (`"factor"`), which no interner has to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameRef<'a> {
+    /// A symbol.
+    Symbol(Symbol),
+    /// The text of the name.
+    Text(&'a str),
+}
+
+impl<'a> NameRef<'a> {
+    /// The symbol of the name; `None` if the interner does not hold it.
+    #[must_use]
+    pub fn symbol(self, names: &Interner) -> Option<Symbol> {
+        match self {
+            Self::Symbol(symbol) => Some(symbol),
+            Self::Text(text) => names.get(text),
+        }
+    }
+
+    /// The text of the name.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a symbol is not of this interner, as [`Interner::resolve`].
+    #[must_use]
+    pub fn text(self, names: &'a Interner) -> &'a str {
+        match self {
+            Self::Symbol(symbol) => names.resolve(symbol),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+impl From<Symbol> for NameRef<'_> {
+    fn from(symbol: Symbol) -> Self {
+        Self::Symbol(symbol)
+    }
+}
+
+impl<'a> From<&'a str> for NameRef<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
+    }
+}
+
 impl Hash for Symbol {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -8,10 +8,10 @@ mod outputs;
 use std::fmt;
 
 use onnx_ir::{Attribute, Model, Node};
-use onnx_schema::Schema;
+use onnx_schema::SchemaRef;
 use onnx_types::Stopped;
 use onnx_types::tensor::{DataSource, TensorError, TensorFault};
-use onnx_types::{ElemType, Symbol};
+use onnx_types::{ElemType, Interner, Symbol};
 use smallvec::SmallVec;
 
 pub use inputs::Operand;
@@ -77,13 +77,13 @@ impl From<TensorFault> for Stop {
 
 /// The context of a kernel: operands, parameters, outputs and budget of one node.
 ///
-/// A kernel reads operands ([`Cx::tensor`], [`Cx::read`]) and attributes, and sets every output ([`Cx::put`]). Each method
+/// A kernel reads operands ([`Cx::tensor`], [`Cx::read`]) and attributes ([`Cx::int`], by symbol or text), and sets every output ([`Cx::put`]). Each method
 /// that allocates counts the memory and the work, so a kernel calls [`Cx::work`] only if it does more than a constant number
 /// of operations for each element that it reads or writes.
 pub struct Cx<'r, 'm> {
     pub(crate) model: &'m Model,
     pub(crate) node: &'m Node,
-    pub(crate) schema: Option<&'static Schema>,
+    pub(crate) schema: Option<SchemaRef<'m>>,
     /// Attributes of the call of the function around the node, its defaults at the end.
     pub(crate) arguments: &'r [Attribute],
     pub(crate) inputs: &'r [Option<Value>],
@@ -95,17 +95,41 @@ pub struct Cx<'r, 'm> {
     pub(crate) is_double: bool,
 }
 
-impl Cx<'_, '_> {
+impl<'m> Cx<'_, 'm> {
     /// The node.
     #[must_use]
-    pub const fn node(&self) -> &Node {
+    pub const fn node(&self) -> &'m Node {
         self.node
+    }
+
+    /// The model.
+    #[must_use]
+    pub const fn model(&self) -> &'m Model {
+        self.model
+    }
+
+    /// The names of the model.
+    #[must_use]
+    pub const fn names(&self) -> &'m Interner {
+        self.model.names()
+    }
+
+    /// The schema in force, standard or declared; `None` for an operator without a schema.
+    #[must_use]
+    pub const fn schema(&self) -> Option<SchemaRef<'m>> {
+        self.schema
     }
 
     /// The operator set version that introduced the schema in force; 0 for an operator without a schema.
     #[must_use]
     pub fn since(&self) -> i64 {
-        self.schema.map_or(0, Schema::since_version)
+        self.schema.map_or(0, SchemaRef::since_version)
+    }
+
+    /// The version of the operator's domain that is in force; 0 if the domain is not imported.
+    #[must_use]
+    pub fn opset(&self) -> i64 {
+        self.model.versions_in(self.node.graph()).get(self.node.domain()).unwrap_or(0)
     }
 
     /// The operator.

@@ -2,6 +2,7 @@
 
 use onnx_diag::{Locus, STOPPED};
 use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
+use onnx_schema::SchemaRef;
 use onnx_types::Symbol;
 use smallvec::SmallVec;
 
@@ -211,7 +212,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         if let Some(observer) = self.options.observer {
             observer.begin(step.id);
         }
-        if let Some(schema) = step.schema {
+        if let Some(SchemaRef::Standard(schema)) = step.schema {
             if self.options.precision == Precision::Double {
                 proof::narrowed(schema, inputs, self.options.data, &mut self.budget)?;
             }

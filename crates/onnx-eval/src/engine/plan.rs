@@ -4,7 +4,7 @@
 //! one frame, so a capture is an ordinary operand. Each call of a function has a separate frame.
 
 use onnx_ir::{AttrValue, Attribute, CallGraph, Callee, FunctionId, GraphId, Model, Node, NodeId, ValueId};
-use onnx_schema::Schema;
+use onnx_schema::{Schema, SchemaRef};
 use onnx_types::Symbol;
 use onnx_types::tensor::{Payload, Tensor};
 use slotmap::SecondaryMap;
@@ -57,7 +57,7 @@ impl GraphPlan<'_> {
 pub(super) struct Step<'m> {
     pub(super) id: NodeId,
     pub(super) node: &'m Node,
-    pub(super) schema: Option<&'static Schema>,
+    pub(super) schema: Option<SchemaRef<'m>>,
     pub(super) action: Action,
     pub(super) inputs: SmallVec<[Option<u32>; 4]>,
     pub(super) outputs: SmallVec<[Option<u32>; 2]>,
@@ -236,7 +236,7 @@ impl<'m, 'o> Planner<'m, 'o> {
     fn step(&mut self, id: NodeId, root: usize) -> Step<'m> {
         let node = self.model.node(id);
         let callee = self.model.callee(id, self.options.registry);
-        let schema = callee.standard();
+        let schema = callee.schema();
         let action = match callee {
             Callee::Standard(schema) => match kernel(schema.id()) {
                 Some(Kernel::Plain(kernel)) => Action::Plain(kernel),
@@ -275,7 +275,8 @@ impl<'m, 'o> Planner<'m, 'o> {
     fn custom(&self, node: &Node, reason: impl FnOnce() -> String) -> Action {
         let [domain, op] = [node.domain(), node.op()].map(|name| self.model.str(name));
         let kernels = self.options.registry.extension::<Kernels>();
-        let custom = kernels.and_then(|kernels| kernels.get(domain, op));
+        let version = self.model.versions_in(node.graph()).get(node.domain()).unwrap_or(i64::MAX);
+        let custom = kernels.and_then(|kernels| kernels.get(domain, op, version));
         custom.map_or_else(|| Action::Missing(reason()), Action::Custom)
     }
 }

@@ -6,7 +6,6 @@
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
-use super::attributes::int_or;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::at;
@@ -28,7 +27,7 @@ fn size(cx: &mut Cx<'_, '_>, input: usize) -> Dim {
 }
 
 fn vocabulary(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
-    Ok(match int_or(cx, "vocab_size", -1)? {
+    Ok(match cx.int_or("vocab_size", -1)? {
         size @ 1.. => Dim::Known(size),
         _ => Dim::Unknown,
     })

@@ -8,7 +8,6 @@ use onnx_schema::onnxruntime::{nchwc, nhwc};
 use onnx_schema::{attr, domain, op};
 use onnx_types::Dim;
 
-use super::attributes::{int_or, ints};
 use super::nn::Axes;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
@@ -48,7 +47,7 @@ fn reorder_input(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn reorder_output(cx: &mut Cx<'_, '_>) -> Outcome {
-    let channels = int_or(cx, "channels", 0)?;
+    let channels = cx.int_or("channels", 0)?;
     let mut dims = cx.shape_of_min_rank(0, 3)?;
     if let Some(slot) = dims.get_mut(1) {
         *slot = Dim::Known(channels);
@@ -59,7 +58,7 @@ fn reorder_output(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn upsample(cx: &mut Cx<'_, '_>) -> Outcome {
-    let scales = ints(cx, "scales")?.ok_or(Stop::Unknown)?;
+    let scales = cx.ints("scales")?.ok_or(Stop::Unknown)?;
     let mut dims = cx.shape(0)?;
     if scales.len() != dims.len() {
         return Err(Stop::Unknown);

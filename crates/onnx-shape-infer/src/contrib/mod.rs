@@ -9,7 +9,6 @@
 //! only where no kernel can run, and use the first operand otherwise.
 
 mod attention;
-mod attributes;
 mod decoding;
 mod elementwise;
 mod layout;

@@ -3,7 +3,6 @@
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
-use super::attributes::int_or;
 use super::like_first;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
@@ -31,7 +30,7 @@ fn group_router(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The weights have the columns of the router before those of the gate and of the other half.
 fn router(cx: &mut Cx<'_, '_>) -> Outcome {
-    let size = Dim::Known(int_or(cx, "router_size", 0)?);
+    let size = Dim::Known(cx.int_or("router_size", 0)?);
     let mut dims = cx.shape_of_min_rank(0, 1)?;
     dims.pop();
     let both = cx.dims_of_rank(1, 2)?;

@@ -3,7 +3,6 @@
 use onnx_schema::onnxruntime::{default, microsoft};
 use onnx_types::Dim;
 
-use super::attributes::int;
 use super::like_first;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
@@ -26,7 +25,7 @@ const fn opaque(_: &mut Cx<'_, '_>) -> Outcome {
 
 fn suppress(cx: &mut Cx<'_, '_>) -> Outcome {
     let batch = cx.shape(0).map(|boxes| at(&boxes, 0)).unwrap_or_default();
-    let most = int(cx, "max_output_boxes")?.map_or(Dim::Unknown, Dim::Known);
+    let most = cx.int("max_output_boxes")?.map_or(Dim::Unknown, Dim::Known);
     cx.set_shape(0, [batch, Dim::Known(1)]);
     cx.set_shape(1, [batch, most, Dim::Known(4)]);
     cx.set_shape(2, [batch, most]);
@@ -38,7 +37,7 @@ fn suppress(cx: &mut Cx<'_, '_>) -> Outcome {
 fn crop(cx: &mut Cx<'_, '_>) -> Outcome {
     let boxes = cx.shape(0)?;
     let channels = cx.shape(1).map(|features| at(&features, 1)).unwrap_or_default();
-    let side = int(cx, "pooled_size")?.map_or(Dim::Unknown, Dim::Known);
+    let side = cx.int("pooled_size")?.map_or(Dim::Unknown, Dim::Known);
     cx.set_shape(0, [at(&boxes, 0), at(&boxes, 1), channels, side, side]);
     Ok(())
 }

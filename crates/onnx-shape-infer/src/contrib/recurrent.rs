@@ -2,7 +2,6 @@
 
 use onnx_schema::onnxruntime::{default, microsoft};
 
-use super::attributes::int;
 use super::like_first;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
@@ -29,7 +28,7 @@ fn quantized_lstm(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn states(cx: &mut Cx<'_, '_>, hidden: Dim) -> Outcome {
-    let hidden = match int(cx, "hidden_size")? {
+    let hidden = match cx.int("hidden_size")? {
         Some(size) if hidden.is_unknown() => Dim::Known(size),
         _ => hidden,
     };

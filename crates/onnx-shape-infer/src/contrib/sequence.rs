@@ -3,7 +3,6 @@
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::{Dim, ElemType};
 
-use super::attributes::{int, int_or};
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::facts::Relation;
@@ -18,7 +17,7 @@ pub(super) const RULES: &[OpRules] = &[
 ];
 
 fn hash(cx: &mut Cx<'_, '_>) -> Outcome {
-    let elem = if int_or(cx, "positive", 1)? == 0 { ElemType::Int32 } else { ElemType::Uint32 };
+    let elem = if cx.int_or("positive", 1)? == 0 { ElemType::Int32 } else { ElemType::Uint32 };
     cx.set_elem(0, elem);
     cx.copy_shape(0, 0)
 }
@@ -50,8 +49,8 @@ fn words(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The number of hashes of a position, and of positions before it that count.
 fn orders(cx: &mut Cx<'_, '_>) -> Outcome<(Dim, Dim)> {
-    let before = int(cx, "max_ngram_size")?.filter(|&size| size > 1).and_then(|size| size.checked_sub(1));
-    let heads = int(cx, "n_head_per_ngram")?.filter(|&heads| heads > 0);
+    let before = cx.int("max_ngram_size")?.filter(|&size| size > 1).and_then(|size| size.checked_sub(1));
+    let heads = cx.int("n_head_per_ngram")?.filter(|&heads| heads > 0);
     let hashes = before.zip(heads).and_then(|(before, heads)| before.checked_mul(heads));
     Ok((hashes.map_or(Dim::Unknown, Dim::Known), before.map_or(Dim::Unknown, Dim::Known)))
 }
@@ -73,7 +72,7 @@ fn varlen_n_grams(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.set_shape(0, [at(&tokens, 0), hashes]);
     cx.set_shape(1, [batch, before]);
     cx.set_shape(2, [batch, before]);
-    let capacity = int_or(cx, "state_update_capacity", 0)?;
+    let capacity = cx.int_or("state_update_capacity", 0)?;
     cx.set_shape(3, [batch, Dim::Known(capacity), before]);
     Ok(())
 }

@@ -4,7 +4,6 @@ use onnx_schema::onnxruntime::{default, microsoft};
 use onnx_schema::{domain, op};
 use onnx_types::Dim;
 
-use super::attributes::ints;
 use super::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::{Dims, at};
@@ -60,7 +59,7 @@ fn warp(cx: &mut Cx<'_, '_>) -> Outcome {
 /// An image `[N, C, H, W]` to `scale`, or less `border` (left, top, right, bottom).
 fn crop(cx: &mut Cx<'_, '_>) -> Outcome {
     let input = cx.shape_of_rank(0, 4)?;
-    let sizes: Dims = match (ints(cx, "scale")?, ints(cx, "border")?) {
+    let sizes: Dims = match (cx.ints("scale")?, cx.ints("border")?) {
         (Some(&[height, width]), _) => [height, width].map(Dim::Known).into_iter().collect(),
         (None | Some([]), Some(&[left, top, right, bottom])) => [(2, top, bottom), (3, left, right)]
             .into_iter()

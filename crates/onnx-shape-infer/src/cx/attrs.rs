@@ -1,12 +1,12 @@
-//! Attributes of the node, with references and defaults resolved.
+//! Attributes of the node, with references and defaults resolved. A name is a symbol, such as `attr::AXIS`, or text.
 
 use std::sync::Arc;
 
 use onnx_ir::{AttrKind, AttrValue, Attribute, GraphId};
-use onnx_schema::AttrDefault;
-use onnx_types::Symbol;
+use onnx_types::NameRef;
 use onnx_types::tensor::Tensor;
 
+use super::signature::DefaultValue;
 use super::{Cx, Outcome, Stop};
 use crate::fault::BAD_ATTRIBUTE;
 
@@ -14,14 +14,20 @@ impl<'m> Cx<'_, 'm> {
     /// An attribute as the node has it. In the body of a function, a reference is the attribute of the call or the
     /// function's default, and `None` if there is neither. Rules do not run on nodes with references if no call is known.
     #[must_use]
-    pub fn attr(&self, name: Symbol) -> Option<&'m Attribute> {
-        let attribute = self.node.attribute(name)?;
+    pub fn attribute<'n>(&self, name: impl Into<NameRef<'n>>) -> Option<&'m Attribute> {
+        let attribute = self.node.attribute(name.into().symbol(self.names())?)?;
         match attribute.value() {
             AttrValue::Ref(target) => {
                 self.args?.iter().find(|(formal, _)| formal == target).map(|&(_, actual)| actual)
             }
             _ => Some(attribute),
         }
+    }
+
+    /// Returns `true` if the attribute is given, by the node or by the call of the function around it.
+    #[must_use]
+    pub fn has_attribute<'n>(&self, name: impl Into<NameRef<'n>>) -> bool {
+        self.attribute(name).is_some()
     }
 
     /// Returns `true` if an attribute of the node is a reference to an attribute of a call that is not known.
@@ -32,13 +38,13 @@ impl<'m> Cx<'_, 'm> {
 
     /// Whether an attribute says that it is of this kind, and gives no value: that is the kind's zero, as writers may leave
     /// out the defaults of fields.
-    fn is_default_of(&self, name: Symbol, kind: AttrKind) -> bool {
-        self.attr(name)
+    fn is_default_of(&self, name: NameRef<'_>, kind: AttrKind) -> bool {
+        self.attribute(name)
             .is_some_and(|attribute| *attribute.value() == AttrValue::None && attribute.kind() == kind)
     }
 
-    fn wrong_kind<T>(&mut self, name: Symbol) -> Outcome<T> {
-        let name = self.names().resolve(name).to_owned();
+    fn wrong_kind<T>(&mut self, name: NameRef<'_>) -> Outcome<T> {
+        let name = name.text(self.names()).to_owned();
         Err(self.fail(
             &BAD_ATTRIBUTE,
             format_args!("attribute `{name}` is of another type than the operator declares"),
@@ -50,13 +56,14 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// When the attribute is of another kind. The same holds for the other kinds below.
-    pub fn int(&mut self, name: Symbol) -> Outcome<Option<i64>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn int<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<i64>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(&AttrValue::Int(value)) => Ok(Some(value)),
             Some(_) if self.is_default_of(name, AttrKind::Int) => Ok(Some(0)),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
-                Some(AttrDefault::Int(value)) => Some(value),
+                Some(DefaultValue::Int(value)) => Some(value),
                 _ => None,
             }),
         }
@@ -67,8 +74,17 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn int_or(&mut self, name: Symbol, otherwise: i64) -> Outcome<i64> {
+    pub fn int_or<'n>(&mut self, name: impl Into<NameRef<'n>>, otherwise: i64) -> Outcome<i64> {
         Ok(self.int(name)?.unwrap_or(otherwise))
+    }
+
+    /// An integer attribute that is a truth value, `false` by default.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::int`].
+    pub fn flag<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<bool> {
+        Ok(self.int_or(name, 0)? != 0)
     }
 
     /// A float attribute, or the schema's default.
@@ -76,13 +92,14 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn float(&mut self, name: Symbol) -> Outcome<Option<f32>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn float<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<f32>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(&AttrValue::Float(value)) => Ok(Some(value)),
             Some(_) if self.is_default_of(name, AttrKind::Float) => Ok(Some(0.0)),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
-                Some(AttrDefault::Float(value)) => Some(value),
+                Some(DefaultValue::Float(value)) => Some(value),
                 _ => None,
             }),
         }
@@ -93,30 +110,35 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn ints(&mut self, name: Symbol) -> Outcome<Option<&'m [i64]>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn ints<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<&'m [i64]>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::Ints(values)) => Ok(Some(values)),
             // A file says nothing about the kind of an empty list but by its type field.
             Some(AttrValue::None) => Ok(Some(&[])),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
-                Some(AttrDefault::Ints(values)) => Some(values),
+                Some(DefaultValue::Ints(values)) => Some(values),
                 _ => None,
             }),
         }
     }
 
-    /// A list of floats.
+    /// A list of floats, or the schema's default.
     ///
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn floats(&mut self, name: Symbol) -> Outcome<Option<&'m [f32]>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn floats<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<&'m [f32]>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::Floats(values)) => Ok(Some(values)),
             Some(AttrValue::None) => Ok(Some(&[])),
             Some(_) => self.wrong_kind(name),
-            None => Ok(None),
+            None => Ok(match self.default(name) {
+                Some(DefaultValue::Floats(values)) => Some(values),
+                _ => None,
+            }),
         }
     }
 
@@ -125,8 +147,9 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// As for [`Cx::int`], and when it is not UTF-8.
-    pub fn text(&mut self, name: Symbol) -> Outcome<Option<&'m str>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn text<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<&'m str>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::String(bytes)) => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
                 Err(_) => self.wrong_kind(name),
@@ -134,23 +157,27 @@ impl<'m> Cx<'_, 'm> {
             Some(_) if self.is_default_of(name, AttrKind::String) => Ok(Some("")),
             Some(_) => self.wrong_kind(name),
             None => Ok(match self.default(name) {
-                Some(AttrDefault::String(text)) => Some(text),
+                Some(DefaultValue::Text(text)) => Some(text),
                 _ => None,
             }),
         }
     }
 
-    /// How many texts a list attribute has.
+    /// Number of strings of an attribute, or of the schema's default.
     ///
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn texts(&mut self, name: Symbol) -> Outcome<Option<usize>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn texts<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<usize>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::Strings(values)) => Ok(Some(values.len())),
             Some(AttrValue::None) => Ok(Some(0)),
             Some(_) => self.wrong_kind(name),
-            None => Ok(None),
+            None => Ok(match self.default(name) {
+                Some(DefaultValue::Texts(count)) => Some(count),
+                _ => None,
+            }),
         }
     }
 
@@ -159,8 +186,9 @@ impl<'m> Cx<'_, 'm> {
     /// # Errors
     ///
     /// As for [`Cx::int`].
-    pub fn tensor_attr(&mut self, name: Symbol) -> Outcome<Option<&'m Arc<Tensor>>> {
-        match self.attr(name).map(Attribute::value) {
+    pub fn tensor_attr<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<Option<&'m Arc<Tensor>>> {
+        let name = name.into();
+        match self.attribute(name).map(Attribute::value) {
             Some(AttrValue::Tensor(tensor)) => Ok(Some(tensor)),
             Some(_) => self.wrong_kind(name),
             None => Ok(None),
@@ -173,11 +201,13 @@ impl<'m> Cx<'_, 'm> {
     ///
     /// See [`Cx::int`]. Also returns [`Stop::Unknown`] if the node has no such graph, or takes it from a call: such a
     /// graph is in another scope, whose attribute references cannot be resolved here.
-    pub fn graph_attr(&mut self, name: Symbol) -> Outcome<GraphId> {
-        if matches!(self.node.attribute(name).map(Attribute::value), Some(AttrValue::Ref(_))) {
+    pub fn graph_attr<'n>(&mut self, name: impl Into<NameRef<'n>>) -> Outcome<GraphId> {
+        let name = name.into();
+        let own = name.symbol(self.names()).and_then(|name| self.node.attribute(name));
+        if matches!(own.map(Attribute::value), Some(AttrValue::Ref(_))) {
             return Err(Stop::Unknown);
         }
-        match self.attr(name).map(Attribute::value) {
+        match self.attribute(name).map(Attribute::value) {
             Some(&AttrValue::Graph(graph)) => Ok(graph),
             Some(_) => self.wrong_kind(name),
             None => Err(Stop::Unknown),

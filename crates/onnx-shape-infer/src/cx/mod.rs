@@ -15,8 +15,8 @@ use std::fmt;
 
 use onnx_diag::Rule;
 use onnx_ir::{Attribute, Model, Node, NodeId};
-use onnx_schema::Schema;
 use onnx_schema::onnxruntime::RuntimeSchema;
+use onnx_schema::{DeclaredSchema, Schema, SchemaRef};
 use onnx_types::expr::ExprTable;
 use onnx_types::{Interner, Symbol};
 
@@ -44,6 +44,8 @@ pub struct Cx<'s, 'm> {
     pub(crate) id: NodeId,
     pub(crate) node: &'m Node,
     pub(crate) schema: Option<&'static Schema>,
+    /// The declaration of an operator that ONNX does not define.
+    pub(crate) declared: Option<&'m DeclaredSchema>,
     /// The schema of an operator that onnxruntime adds; `None` if `schema` is present.
     pub(crate) runtime: Option<&'static RuntimeSchema>,
     pub(crate) opset: i64,
@@ -77,13 +79,26 @@ impl<'m> Cx<'_, 'm> {
         self.state.model.names()
     }
 
-    /// The schema of the node, if it is a standard operator.
+    /// The schema in force, standard or declared; `None` for an operator without a schema.
     #[must_use]
-    pub const fn schema(&self) -> Option<&'static Schema> {
-        self.schema
+    pub fn schema(&self) -> Option<SchemaRef<'m>> {
+        self.schema.map(SchemaRef::Standard).or_else(|| self.declared.map(SchemaRef::Declared))
     }
 
-    /// The version of the operator's domain that is in force. Rules choose by row, not by this; it is for custom operators.
+    /// The operator set version that introduced the schema in force; 0 for an operator without a schema.
+    #[must_use]
+    pub fn since(&self) -> i64 {
+        let runtime = || self.runtime.map(RuntimeSchema::since_version);
+        self.schema().map(SchemaRef::since_version).or_else(runtime).unwrap_or(0)
+    }
+
+    /// The operator.
+    #[must_use]
+    pub const fn op(&self) -> Symbol {
+        self.node.op()
+    }
+
+    /// The version of the operator's domain that is in force; 0 if the domain is not imported. Rules choose by row, not by this; it is for custom operators.
     #[must_use]
     pub const fn opset(&self) -> i64 {
         self.opset

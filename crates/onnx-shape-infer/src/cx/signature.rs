@@ -3,8 +3,8 @@
 use std::fmt;
 
 use onnx_schema::onnxruntime::RuntimeSchema;
-use onnx_schema::{AttrDefault, Formal, Schema, TypeConstraint, TypeSet};
-use onnx_types::Symbol;
+use onnx_schema::{AttrDefault, DeclaredDefault, Formal, Schema, TypeConstraint, TypeSet};
+use onnx_types::NameRef;
 
 use super::Cx;
 
@@ -76,18 +76,61 @@ impl fmt::Display for Signature {
     }
 }
 
-impl Cx<'_, '_> {
+/// The default of an attribute, in the schema of ONNX, of onnxruntime or of a declared operator.
+pub(super) enum DefaultValue<'m> {
+    Float(f32),
+    Int(i64),
+    Text(&'m str),
+    Floats(&'m [f32]),
+    Ints(&'m [i64]),
+    /// The number of strings.
+    Texts(usize),
+    /// A kind that no rule reads.
+    Other,
+}
+
+impl From<AttrDefault> for DefaultValue<'_> {
+    fn from(default: AttrDefault) -> Self {
+        match default {
+            AttrDefault::Float(value) => Self::Float(value),
+            AttrDefault::Int(value) => Self::Int(value),
+            AttrDefault::String(value) => Self::Text(value),
+            AttrDefault::Floats(values) => Self::Floats(values),
+            AttrDefault::Ints(values) => Self::Ints(values),
+            AttrDefault::Strings(values) => Self::Texts(values.len()),
+            _ => Self::Other,
+        }
+    }
+}
+
+impl<'m> From<&'m DeclaredDefault> for DefaultValue<'m> {
+    fn from(default: &'m DeclaredDefault) -> Self {
+        match default {
+            DeclaredDefault::Float(value) => Self::Float(*value),
+            DeclaredDefault::Int(value) => Self::Int(*value),
+            DeclaredDefault::String(value) => Self::Text(value),
+            DeclaredDefault::Floats(values) => Self::Floats(values),
+            DeclaredDefault::Ints(values) => Self::Ints(values),
+            DeclaredDefault::Strings(values) => Self::Texts(values.len()),
+        }
+    }
+}
+
+impl<'m> Cx<'_, 'm> {
     /// The schema of the node, if ONNX defines the operator, or onnxruntime does and its operators are known.
     pub(crate) fn signature(&self) -> Option<Signature> {
         self.schema.map(Signature::Standard).or_else(|| self.runtime.map(Signature::Runtime))
     }
 
     /// The default of an attribute.
-    pub(super) fn default(&self, name: Symbol) -> Option<AttrDefault> {
-        match (self.schema, self.runtime) {
-            (Some(schema), _) => schema.default_of(name),
-            (None, Some(schema)) => schema.attribute(self.names().resolve(name))?.default,
-            (None, None) => None,
+    pub(super) fn default(&self, name: NameRef<'_>) -> Option<DefaultValue<'m>> {
+        if let Some(schema) = self.schema {
+            return schema.default_of(name.symbol(self.names())?).map(DefaultValue::from);
         }
+        let name = name.text(self.names());
+        if let Some(schema) = self.declared {
+            return schema.attribute(name)?.default.as_ref().map(DefaultValue::from);
+        }
+        self.runtime?.attribute(name)?.default.map(DefaultValue::from)
     }
 }

@@ -171,7 +171,7 @@ fn attributes(cx: &Cx<'_, '_>, function: FunctionId) -> Vec<(Symbol, AttrValue)>
     let record = cx.model().function(function);
     let formal = record.attributes.iter().copied();
     let defaulted = record.defaults.iter().map(Attribute::name);
-    formal.chain(defaulted).filter_map(|name| Some((name, cx.attr(name)?.value().clone()))).collect()
+    formal.chain(defaulted).filter_map(|name| Some((name, cx.attribute(name)?.value().clone()))).collect()
 }
 
 impl<'m> Engine<'m> {

@@ -63,6 +63,11 @@ impl<'m> Engine<'m> {
             self.report_missing_import(id, node);
         }
         let is_call = matches!(target, Target::Call(_));
+        let declared = match target {
+            Target::Custom(_, declared) => declared,
+            Target::Declared(declared) => Some(declared),
+            _ => None,
+        };
         let mut outs = std::mem::take(&mut self.outs);
         outs.resize_with(node.outputs().len(), Out::default);
         let mut cx = Cx {
@@ -70,6 +75,7 @@ impl<'m> Engine<'m> {
             id,
             node,
             schema,
+            declared,
             runtime,
             opset: opset.unwrap_or(0),
             args: args.as_deref(),

@@ -10,7 +10,7 @@
 use onnx_schema::onnxruntime::microsoft;
 
 use crate::contrib::Row;
-use crate::contrib::attributes::{flag, float, int_or, ints};
+use crate::contrib::attributes::float;
 use crate::cx::axes::{size, sizes};
 use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::family::broadcast::{joined, repeated};
@@ -33,8 +33,8 @@ impl Sizes {
         let (&[batch, steps, input], &[rows, columns]) = (&x.dims[..], &weights.dims[..]) else {
             return Err(Stop::failed("the input has not three axes, or the weights have not two"));
         };
-        let heads = size(int_or(cx, "num_heads", 0)?)?;
-        let widths = match ints(cx, "qkv_hidden_sizes")?.filter(|widths| !widths.is_empty()) {
+        let heads = size(cx.int_or("num_heads", 0)?)?;
+        let widths = match cx.ints("qkv_hidden_sizes")?.filter(|widths| !widths.is_empty()) {
             Some(widths) => sizes(&widths)?.into_vec(),
             None => vec![columns / 3; 3],
         };
@@ -103,7 +103,7 @@ impl Masks {
             }
             None => None,
         };
-        Ok(Self { added, is_causal: flag(cx, "unidirectional")?, filter, bias })
+        Ok(Self { added, is_causal: cx.flag("unidirectional")?, filter, bias })
     }
 
     fn added(&self, n: usize, head: usize, query: usize, key: usize, steps: usize) -> f64 {
@@ -120,7 +120,7 @@ impl Masks {
 
 fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, weights) = (cx.tensor(0)?, cx.tensor(1)?);
-    if cx.has_input(4) || cx.has_input(6) || cx.wants(1) || flag(cx, "do_rotary")? {
+    if cx.has_input(4) || cx.has_input(6) || cx.wants(1) || cx.flag("do_rotary")? {
         return Err(Stop::unsupported("a past, or rotated positions"));
     }
     let sizes = Sizes::read(cx, &x, &weights)?;

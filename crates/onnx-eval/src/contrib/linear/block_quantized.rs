@@ -10,7 +10,6 @@
 use onnx_schema::onnxruntime::microsoft;
 
 use crate::contrib::Row;
-use crate::contrib::attributes::int_or;
 use crate::cx::axes::size;
 use crate::cx::{Cx, Operand, Outcome, Stop};
 use crate::number::{Number, by_float};
@@ -30,8 +29,8 @@ struct Blocks {
 
 impl Blocks {
     fn read(cx: &Cx<'_, '_>) -> Outcome<Self> {
-        let (rows, columns) = (size(int_or(cx, "K", 0)?)?, size(int_or(cx, "N", 0)?)?);
-        let (bits, block) = (size(int_or(cx, "bits", 4)?)?, size(int_or(cx, "block_size", 0)?)?);
+        let (rows, columns) = (size(cx.int_or("K", 0)?)?, size(cx.int_or("N", 0)?)?);
+        let (bits, block) = (size(cx.int_or("bits", 4)?)?, size(cx.int_or("block_size", 0)?)?);
         if !matches!(bits, 2 | 4 | 8) || !block.is_power_of_two() || !(8..=1 << 16).contains(&block) {
             return Err(Stop::failed(format_args!(
                 "{bits} bits in blocks of {block} are not supported by the operator"

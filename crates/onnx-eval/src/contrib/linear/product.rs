@@ -11,7 +11,7 @@ use onnx_types::ElemType;
 
 use crate::contrib::Row;
 use crate::contrib::activation::Activation;
-use crate::contrib::attributes::{flag, float, text};
+use crate::contrib::attributes::float;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::broadcast::{for_each_row, joined, repeated};
@@ -60,20 +60,20 @@ fn fused_matmul(cx: &mut Cx<'_, '_>) -> Outcome {
 fn order(cx: &Cx<'_, '_>, operand: &Operand, batch: &str, last: &str) -> Outcome<Vec<usize>> {
     let rank = operand.rank();
     let mut order: Vec<usize> = (0..rank).collect();
-    if flag(cx, batch)? {
+    if cx.flag(batch)? {
         if rank < 3 {
             return Err(Stop::unsupported(format_args!("`{batch}` of fewer than three axes")));
         }
         order[..rank - 1].rotate_left(1);
     }
-    if flag(cx, last)? && rank >= 2 {
+    if cx.flag(last)? && rank >= 2 {
         order.swap(rank - 2, rank - 1);
     }
     Ok(order)
 }
 
 fn fused_gemm(cx: &mut Cx<'_, '_>) -> Outcome {
-    let name = text(cx, "activation")?;
+    let name = cx.text("activation")?;
     let mut parameters = Vec::new();
     for name in ["activation_alpha", "activation_beta", "activation_gamma"] {
         let Some(value) = float(cx, name)? else { break };
@@ -162,10 +162,10 @@ fn quantized_gemm(cx: &mut Cx<'_, '_>) -> Outcome {
     let (x, y) = (shifted(cx, &a, None)?, cx.read_f64(&b)?.into_vec());
     let x: Vec<f64> = x.iter().map(|value| value - a_zero).collect();
     let mut left = Matrix::new(&x, a_rows, a_columns);
-    if flag(cx, "transA")? {
+    if cx.flag("transA")? {
         left = left.transposed();
     }
-    let is_transposed = flag(cx, "transB")?;
+    let is_transposed = cx.flag("transB")?;
     let (depth, columns) = if is_transposed { (b_columns, b_rows) } else { (b_rows, b_columns) };
     if left.columns != depth {
         return Err(Stop::failed(format_args!("rows have {} elements and columns {depth}", left.columns)));

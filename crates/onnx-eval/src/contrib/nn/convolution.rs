@@ -4,14 +4,14 @@ use onnx_schema::onnxruntime::microsoft;
 
 use crate::contrib::Row;
 use crate::contrib::activation::Activation;
-use crate::contrib::attributes::{floats, text};
+use crate::contrib::attributes::floats;
 use crate::cx::{Cx, Outcome};
 use crate::ops::nn::conv::conv;
 
 pub(in crate::contrib) const KERNELS: &[Row] = &[(microsoft::FUSED_CONV, convolve)];
 
 fn convolve(cx: &mut Cx<'_, '_>) -> Outcome {
-    let activation = Activation::named(text(cx, "activation")?, &floats(cx, "activation_params")?)?;
+    let activation = Activation::named(cx.text("activation")?, &floats(cx, "activation_params")?)?;
     let added = cx.optional(3)?;
     conv(cx)?;
     activation.finish(cx, added.as_ref())

@@ -5,7 +5,6 @@
 use onnx_schema::onnxruntime::microsoft;
 
 use crate::contrib::Row;
-use crate::contrib::attributes::flag;
 use crate::contrib::quant::Scheme;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Outcome, Stop};
@@ -19,7 +18,7 @@ fn mean(cx: &mut Cx<'_, '_>) -> Outcome {
     let &[batch, ref rest @ ..] = x.dims.as_slice() else {
         return Err(Stop::failed("the input has no axes"));
     };
-    let is_last = flag(cx, "channels_last")?;
+    let is_last = cx.flag("channels_last")?;
     let channel = if is_last { rest.last() } else { rest.first() };
     let &channels = channel.ok_or_else(|| Stop::failed("the input has fewer than two axes"))?;
     let plane = if is_last { product(&rest[..rest.len() - 1]) } else { product(&rest[1..]) };

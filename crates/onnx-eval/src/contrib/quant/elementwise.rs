@@ -11,7 +11,7 @@ use onnx_schema::onnxruntime::microsoft;
 use super::Scheme;
 use crate::contrib::Row;
 use crate::contrib::activation::sigmoid;
-use crate::contrib::attributes::{float, int_or};
+use crate::contrib::attributes::float;
 use crate::cx::axes::{axis, product};
 use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::family::broadcast::map2;
@@ -56,7 +56,7 @@ fn softmax(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     let (from, to) = (Scheme::read(cx, 1, x.elem)?, Scheme::read(cx, 3, x.elem)?);
     let along = axis(cx.int_or(attr::AXIS, -1)?, x.rank())?;
-    let lines = if int_or(cx, "opset", 13)? >= 13 {
+    let lines = if cx.int_or("opset", 13)? >= 13 {
         Lines::new(&x.dims, along)
     } else {
         Lines { outer: product(&x.dims[..along]), length: product(&x.dims[along..]), inner: 1 }

@@ -133,7 +133,7 @@ fn run<R>(
     let mut inner = Cx {
         model: cx.model,
         node,
-        schema: Some(schema),
+        schema: Some(onnx_schema::SchemaRef::Standard(schema)),
         arguments: cx.arguments,
         inputs,
         outputs: SmallVec::new(),

@@ -8,7 +8,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_types::{Dim, ElemType};
 
 use super::{heads, of_head};
-use crate::contrib::attributes::{flag, int_or, text};
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::at;
@@ -48,11 +47,11 @@ fn grouped(cx: &mut Cx<'_, '_>) -> Outcome {
     let total = cx.scalar(6).unwrap_or_default();
     let queries = heads(cx, "num_heads")?;
     cx.set_shape(3, [at(&query, 0), queries, at(&query, 1), total]);
-    let is_plain = !flag(cx, "sliding_window_cache")? && !cx.has_input(16);
+    let is_plain = !cx.flag("sliding_window_cache")? && !cx.has_input(16);
     for (past, present) in [(3, 1), (4, 2)] {
         if !cx.has_input(past) {
             // Without a cache, one is quantized only by attributes, and its layout is not declared.
-            let is_quantized = flag(cx, "kv_cache_bit_width")?;
+            let is_quantized = cx.flag("kv_cache_bit_width")?;
             let head = if is_quantized { Dim::Unknown } else { head };
             let total = if is_plain { total } else { Dim::Unknown };
             cx.set_shape(present, [at(&query, 0), shared, total, head]);
@@ -78,7 +77,7 @@ fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// The kernels append to the cache or write into it, which attributes do not say.
 fn selected(cx: &mut Cx<'_, '_>) -> Outcome {
-    if flag(cx, "output_bf16")? {
+    if cx.flag("output_bf16")? {
         cx.set_elem(0, ElemType::Bfloat16);
     }
     cx.set_shape(3, [Dim::Unknown]);
@@ -106,8 +105,8 @@ fn tokens(cx: &mut Cx<'_, '_>) -> Outcome<(Dim, Dim, Dim)> {
 
 fn paged(cx: &mut Cx<'_, '_>) -> Outcome {
     let (count, width, _) = tokens(cx)?;
-    let is_latent = text(cx, "kv_cache_layout")? == Some("LATENT");
-    let narrow = int_or(cx, "v_head_size", 0)?;
+    let is_latent = cx.text("kv_cache_layout")? == Some("LATENT");
+    let narrow = cx.int_or("v_head_size", 0)?;
     let width = match (is_latent, narrow) {
         (false, _) => width,
         (true, 1..) => {

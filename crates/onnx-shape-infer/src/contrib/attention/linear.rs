@@ -6,7 +6,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
 use super::{heads, of_head};
-use crate::contrib::attributes::int_or;
 use crate::contrib::both_like_first;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
@@ -33,7 +32,7 @@ fn linear(cx: &mut Cx<'_, '_>) -> Outcome {
     let most = cx.dims().max(queries, shared);
     let width = cx.dims().mul(most, value_size);
     cx.set_shape(0, [at(&query, 0), at(&query, 1), width]);
-    let window = int_or(cx, "state_window", 0)?;
+    let window = cx.int_or("state_window", 0)?;
     let state = [at(&query, 0), shared, key_size, value_size];
     let slots = (window > 0).then_some(Dim::Known(window));
     cx.set_shape(1, slots.into_iter().chain(state));
@@ -69,7 +68,7 @@ fn delta_net(cx: &mut Cx<'_, '_>) -> Outcome {
 /// Only the attributes that all kernels take are followed; otherwise the states are unknown.
 fn causal(cx: &mut Cx<'_, '_>) -> Outcome {
     let input = cx.shape(0)?;
-    let selects = int_or(cx, "input_channels", 0)? != 0;
+    let selects = cx.int_or("input_channels", 0)? != 0;
     if selects {
         return Err(Stop::Unknown);
     }
@@ -77,16 +76,16 @@ fn causal(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.has_input(3) {
         return cx.copy_shape(3, 1);
     }
-    let is_extended = int_or(cx, "state_length", 0)? != 0
-        || int_or(cx, "state_channels_last", -1)? != -1
-        || int_or(cx, "channels_last", 0)? != 0
-        || int_or(cx, "ndim", 1)? != 1;
+    let is_extended = cx.int_or("state_length", 0)? != 0
+        || cx.int_or("state_channels_last", -1)? != -1
+        || cx.int_or("channels_last", 0)? != 0
+        || cx.int_or("ndim", 1)? != 1;
     let kernel = cx.dims_of_rank(1, 3)?;
     if is_extended || input.len() != 3 {
         return Err(Stop::Unknown);
     }
     let length = history(cx, at(&kernel, 2))?;
-    let window = int_or(cx, "state_window", 0)?;
+    let window = cx.int_or("state_window", 0)?;
     let slots = (window > 0).then_some(Dim::Known(window));
     cx.set_shape(1, slots.into_iter().chain([at(&input, 0), at(&input, 1), length]));
     Ok(())
@@ -94,7 +93,7 @@ fn causal(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// How many positions before the current one a kernel reads.
 fn history(cx: &mut Cx<'_, '_>, kernel: Dim) -> Outcome<Dim> {
-    let dilation = int_or(cx, "dilation", 1)?;
+    let dilation = cx.int_or("dilation", 1)?;
     let before = cx.dims().sub(kernel, Dim::Known(1));
     let length = cx.dims().mul(before, Dim::Known(dilation));
     Ok(if cx.is_size(length) { length } else { Dim::Unknown })
@@ -104,7 +103,7 @@ fn varlen(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.copy_shape(0, 0)?;
     cx.copy_shape(4, 1)?;
     let state = cx.dims_of_rank(4, 3)?;
-    let capacity = int_or(cx, "state_update_capacity", 0)?;
+    let capacity = cx.int_or("state_update_capacity", 0)?;
     cx.set_shape(2, [at(&state, 0), Dim::Known(capacity), at(&state, 1)]);
     Ok(())
 }
@@ -116,7 +115,7 @@ fn mamba(cx: &mut Cx<'_, '_>) -> Outcome {
     }
     let rows = at(&cx.dims_of_rank(0, 2)?, 0);
     let heads = heads(cx, "heads")?;
-    let size = int_or(cx, "head_dim", 64)?;
+    let size = cx.int_or("head_dim", 64)?;
     let width = cx.dims().mul(heads, Dim::Known(size));
     let channels = at(&cx.dims_of_rank(4, 1)?, 0);
     let wide: Dims = [rows, width].into_iter().collect();

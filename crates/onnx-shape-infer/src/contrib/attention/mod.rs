@@ -9,12 +9,11 @@ pub(super) mod sparse;
 
 use onnx_types::Dim;
 
-use super::attributes::{int, ints};
 use crate::cx::{Cx, Outcome};
 
 /// An attribute with a number of heads; unknown if it is not positive.
 fn heads(cx: &mut Cx<'_, '_>, name: &str) -> Outcome<Dim> {
-    Ok(int(cx, name)?.filter(|&heads| heads > 0).map_or(Dim::Unknown, Dim::Known))
+    Ok(cx.int(name)?.filter(|&heads| heads > 0).map_or(Dim::Unknown, Dim::Known))
 }
 
 /// The size of one of `heads` heads that have `width` elements together.
@@ -25,7 +24,7 @@ fn of_head(cx: &mut Cx<'_, '_>, width: Dim, heads: Dim) -> Dim {
 /// The width of the values whose projection is merged with that of queries and keys: `all` elements together, a third
 /// each unless `qkv_hidden_sizes` is given.
 fn merged_width(cx: &mut Cx<'_, '_>, all: Dim) -> Outcome<Dim> {
-    Ok(match ints(cx, "qkv_hidden_sizes")? {
+    Ok(match cx.ints("qkv_hidden_sizes")? {
         Some(&[_, _, width]) => Dim::Known(width),
         Some([]) | None => cx.dims().floor_div(all, Dim::Known(3)),
         Some(_) => Dim::Unknown,

@@ -9,7 +9,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
 use super::{heads, merged_width, of_head};
-use crate::contrib::attributes::flag;
 use crate::contrib::like_first;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
@@ -30,7 +29,7 @@ fn merged(cx: &mut Cx<'_, '_>, past: usize) -> Outcome {
     let all = at(&cx.dims_of_rank(1, 2)?, 1);
     let width = merged_width(cx, all)?;
     cx.set_shape(0, [at(&input, 0), at(&input, 1), width]);
-    if flag(cx, "past_present_share_buffer")? {
+    if cx.flag("past_present_share_buffer")? {
         return cx.copy_shape(past, 1);
     }
     let heads = heads(cx, "num_heads")?;
@@ -119,7 +118,7 @@ fn masked_multi_head(cx: &mut Cx<'_, '_>) -> Outcome {
     };
     cx.set_shape(0, [at(&query, 0), at(&query, 1), width]);
     cx.set_shape(3, [at(&query, 0), heads, at(&query, 1), Dim::Unknown]);
-    let is_shared = flag(cx, "past_present_share_buffer")?;
+    let is_shared = cx.flag("past_present_share_buffer")?;
     for (past, present) in [(5, 1), (6, 2)] {
         let Ok(mut dims) = cx.shape_of_rank(past, 4) else { continue };
         if !is_shared && let Some(length) = dims.get_mut(2) {

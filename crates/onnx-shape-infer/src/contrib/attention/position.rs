@@ -4,7 +4,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_types::{Dim, ElemType};
 
 use super::heads;
-use crate::contrib::attributes::{flag, int_or};
 use crate::contrib::like_first;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
@@ -50,16 +49,16 @@ fn gated_bias(cx: &mut Cx<'_, '_>) -> Outcome {
 
 /// `[B, S, heads, stride]`, of which a slice is normalized and rotated.
 fn norm_rotary(cx: &mut Cx<'_, '_>) -> Outcome {
-    let elem = if flag(cx, "output_fp16")? { ElemType::Float16 } else { ElemType::Bfloat16 };
+    let elem = if cx.flag("output_fp16")? { ElemType::Float16 } else { ElemType::Bfloat16 };
     cx.set_elem(0, elem);
     let input = cx.shape_of_rank(0, 4)?;
-    let width = match int_or(cx, "input_width", 0)? {
+    let width = match cx.int_or("input_width", 0)? {
         0 => at(&input, 3),
         width => Dim::Known(width),
     };
     cx.set_shape(1, [at(&input, 0), at(&input, 1), at(&input, 2), width]);
     let all = cx.dims().mul(at(&input, 2), width);
-    if flag(cx, "flatten_batch")? {
+    if cx.flag("flatten_batch")? {
         let length = cx.dims().mul(at(&input, 0), at(&input, 1));
         cx.set_shape(0, [Dim::Known(1), length, all]);
     } else {

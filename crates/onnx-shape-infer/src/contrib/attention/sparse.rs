@@ -6,7 +6,6 @@
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
-use crate::contrib::attributes::{int, int_or, text};
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::at;
@@ -18,10 +17,10 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
 ];
 
 fn capacity(cx: &mut Cx<'_, '_>) -> Outcome<Dim> {
-    if text(cx, "policy_mode")? != Some("qsa") {
+    if cx.text("policy_mode")? != Some("qsa") {
         return Ok(Dim::Unknown);
     }
-    let (budget, ratio) = (int_or(cx, "token_budget", 0)?, int_or(cx, "compress_ratio", 0)?);
+    let (budget, ratio) = (cx.int_or("token_budget", 0)?, cx.int_or("compress_ratio", 0)?);
     let is_valid = budget > 0 && ratio > 0;
     Ok(if is_valid {
         budget.checked_add(ratio).map_or(Dim::Unknown, |sum| Dim::Known(sum.saturating_sub(1)))
@@ -58,7 +57,7 @@ fn packed(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn merge(cx: &mut Cx<'_, '_>) -> Outcome {
-    let most = int(cx, "max_output_entries")?.map_or(Dim::Unknown, Dim::Known);
+    let most = cx.int("max_output_entries")?.map_or(Dim::Unknown, Dim::Known);
     let count = at(&cx.dims_of_rank(2, 1)?, 0);
     cx.set_shape(0, [count, most]);
     cx.set_shape(1, [count]);

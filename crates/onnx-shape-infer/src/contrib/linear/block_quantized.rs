@@ -5,7 +5,6 @@
 use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
-use crate::contrib::attributes::{flag, int};
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::ty::{Dims, at};
@@ -24,7 +23,7 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
 
 /// An attribute with a size.
 fn size(cx: &mut Cx<'_, '_>, name: &str) -> Outcome<Dim> {
-    Ok(int(cx, name)?.filter(|&size| size >= 0).map_or(Dim::Unknown, Dim::Known))
+    Ok(cx.int(name)?.filter(|&size| size >= 0).map_or(Dim::Unknown, Dim::Known))
 }
 
 /// The shape of the first input with another last size.
@@ -47,7 +46,7 @@ fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
 /// Without `transB` the weights are transposed, which is for training.
 fn four_bits(cx: &mut Cx<'_, '_>) -> Outcome {
     let (mut inner, mut columns) = (size(cx, "K")?, size(cx, "N")?);
-    if !flag(cx, "transB")? {
+    if !cx.flag("transB")? {
         std::mem::swap(&mut inner, &mut columns);
     }
     let dims = with_last(cx, inner, columns)?;

@@ -8,7 +8,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_schema::{attr, domain, op};
 use onnx_types::{Dim, ElemType};
 
-use crate::contrib::attributes::flag;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::element_type;
@@ -40,10 +39,10 @@ fn plain(cx: &mut Cx<'_, '_>) -> Outcome {
 fn transposed(cx: &mut Cx<'_, '_>) -> Outcome {
     let (mut left, mut right) = (cx.shape(0)?, cx.shape(1)?);
     for (dims, batch, last) in [(&mut left, "transBatchA", "transA"), (&mut right, "transBatchB", "transB")] {
-        if flag(cx, batch)? {
+        if cx.flag(batch)? {
             first_behind_batch(dims)?;
         }
-        if flag(cx, last)?
+        if cx.flag(last)?
             && let [.., rows, columns] = dims.as_mut_slice()
         {
             std::mem::swap(rows, columns);
@@ -68,10 +67,10 @@ fn first_behind_batch(dims: &mut Dims) -> Outcome {
 /// The product of two matrices that are transposed as the attributes say.
 fn gemm(cx: &mut Cx<'_, '_>, right: usize) -> Outcome {
     let (mut left, mut right) = (cx.shape_of_rank(0, 2)?, cx.shape_of_rank(right, 2)?);
-    if flag(cx, "transA")? {
+    if cx.flag("transA")? {
         left.reverse();
     }
-    if flag(cx, "transB")? {
+    if cx.flag("transB")? {
         right.reverse();
     }
     cx.same(at(&left, 1), at(&right, 0), "the inner sizes of the matrices")?;

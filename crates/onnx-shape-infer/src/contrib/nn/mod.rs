@@ -7,7 +7,6 @@ pub(super) mod convolution;
 pub(super) mod normalization;
 pub(super) mod pool;
 
-use super::attributes::flag;
 use crate::cx::{Cx, Outcome, Stop};
 use crate::ty::Dims;
 
@@ -23,7 +22,7 @@ pub(super) enum Axes {
 impl Axes {
     /// What attribute `channels_last` says.
     pub(super) fn of_attribute(cx: &mut Cx<'_, '_>) -> Outcome<Self> {
-        Ok(if flag(cx, "channels_last")? { Self::ChannelsLast } else { Self::ChannelsFirst })
+        Ok(if cx.flag("channels_last")? { Self::ChannelsLast } else { Self::ChannelsFirst })
     }
 
     /// A shape in this order as `[N, C, spatial…]`.

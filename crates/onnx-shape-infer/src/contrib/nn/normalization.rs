@@ -8,7 +8,6 @@ use onnx_schema::onnxruntime::{default, microsoft, nhwc};
 use onnx_types::{Dim, ElemType};
 
 use super::super::{both_like_first, like_first};
-use crate::contrib::attributes::int_or;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::{Dims, at};
@@ -82,7 +81,7 @@ fn of_branch(cx: &mut Cx<'_, '_>, flattened: Dim, branches: i64) -> Dim {
 
 /// Streams `[…, C, H]`, or flattened `[…, C*H]`, become `[…, H]`.
 fn pre_mix(cx: &mut Cx<'_, '_>) -> Outcome {
-    let branches = int_or(cx, "num_branches", 0)?;
+    let branches = cx.int_or("num_branches", 0)?;
     let mut dims = cx.shape_of_min_rank(0, if branches == 0 { 2 } else { 1 })?;
     if let Some(last) = dims.pop() {
         let width = if branches == 0 {
@@ -100,7 +99,7 @@ fn pre_mix(cx: &mut Cx<'_, '_>) -> Outcome {
 fn low_rank_mix(cx: &mut Cx<'_, '_>) -> Outcome {
     cx.copy_shape(0, 2)?;
     let mut dims = cx.shape_of_min_rank(0, 1)?;
-    let branches = int_or(cx, "num_branches", 0)?;
+    let branches = cx.int_or("num_branches", 0)?;
     if let Some(last) = dims.last_mut() {
         let flattened = std::mem::replace(last, Dim::Known(branches));
         let gate = dims.clone();

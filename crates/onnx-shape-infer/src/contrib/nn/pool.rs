@@ -8,7 +8,6 @@ use onnx_schema::onnxruntime::{microsoft, nchwc, nhwc};
 use onnx_types::Dim;
 
 use super::Axes;
-use crate::contrib::attributes::flag;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::window::{Rounding, Windows, ints_of};
@@ -89,7 +88,7 @@ fn global(cx: &mut Cx<'_, '_>, axes: Axes) -> Outcome {
 
 /// What `channels_last` means in a layout that has the channels last already is not documented.
 fn quantized_last(cx: &mut Cx<'_, '_>) -> Outcome {
-    if flag(cx, "channels_last")? { Err(Stop::Unknown) } else { pool(cx, Axes::ChannelsLast, false) }
+    if cx.flag("channels_last")? { Err(Stop::Unknown) } else { pool(cx, Axes::ChannelsLast, false) }
 }
 
 /// Attributes do not tell the sizes of what was pooled where windows did not fill the axes, and what onnxruntime infers for

@@ -5,7 +5,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_types::Dim;
 
 use super::super::like_first;
-use crate::contrib::attributes::int_or;
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::ty::Dims;
@@ -68,7 +67,7 @@ fn reduce(cx: &mut Cx<'_, '_>) -> Outcome {
     if axes.is_empty() {
         reduced.fill(true);
     }
-    let keeps = int_or(cx, "keepdims", 1)? != 0;
+    let keeps = cx.int_or("keepdims", 1)? != 0;
     let left = dims.iter().zip(&reduced).filter_map(|(&dim, &gone)| match (gone, keeps) {
         (false, _) => Some(dim),
         (true, true) => Some(Dim::Known(1)),

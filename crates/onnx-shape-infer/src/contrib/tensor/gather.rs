@@ -6,7 +6,6 @@ use onnx_schema::onnxruntime::microsoft;
 use onnx_schema::{domain, op};
 use onnx_types::{Dim, ElemType};
 
-use crate::contrib::attributes::{int, int_or};
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome};
 use crate::ty::{Dims, at};
@@ -26,12 +25,12 @@ fn embed(cx: &mut Cx<'_, '_>) -> Outcome {
 }
 
 fn packed(cx: &mut Cx<'_, '_>) -> Outcome {
-    let code = int_or(cx, "output_dtype", 16)?;
+    let code = cx.int_or("output_dtype", 16)?;
     if let Some(elem) = i32::try_from(code).ok().and_then(ElemType::from_code) {
         cx.set_elem(0, elem);
     }
     let mut dims = cx.shape(1)?;
-    dims.push(int(cx, "K")?.map_or(Dim::Unknown, Dim::Known));
+    dims.push(cx.int("K")?.map_or(Dim::Unknown, Dim::Known));
     cx.set_dims(0, dims);
     Ok(())
 }
@@ -40,7 +39,7 @@ fn block_quantized(cx: &mut Cx<'_, '_>) -> Outcome {
     let (mut data, indices) = (cx.shape_of_min_rank(0, 1)?, cx.shape(1)?);
     match cx.elem(0) {
         Ok(ElemType::Uint8) => {
-            let bits = int_or(cx, "bits", 4)?;
+            let bits = cx.int_or("bits", 4)?;
             let count = 8_i64.checked_div(bits).filter(|_| matches!(bits, 2 | 4 | 8));
             if let Some(last) = data.last_mut() {
                 *last = cx.dims().mul(*last, count.map_or(Dim::Unknown, Dim::Known));
@@ -53,7 +52,7 @@ fn block_quantized(cx: &mut Cx<'_, '_>) -> Outcome {
             }
         }
     }
-    let axis = int_or(cx, "gather_axis", 0)?;
+    let axis = cx.int_or("gather_axis", 0)?;
     let axis = cx.axis(axis, data.len())?;
     let (before, behind) = (data.get(..axis), data.get(axis.saturating_add(1)..));
     let parts = before.into_iter().flatten().chain(&indices).chain(behind.into_iter().flatten());

@@ -8,7 +8,6 @@ use onnx_schema::{domain, op};
 use onnx_types::{Dim, ElemType};
 
 use super::super::like_first;
-use crate::contrib::attributes::{int, int_or, ints};
 use crate::contrib::table::{OpRules, infer, since};
 use crate::cx::{Cx, Outcome, Stop};
 use crate::family::elementwise;
@@ -26,10 +25,10 @@ pub(in crate::contrib) const RULES: &[OpRules] = &[
 ];
 
 fn fill(cx: &mut Cx<'_, '_>) -> Outcome {
-    if cx.has_input(0) || ints(cx, "extra_shape")?.is_some() {
+    if cx.has_input(0) || cx.ints("extra_shape")?.is_some() {
         return Err(Stop::Unknown);
     }
-    let shape = ints(cx, "shape")?.ok_or(Stop::Unknown)?;
+    let shape = cx.ints("shape")?.ok_or(Stop::Unknown)?;
     cx.set_shape(0, shape.iter().map(|&size| if size >= 0 { Dim::Known(size) } else { Dim::Unknown }));
     Ok(())
 }
@@ -78,9 +77,9 @@ fn range(cx: &mut Cx<'_, '_>) -> Outcome {
 /// Windows of `size` elements, `step` apart, of one axis; the elements of a window are an axis behind all others.
 fn unfold(cx: &mut Cx<'_, '_>) -> Outcome {
     let mut dims = cx.shape_of_min_rank(0, 1)?;
-    let axis = int_or(cx, "dim", -1)?;
+    let axis = cx.int_or("dim", -1)?;
     let axis = cx.axis(axis, dims.len())?;
-    let (size, step) = (int(cx, "size")?.ok_or(Stop::Unknown)?, int_or(cx, "step", 1)?);
+    let (size, step) = (cx.int("size")?.ok_or(Stop::Unknown)?, cx.int_or("step", 1)?);
     if size < 1 || step < 1 {
         return Err(Stop::Unknown);
     }

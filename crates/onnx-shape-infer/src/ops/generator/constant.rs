@@ -17,9 +17,9 @@ pub(super) const RULES: OpRules =
 
 fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
     // The first versions have one attribute, and nothing to choose.
-    let names = cx.schema().and_then(|schema| schema.exclusive_attributes().first());
+    let names = cx.schema.and_then(|schema| schema.exclusive_attributes().first());
     let names = names.copied().unwrap_or(&[attr::VALUE]);
-    let is_given = |&name: &Symbol| names.contains(&name) && cx.attr(name).is_some();
+    let is_given = |&name: &Symbol| names.contains(&name) && cx.has_attribute(name);
     let mut given = cx.node().attributes().iter().map(Attribute::name).filter(is_given);
     let first = given.next();
     // The same one twice is another matter.
@@ -66,14 +66,14 @@ fn constant(cx: &mut Cx<'_, '_>, may_be_missing: bool) -> Outcome {
 
 /// A text need not be UTF-8 here.
 fn string(cx: &mut Cx<'_, '_>, name: Symbol) -> Outcome {
-    match cx.attr(name).map(Attribute::value) {
+    match cx.attribute(name).map(Attribute::value) {
         Some(AttrValue::String(_)) => Ok(()),
         _ => cx.text(name).map(|_| ()),
     }
 }
 
 fn sparse(cx: &mut Cx<'_, '_>) -> Outcome {
-    let Some(AttrValue::SparseTensor(tensor)) = cx.attr(attr::SPARSE_VALUE).map(Attribute::value) else {
+    let Some(AttrValue::SparseTensor(tensor)) = cx.attribute(attr::SPARSE_VALUE).map(Attribute::value) else {
         return Err(cx.fail(&BAD_ATTRIBUTE, "attribute `sparse_value` is not a sparse tensor"));
     };
     let elem = tensor.values.as_ref().map_or(ElemType::Undefined, onnx_types::tensor::Tensor::elem);

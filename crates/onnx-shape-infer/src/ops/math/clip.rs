@@ -20,7 +20,7 @@ fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
     let elem = cx.elem(0)?;
     let mut bounds = [None, None];
     for (bound, name) in bounds.iter_mut().zip([attr::MIN, attr::MAX]) {
-        if cx.attr(name).is_some() {
+        if cx.has_attribute(name) {
             *bound = cx.float(name)?;
         }
     }

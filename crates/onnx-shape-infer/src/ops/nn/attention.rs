@@ -61,7 +61,7 @@ fn attend_checked(cx: &mut Cx<'_, '_>) -> Outcome {
     if cx.has_input(6) && (past[0] || present[0]) {
         return Err(cx.fail(&BAD_VALUE, "`nonpad_kv_seqlen` takes no past and gives no present"));
     }
-    let heads = cx.attr(attr::Q_NUM_HEADS).is_some() || cx.attr(attr::KV_NUM_HEADS).is_some();
+    let heads = cx.has_attribute(attr::Q_NUM_HEADS) || cx.has_attribute(attr::KV_NUM_HEADS);
     if heads && cx.rank(0) == Ok(4) {
         return Err(
             cx.fail(&BAD_ATTRIBUTE, "inputs with an axis of heads have no numbers of heads as attributes")

@@ -61,7 +61,7 @@ fn asked(cx: &mut Cx<'_, '_>) -> Outcome<Option<ElemType>> {
     let Some(elem) = attribute(cx, attr::OUTPUT_DTYPE)?.filter(|&elem| elem != ElemType::Undefined) else {
         return Ok(None);
     };
-    let formal = cx.schema().and_then(|schema| Some((schema, schema.output_for(0)?)));
+    let formal = cx.schema.and_then(|schema| Some((schema, schema.output_for(0)?)));
     if formal.is_some_and(|(schema, formal)| !schema.types_of(formal).contains_tensor(elem)) {
         let name = elem.name();
         return Err(cx.fail(

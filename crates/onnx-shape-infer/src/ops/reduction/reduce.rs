@@ -122,7 +122,7 @@ fn values(cx: &mut Cx<'_, '_>, op: Op, neutral: Option<i64>) -> Outcome {
     let content = cx.content(0).ok_or(Stop::Unknown)?;
     let rank = cx.rank(0)?;
     let elem = cx.elem(0)?;
-    let is_input = cx.schema().is_some_and(|schema| schema.inputs().len() > 1);
+    let is_input = cx.schema.is_some_and(|schema| schema.inputs().len() > 1);
     let axes = cx.param(if is_input { Param::Input(1) } else { Param::Attr(attr::AXES) })?;
     let reduced = reduced(cx, &axes, rank)?.ok_or(Stop::Unknown)?;
     if !reduced.iter().any(|&reduced| reduced) {

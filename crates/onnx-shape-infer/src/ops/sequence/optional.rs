@@ -17,7 +17,7 @@ fn rule(cx: &mut Cx<'_, '_>) -> Outcome {
         }
         return Ok(());
     }
-    match cx.attr(attr::TYPE).map(onnx_ir::Attribute::value) {
+    match cx.attribute(attr::TYPE).map(onnx_ir::Attribute::value) {
         Some(AttrValue::Type(ty)) => {
             // The optional is empty, so no value can contradict the declared sizes.
             if let Some(ty) = cx.state.declared(ty).to_type() {
