@@ -15,7 +15,7 @@ use crate::rules::model::model_too_large;
 /// use onnx_check::{CheckOptions, CustomOperators};
 ///
 /// let options = CheckOptions::default().with_custom_operators(CustomOperators::Refuse);
-/// assert!(!options.data);
+/// assert!(!options.elements);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub struct CheckOptions {
     /// Whether to check the elements of tensors: those in memory, and those in [`external`](Self::external) files if
     /// these are given. This takes time proportional to the number of bytes; all other properties of a tensor are
     /// checked without reading elements.
-    pub data: bool,
+    pub elements: bool,
     /// The size of the binary file that the model was read from, if it was: readers of protobuf open files below 2 GiB only.
     pub file_bytes: Option<u64>,
     /// The files of external data. Without them, only the entries of the model that describe them are checked.
@@ -56,7 +56,7 @@ impl Default for CheckOptions {
         Self {
             policy: Policy::new(),
             execution: Execution::DEFAULT,
-            data: false,
+            elements: false,
             file_bytes: None,
             external: None,
             registry: Registry::standard(),
@@ -73,10 +73,10 @@ onnx_types::option_setters! {
     CheckOptions {
         with_policy => policy: Policy,
         with_execution => execution: into Execution,
-        with_data => data: bool,
+        with_elements => elements: bool,
         with_file_bytes => file_bytes: into Option<u64>,
         with_external => external: into Option<ExternalFiles>,
-        with_registry => registry: Registry,
+        with_registry => registry: into Registry,
         with_custom_operators => custom_operators: CustomOperators,
         with_opset_compatibility => opset_compatibility: bool,
         with_profile => profile: Profile,

@@ -24,7 +24,7 @@ fn report(rule: &Rule, text: &str) -> Sink {
     let mut files = MemoryData::new();
     files.insert("weights.bin", vec![0; 64 << 10]);
     let options = CheckOptions::default()
-        .with_data(true)
+        .with_elements(true)
         .with_external(ExternalFiles::new(files).with_digests())
         // These are optional, and would be on every other page.
         .with_recommendations(RECOMMENDATIONS.contains(&rule.slug));

@@ -33,12 +33,22 @@ impl LimitArgs {
     /// The limits only.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
+        if let Some(bytes) = memory() {
+            limits.run_bytes = bytes / 4 * 3;
+        }
         for (name, value) in &self.changed {
             // The parser of the arguments knows the names.
             let _ = limits.set(name, *value);
         }
         limits
     }
+}
+
+/// The memory of the machine in bytes, if the system tells it without calls that are not portable.
+fn memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// An interrupt after a time, which begins when the arguments are read.

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use onnx_diag::Sink;
+use onnx_diag::{Diagnostic, Sink};
 use onnx_ir::Model;
 
 use crate::file::{self, FileError};
-use crate::{DecodeError, DecodeOptions, FileSource, ReadMode, decode};
+use crate::rules::NO_GRAPH;
+use crate::{Content, DecodeError, DecodeOptions, Decoded, FileSource, ReadMode, decode, sniff};
 
 /// A model that was read from a file.
 #[derive(Debug)]
@@ -29,9 +30,30 @@ pub enum LoadError {
     /// Its contents are not a model.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// Its contents are of another format.
+    #[error("{}", foreign(*content))]
+    Content {
+        /// The format that the contents indicate.
+        content: Content,
+        /// The error of reading them as a binary model, if they are no protobuf message.
+        source: Option<DecodeError>,
+    },
 }
 
-/// Reads a model file in the binary form.
+/// What a file contains that is not a binary model, and what reads it.
+fn foreign(content: Content) -> String {
+    let what = content.description().unwrap_or_else(|| "this is not a model".to_owned());
+    let reader = match content {
+        Content::OnnxText => "`onnx_text::parse_model` reads it",
+        Content::Textproto => "`onnx_formats::read_text` reads it",
+        Content::Json => "`onnx_formats::read_json` reads it",
+        Content::Part(..) => "`decode_graph`, `decode_node` and similar functions read it",
+        _ => return format!("{what}; `load` reads binary models"),
+    };
+    format!("{what}; `load` reads binary models, {reader}")
+}
+
+/// Reads a model file in the binary form. `onnx_toolkit::load_any` reads the other formats, too.
 ///
 /// With [`ReadMode::Map`], opening a file of any size takes microseconds, and the caller vouches that no other process
 /// changes the file meanwhile. The mode also applies to the files of external data.
@@ -49,13 +71,28 @@ pub enum LoadError {
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read, is not protobuf, a limit is exceeded, or the work is stopped by the
-/// interrupt.
+/// Returns an error if the file cannot be read, is not protobuf or holds another format ([`sniff`]), a limit is exceeded, or
+/// the work is stopped by the interrupt.
 pub fn load(path: impl AsRef<Path>, mode: ReadMode, options: &DecodeOptions) -> Result<Loaded, LoadError> {
     let path = path.as_ref();
     // The source notes which file is under the path, so it is made before the file is read: a model that is replaced
     // between the two steps is noticed when its data is read.
     let data = FileSource::for_model(path)?.with_mode(mode).with_limits(&options.execution.limits);
-    let decoded = decode(file::read(path, mode)?, options)?;
-    Ok(Loaded { model: decoded.model, findings: decoded.findings, data })
+    let bytes = file::read(path, mode)?;
+    // Of other formats, some bytes are fields of protobuf: then the decoder finds no graph.
+    let foreign = || Some(sniff(&bytes)).filter(|content| content.is_not_a_model());
+    let no_graph = |found: &Diagnostic| found.rule == &NO_GRAPH;
+    match decode(bytes.clone(), options) {
+        Ok(Decoded { model, findings }) => match foreign() {
+            Some(content) if findings.diagnostics().iter().any(no_graph) => {
+                Err(LoadError::Content { content, source: None })
+            }
+            _ => Ok(Loaded { model, findings, data }),
+        },
+        Err(error) if error.limit().is_some() || error.stopped().is_some() => Err(error.into()),
+        Err(error) => match foreign() {
+            Some(content) => Err(LoadError::Content { content, source: Some(error) }),
+            None => Err(error.into()),
+        },
+    }
 }

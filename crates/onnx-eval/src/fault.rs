@@ -59,6 +59,10 @@ rules! {
     LIMIT = 5010, "run-limit-reached",
         "The run exceeds a limit on elements, memory, work or nesting.",
         "raise the limit that the message names, or run the model with smaller inputs";
+    /// There is not enough memory for the run.
+    MEMORY = 5011, "run-memory-exhausted",
+        "There is not enough memory for the run, whatever the limits allow.",
+        "run the model with smaller inputs, or on a machine with more memory";
 }
 
 /// Why a run ended without a result.
@@ -80,6 +84,8 @@ pub enum FailureKind {
     Data,
     /// A limit was exceeded.
     Limit,
+    /// There is not enough memory, whatever the limits allow.
+    Memory,
     /// The caller stopped the run.
     Stopped,
 }

@@ -40,6 +40,21 @@ pub struct Perturbation {
 }
 
 /// Options for running a model; [`EvalOptions::default`] serves most callers.
+///
+/// ```
+/// use onnx_eval::{EvalOptions, Evaluator, FailureKind, Limits, Value};
+/// use onnx_types::tensor::Tensor;
+///
+/// let text = r#"<ir_version: 10, opset_import: ["": 20]>
+/// g (float[N] x) => (float[M] y) { y = Concat <axis = 0> (x, x, x, x) }"#;
+/// let model = onnx_text::parse_model(text, &onnx_text::ParseOptions::default())?;
+/// let options = EvalOptions::default().with_limits(Limits::default().with_run_bytes(1000));
+/// let evaluator = Evaluator::new(&model, &options)?;
+/// let x = Tensor::vector(&[1.0_f32; 100]);
+/// let failure = evaluator.run(&[("x", Value::from(x))]).unwrap_err();
+/// assert_eq!((failure.kind(), failure.limit()), (FailureKind::Limit, Some("run_bytes")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct EvalOptions<'a> {
@@ -71,32 +86,19 @@ impl Default for EvalOptions<'_> {
     }
 }
 
-impl<'a> EvalOptions<'a> {
-    /// Sets the source of external weights.
-    #[must_use]
-    pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {
-        self.data = data;
-        self
+onnx_types::option_setters! {
+    EvalOptions<'a> {
+        with_execution => execution: into Execution,
+        with_data => data: &'a dyn DataSource,
+        with_registry => registry: &'a Registry,
     }
+}
 
+impl<'a> EvalOptions<'a> {
     /// Sets the limits.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.execution.limits = limits;
-        self
-    }
-
-    /// Sets the context.
-    #[must_use]
-    pub fn with_execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
-    }
-
-    /// Sets the registry of operators.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = registry;
         self
     }
 

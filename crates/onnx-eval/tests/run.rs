@@ -211,7 +211,9 @@ fn nodes_in_any_order_run_and_cycles_fail() {
         y = Neg (z)
     }",
     );
-    fails(&model, &[("x", Tensor::scalar(1.0_f32))], &EvalOptions::default(), FailureKind::Model);
+    let message =
+        fails(&model, &[("x", Tensor::scalar(1.0_f32))], &EvalOptions::default(), FailureKind::Model);
+    assert_eq!(message, "nodes need each other's outputs: #0 Add <- #1 Neg <- #0 Add");
 }
 
 #[test]
@@ -226,6 +228,21 @@ fn repeated_elements_cost_nothing_until_they_are_read() {
     let shape = [("shape", Tensor::vector(&[30_000_i64, 30_000]))];
     let outputs = run_with(&model, &shape, &EvalOptions::default().with_limits(limits)).unwrap();
     assert_eq!(outputs[0].tensor().unwrap().to_vec::<i64>(&NoData).unwrap(), [30_000, 30_000]);
+}
+
+#[test]
+fn exhausted_memory_is_not_a_limit() {
+    let graph = "g () => (float[N, M] y) {
+        shape = Constant <value_ints = [1099511627776, 1024]> ()
+        x = ConstantOfShape (shape)
+        y = Neg (x)
+    }";
+    // 4 PiB, which no system provides.
+    let limits =
+        Limits::default().with_run_elements(u64::MAX).with_run_bytes(u64::MAX).with_run_steps(u64::MAX);
+    let options = EvalOptions::default().with_limits(limits);
+    let message = fails(&in_main(graph), &[], &options, FailureKind::Memory);
+    assert!(!message.contains("raise the limit"), "{message}");
 }
 
 #[test]
@@ -288,6 +305,14 @@ fn failures_name_the_node_and_its_operands() {
     let failure = run_with(&model, &inputs, &EvalOptions::default()).unwrap_err();
     assert_eq!(failure.to_string(), "graph \"g\" / node #0 Add: sizes 2 and 3 do not broadcast");
     assert_eq!(failure.diagnostic().notes, ["the inputs are float[2], float[3]"]);
+    let model = in_main(
+        "g (float[2,3] x, int64[2] shape) => (float[N, M] y) { y = Reshape <allowzero = 1> (x, shape) }",
+    );
+    let shape = Tensor::vector(&[4_i64, -7]);
+    let inputs = [("x", Tensor::from_slice([2, 3], &[0.0_f32; 6]).unwrap()), ("shape", shape)];
+    let failure = run_with(&model, &inputs, &EvalOptions::default()).unwrap_err();
+    let notes = ["the inputs are float[2,3], int64[2] {4, -7}", "the attributes are `allowzero` = 1"];
+    assert_eq!(failure.diagnostic().notes, notes);
     assert_eq!(failure.node(), model.nodes(model.main_graph()).next());
 }
 

@@ -188,7 +188,7 @@ impl<'a> Places<'a> {
         position(self.model.value_origin(value))
     }
 
-    fn node_step(&self, node: NodeId) -> Step {
+    pub(crate) fn node_step(&self, node: NodeId) -> Step {
         let record = self.model.node(node);
         let positions = self.positions.get_or_init(|| self.count());
         let index = positions.get(node).copied().unwrap_or_default();

@@ -7,14 +7,19 @@ use slotmap::SecondaryMap;
 use crate::changes::Aspects;
 use crate::entity::{GraphId, NodeId, ValueId};
 use crate::model::Model;
+use crate::places::Places;
 use crate::value::Def;
 use crate::walk::Event;
 
 /// Nodes of a graph that form a cycle: each needs an output of the next, the last one of the first.
+///
+/// Its text names the nodes as a locus does: index, operator and name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cycle {
     /// The nodes.
     pub nodes: Vec<NodeId>,
+    /// The nodes that are written out, which the text names without the model.
+    shown: Vec<String>,
 }
 
 /// The most nodes of a cycle that are written out.
@@ -23,16 +28,13 @@ const MOST_SHOWN: usize = 16;
 impl fmt::Display for Cycle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("nodes need each other's outputs: ")?;
-        for node in self.nodes.iter().take(MOST_SHOWN) {
+        for node in &self.shown {
             write!(f, "{node} <- ")?;
         }
-        if self.nodes.len() > MOST_SHOWN {
-            write!(f, "({} more) <- ", self.nodes.len() - MOST_SHOWN)?;
+        if self.nodes.len() > self.shown.len() {
+            write!(f, "({} more) <- ", self.nodes.len() - self.shown.len())?;
         }
-        match self.nodes.first() {
-            Some(first) => first.fmt(f),
-            None => Ok(()),
-        }
+        f.write_str(self.shown.first().map_or("", String::as_str))
     }
 }
 
@@ -83,6 +85,15 @@ impl Model {
                 visit(producer);
             }
         });
+    }
+
+    fn cycle(&self, nodes: Vec<NodeId>) -> Cycle {
+        let places = Places::new(self);
+        let shown = nodes.iter().take(MOST_SHOWN).map(|&node| {
+            let node = places.node_step(node).to_string();
+            node.strip_prefix("node ").unwrap_or(&node).to_owned()
+        });
+        Cycle { shown: shown.collect(), nodes }
     }
 
     /// Returns `true` if every node of a graph follows all nodes whose outputs it needs, including those that only its
@@ -173,7 +184,7 @@ impl Model {
                     }
                     (Some(State::Open), _) => {
                         let nodes = open.iter().map(|&(open, _)| open);
-                        return Err(Cycle { nodes: nodes.skip_while(|&open| open != node).collect() });
+                        return Err(self.cycle(nodes.skip_while(|&open| open != node).collect()));
                     }
                     (None, _) => {
                         states.insert(node, State::Open);

@@ -56,61 +56,16 @@ impl Default for PassOptions<'_> {
     }
 }
 
-impl<'a> PassOptions<'a> {
-    /// Sets the least exact class that is allowed.
-    #[must_use]
-    pub fn with_class(mut self, class: Exactness) -> Self {
-        self.class = class;
-        self
-    }
-
-    /// Sets whether edits may depend on guards.
-    #[must_use]
-    pub fn with_assumed(mut self, is_allowed: bool) -> Self {
-        self.allow_assumed = is_allowed;
-        self
-    }
-
-    /// Sets the conditions that are granted.
-    #[must_use]
-    pub fn with_conditions(mut self, conditions: &'a [Condition]) -> Self {
-        self.conditions = conditions;
-        self
-    }
-
-    /// Sets whether edits are proved.
-    #[must_use]
-    pub fn with_proofs(mut self, is_proved: bool) -> Self {
-        self.prove = is_proved;
-        self
-    }
-
-    /// The same, refusing edits whose values could not be compared, or not.
-    #[must_use]
-    pub fn with_tests_required(mut self, is_required: bool) -> Self {
-        self.require_tested = is_required;
-        self
-    }
-
-    /// Sets the registry of operators.
-    #[must_use]
-    pub fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = registry;
-        self
-    }
-
-    /// Sets the source of external weights.
-    #[must_use]
-    pub fn with_data(mut self, data: &'a dyn DataSource) -> Self {
-        self.data = data;
-        self
-    }
-
-    /// Sets the context.
-    #[must_use]
-    pub fn with_execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
+onnx_types::option_setters! {
+    PassOptions<'a> {
+        with_class => class: Exactness,
+        with_assumed => allow_assumed: bool,
+        with_conditions => conditions: &'a [Condition],
+        with_proofs => prove: bool,
+        with_tests_required => require_tested: bool,
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_execution => execution: into Execution,
     }
 }
 

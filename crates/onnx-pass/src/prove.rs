@@ -222,7 +222,10 @@ impl Runner<'_> {
         };
         let after = match self.run(Side::After, &case.inputs) {
             Ok(outputs) => outputs,
-            Err((FailureKind::Missing | FailureKind::Limit | FailureKind::Stopped, reason)) => {
+            Err((
+                FailureKind::Missing | FailureKind::Limit | FailureKind::Memory | FailureKind::Stopped,
+                reason,
+            )) => {
                 return Attempt::Impossible(reason);
             }
             Err((_, reason)) => {

@@ -26,6 +26,13 @@ pub struct Registry {
     extensions: Option<Arc<Extensions>>,
 }
 
+/// A registry is shared: a copy refers to the same declarations and extensions.
+impl From<&Self> for Registry {
+    fn from(registry: &Self) -> Self {
+        registry.clone()
+    }
+}
+
 /// The declarations of one domain.
 #[derive(Clone)]
 struct Domain {

@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use foldhash::fast::RandomState;
+use onnx_diag::Quoted;
 use onnx_ir::{Model, ValueId};
 use onnx_types::expr::{Dialect, ExprTable};
-use onnx_types::{Dim, Interner, InternerId, Shape, Symbol, SymbolNames, Type};
+use onnx_types::{
+    Dim, ElemType, Interner, InternerId, Shape, Symbol, SymbolNames, TensorType, Type, TypeKind,
+};
 
 use crate::result::Inference;
 use crate::ty::with_shapes;
@@ -89,6 +92,71 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// An inferred type, to be printed.
+struct ShownType<'a> {
+    inference: &'a Inference,
+    model: &'a Model,
+    ty: Option<Type>,
+}
+
+impl ShownType<'_> {
+    fn tensor(&self, f: &mut fmt::Formatter<'_>, tensor: &TensorType) -> fmt::Result {
+        let is_known = tensor.elem != ElemType::Undefined;
+        f.write_str(if is_known { tensor.elem.name() } else { "?" })?;
+        let Some(shape) = &tensor.shape else { return f.write_str("[…]") };
+        if shape.dims().is_empty() {
+            return Ok(());
+        }
+        for (index, &dim) in shape.dims().iter().enumerate() {
+            f.write_str(if index == 0 { "[" } else { ", " })?;
+            write!(f, "{}", self.inference.display(self.model, dim))?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Display for ShownType<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Every kind holds at most one other type, so nesting is a chain.
+        let (mut at, mut open) = (self.ty.as_ref(), 0_usize);
+        loop {
+            let Some(ty) = at else {
+                f.write_str("?")?;
+                break;
+            };
+            at = ty.inner();
+            match &ty.kind {
+                TypeKind::Sequence(_) => f.write_str("seq(")?,
+                TypeKind::Optional(_) => f.write_str("optional(")?,
+                TypeKind::Map { key, .. } => write!(f, "map({}, ", key.name())?,
+                innermost => {
+                    self.innermost(f, innermost)?;
+                    break;
+                }
+            }
+            open = open.saturating_add(1);
+        }
+        (0..open).try_for_each(|_| f.write_str(")"))
+    }
+}
+
+impl ShownType<'_> {
+    /// A type that holds no other.
+    fn innermost(&self, f: &mut fmt::Formatter<'_>, kind: &TypeKind) -> fmt::Result {
+        match kind {
+            TypeKind::Tensor(tensor) => self.tensor(f, tensor),
+            TypeKind::SparseTensor(tensor) => {
+                f.write_str("sparse ")?;
+                self.tensor(f, tensor)
+            }
+            TypeKind::Opaque { domain, name } => {
+                write!(f, "opaque({}, {})", Quoted(self.model.str(*domain)), Quoted(self.model.str(*name)))
+            }
+            _ => f.write_str("?"),
+        }
+    }
+}
+
 impl Inference {
     /// The names of the symbols in the results.
     #[must_use]
@@ -105,6 +173,26 @@ impl Inference {
     /// Prints a dimension of the results or of the model; an unknown one as `?`.
     pub fn display<'a>(&'a self, model: &'a Model, dim: Dim) -> impl fmt::Display + 'a {
         Shown { inference: self, model, dim }
+    }
+
+    /// Prints the inferred type of a value: `float[N, 3]`, `seq(int64[?])`, `float` for a scalar, `float[…]` for a tensor of
+    /// unknown rank, and `?` for what is unknown. Names that could be mistaken are quoted.
+    ///
+    /// ```
+    /// use onnx_shape_infer::{InferOptions, infer};
+    /// use onnx_text::{ParseOptions, parse_model};
+    ///
+    /// let text = r#"<ir_version: 10, opset_import: ["": 21]>
+    ///     g (float[N,3] x) => (y, z) { y = Concat <axis = 0> (x, x) z = SequenceConstruct (y) }"#;
+    /// let model = parse_model(text, &ParseOptions::default())?;
+    /// let inference = infer(&model, &InferOptions::default());
+    /// let outputs = model.graph(model.main_graph()).outputs();
+    /// let types: Vec<_> = outputs.iter().map(|out| inference.display_type(&model, out.value()).to_string()).collect();
+    /// assert_eq!(types, ["float[2*N, 3]", "seq(float[2*N, 3])"]);
+    /// # Ok::<(), onnx_text::ParseError>(())
+    /// ```
+    pub fn display_type<'a>(&'a self, model: &'a Model, value: ValueId) -> impl fmt::Display + 'a {
+        ShownType { inference: self, model, ty: self.ty(value).to_type() }
     }
 
     /// The text of a dimension of the results or of the model, as [`ExprTable::text`] makes it: `None` if it is unknown or

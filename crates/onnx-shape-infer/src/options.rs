@@ -46,7 +46,7 @@ pub struct InferOptions<'a> {
     pub sizes: &'a [(Symbol, i64)],
     /// The implementation that results must hold for: the specification by default.
     pub runtime: Runtime,
-    /// The interrupt, the observer, and bounds on work and memory: [`followed_elements`](Limits::followed_elements),
+    /// The interrupt, the receiver of progress, and bounds on work and memory: [`followed_elements`](Limits::followed_elements),
     /// [`inferred_rank`](Limits::inferred_rank), [`visits_per_node`](Limits::visits_per_node),
     /// [`expression_steps`](Limits::expression_steps), [`inference_depth`](Limits::inference_depth) and those of findings.
     pub execution: Execution,
@@ -69,21 +69,22 @@ impl Default for InferOptions<'_> {
     }
 }
 
+onnx_types::option_setters! {
+    InferOptions<'a> {
+        with_values => values: bool,
+        with_check_types => check_types: bool,
+        with_declared => declared: bool,
+        with_assumed => assumed: bool,
+        with_defaults_are_constant => defaults_are_constant: bool,
+        with_registry => registry: &'a Registry,
+        with_data => data: &'a dyn DataSource,
+        with_sizes => sizes: &'a [(Symbol, i64)],
+        with_runtime => runtime: Runtime,
+        with_execution => execution: into Execution,
+    }
+}
+
 impl<'a> InferOptions<'a> {
-    /// The same with these operators.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = registry;
-        self
-    }
-
-    /// The same in this context.
-    #[must_use]
-    pub fn with_execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
-    }
-
     /// The same within these limits.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
@@ -91,29 +92,8 @@ impl<'a> InferOptions<'a> {
         self
     }
 
-    /// The same with or without results that depend on guards.
-    #[must_use]
-    pub const fn with_assumed(mut self, assumed: bool) -> Self {
-        self.assumed = assumed;
-        self
-    }
-
     /// Whether declared types of values serve as results.
     pub(crate) const fn uses_declared(&self) -> bool {
         self.declared && self.assumed
-    }
-
-    /// The same for these sizes of dimension variables.
-    #[must_use]
-    pub const fn with_sizes(mut self, sizes: &'a [(Symbol, i64)]) -> Self {
-        self.sizes = sizes;
-        self
-    }
-
-    /// The same with this source of external tensors.
-    #[must_use]
-    pub const fn with_data(mut self, data: &'a dyn DataSource) -> Self {
-        self.data = data;
-        self
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum Members {
     Listed(Vec<Known>),
     /// The parts of a tensor, in order.
     Parts(Parts),
-    /// A number of elements of which only the type of the sequence is known.
+    /// As many elements as the dimension; about each, nothing is known beyond the element type of the sequence.
     Counted(Dim),
 }
 

@@ -110,33 +110,15 @@ impl Default for SmithOptions<'_> {
     }
 }
 
-impl<'a> SmithOptions<'a> {
-    /// Sets the number of nodes.
-    #[must_use]
-    pub const fn with_nodes(mut self, nodes: usize) -> Self {
-        self.nodes = nodes;
-        self
-    }
-
-    /// The same with this version of the ONNX operators.
-    #[must_use]
-    pub const fn with_opset(mut self, opset: i64) -> Self {
-        self.opset = Some(opset);
-        self
-    }
-
-    /// The same with these operators.
-    #[must_use]
-    pub const fn with_registry(mut self, registry: &'a Registry) -> Self {
-        self.registry = registry;
-        self
-    }
-
-    /// The same with a node of this schema.
-    #[must_use]
-    pub const fn with_schema(mut self, schema: SchemaId) -> Self {
-        self.schema = Some(schema);
-        self
+onnx_types::option_setters! {
+    SmithOptions<'a> {
+        with_nodes => nodes: usize,
+        with_opset => opset: into Option<i64>,
+        with_schema => schema: into Option<SchemaId>,
+        with_symbolic => symbolic: bool,
+        with_functions => functions: bool,
+        with_decorations => decorations: bool,
+        with_registry => registry: &'a Registry,
     }
 }
 

@@ -11,7 +11,7 @@ fn problem(model: &Model) -> Option<String> {
     if let Err(fault) = model.verify() {
         return Some(format!("verify: {fault:?}"));
     }
-    let options = CheckOptions::default().with_data(true);
+    let options = CheckOptions::default().with_elements(true);
     if let Some(found) =
         check(model, &options).diagnostics().iter().find(|found| found.severity == onnx_diag::Severity::Error)
     {

@@ -27,13 +27,19 @@
 //!
 //! ```
 //! use onnx_toolkit::codec::{DecodeOptions, EncodeOptions, ReadMode, WriteOptions, load, save};
+//! use onnx_toolkit::schema::Registry;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let (input, output) = (folder.path().join("in.onnx"), folder.path().join("out.onnx"));
 //! # std::fs::write(&input, b"\x08\x0a\x3a\x03\x12\x01g")?;
 //! let loaded = load(&input, ReadMode::Memory, &DecodeOptions::default())?;
-//! for node in loaded.model.nodes_in(loaded.model.main_graph()) {
-//!     println!("{}", loaded.model.str(loaded.model.node(node).op()));
+//! let model = &loaded.model;
+//! for node in model.nodes_in(model.main_graph()) {
+//!     let op = model.str(model.node(node).op());
+//!     match model.callee(node, Registry::STANDARD).schema() {
+//!         Some(schema) => println!("{schema}"), // `Conv-22`: the operator since version 22
+//!         None => println!("{op}, a function or a custom operator"),
+//!     }
 //! }
 //! save(&output, &loaded.model, &[], &EncodeOptions::default(), &WriteOptions::default())?;
 //! # assert_eq!(std::fs::read(input)?, std::fs::read(output)?);
@@ -148,13 +154,18 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `mmap` | yes | files are mapped with [`ReadMode::Map`](codec::ReadMode); without it, they are copied |
-//! | `formats` | no | module `formats` |
+//! | `formats` | no | module `formats`, and `load_any`, which reads a model in any format |
 //! | `petgraph` | no | `ir::Model::petgraph` |
 //! | `smith` | no | module `smith` |
 //!
 //! All libraries compile for `wasm32-unknown-unknown`.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "formats")]
+mod load;
+
+#[cfg(feature = "formats")]
+pub use load::{LoadAnyError, load_any};
 pub use onnx_check as check;
 pub use onnx_codec as codec;
 pub use onnx_diag as diag;

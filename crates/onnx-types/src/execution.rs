@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::Limits;
 
 /// The context of work on a model, in the same form for every entry point: bounds on its cost, an interrupt that ends it
-/// early, an observer of its progress, and the seed of its random numbers. Clones share the interrupt and the observer, so one context
+/// early, a function that receives its progress, and the seed of its random numbers. Clones share the interrupt and the function, so one context
 /// serves a whole pipeline.
 ///
 /// Work that is interrupted ends without a result and reports that. It never ends with another result: how fast the machine
@@ -32,7 +32,7 @@ pub struct Execution {
     pub limits: Limits,
     /// Ends the work early. By default it runs to its end.
     pub interrupt: Interrupt,
-    /// Observes the work. By default it is not observed.
+    /// Receives the progress of the work. By default nothing does.
     pub progress: Progress,
     /// The seed of everything that is random, unless the model states another one. Default: 0.
     pub seed: u64,
@@ -59,10 +59,11 @@ impl Execution {
         Self { interrupt, ..self }
     }
 
-    /// Sets the observer.
+    /// Sets the function that receives progress: how much of the work is done. The evaluator in addition reports each node
+    /// that runs, to an `Observer`.
     #[must_use]
-    pub fn with_progress(self, observer: impl Fn(Step) + Send + Sync + 'static) -> Self {
-        Self { progress: Progress(Some(Arc::new(observer))), ..self }
+    pub fn with_progress(self, receive: impl Fn(Step) + Send + Sync + 'static) -> Self {
+        Self { progress: Progress(Some(Arc::new(receive))), ..self }
     }
 
     /// Sets the seed.
@@ -169,20 +170,20 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-type Observer = dyn Fn(Step) + Send + Sync;
+type Receive = dyn Fn(Step) + Send + Sync;
 
-/// The observer of work. Clones have the same observer; see [`Execution::with_progress`].
+/// The function that receives the progress of work. Clones have the same function; see [`Execution::with_progress`].
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<Observer>>);
+pub struct Progress(Option<Arc<Receive>>);
 
 impl Progress {
     /// Work that is not observed.
     pub const UNOBSERVED: Self = Self(None);
 
-    /// Reports progress to the observer.
+    /// Reports progress to the function.
     pub fn report(&self, step: Step) {
-        if let Some(observer) = &self.0 {
-            observer(step);
+        if let Some(receive) = &self.0 {
+            receive(step);
         }
     }
 }
@@ -211,7 +212,7 @@ pub struct Watch {
     interrupt: Interrupt,
     progress: Progress,
     step: Step,
-    /// Amount of work at which the next check is due; `u64::MAX` for work without an interrupt and an observer.
+    /// Amount of work at which the next check is due; `u64::MAX` for work without an interrupt and without a receiver of progress.
     next: u64,
     interval: u64,
 }

@@ -37,7 +37,7 @@
 //! # Work and its limits
 //!
 //! [`Limits`] bound what an operation may cost, and are listed by name in [`LIMITS`]. An [`Execution`] is the context of an
-//! operation: its limits, an [`Interrupt`] that ends it early, an observer of its progress, and the seed of its random numbers.
+//! operation: its limits, an [`Interrupt`] that ends it early, a function that receives its progress, and the seed of its random numbers.
 //! Work that is stopped has no result.
 //!
 //! # What a file contains that a graph does not

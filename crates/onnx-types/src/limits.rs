@@ -9,7 +9,7 @@
 /// ```
 /// use onnx_types::Limits;
 ///
-/// let mut limits = Limits { nodes: 1000, ..Limits::default() };
+/// let mut limits = Limits::default().with_nodes(1000);
 /// limits.set("text_depth", 16)?;
 /// assert_eq!(limits.get("text_depth"), Some(16));
 /// assert!(limits.set("nods", 1).is_err());
@@ -78,7 +78,8 @@ pub struct Limits {
     /// 4 Gi.
     pub run_elements: u64,
     /// The greatest number of bytes of the values that a run keeps at one time, weights of the model not counted. Default:
-    /// 64 GiB.
+    /// 8 GiB, whatever the machine has, so that a run ends the same everywhere; a program that knows its machine sets it to
+    /// a part of the memory, as the command does.
     pub run_bytes: u64,
     /// The greatest number of operations on elements that a run makes; a node counts as 64 of them in addition. Default:
     /// 2⁵⁰, days of work.
@@ -127,7 +128,7 @@ impl Limits {
         external_bytes: 64 << 30,
         splat_bytes: 1 << 30,
         run_elements: 1 << 32,
-        run_bytes: 64 << 30,
+        run_bytes: 8 << 30,
         run_steps: 1 << 50,
         run_depth: 4096,
         proof_runs: 24,
@@ -153,6 +154,45 @@ impl Limits {
         let limit = LIMITS.iter().find(|limit| limit.name == name).ok_or(UnknownLimitError)?;
         (limit.set)(self, to);
         Ok(())
+    }
+}
+
+crate::option_setters! {
+    Limits {
+        with_message_depth => message_depth: u32,
+        with_input_bytes => input_bytes: u64,
+        with_string_bytes => string_bytes: u64,
+        with_nodes => nodes: u64,
+        with_values => values: u64,
+        with_graphs => graphs: u64,
+        with_functions => functions: u64,
+        with_tensors => tensors: u64,
+        with_entries => entries: u64,
+        with_text_depth => text_depth: u32,
+        with_text_bytes => text_bytes: u64,
+        with_text_errors => text_errors: u64,
+        with_followed_elements => followed_elements: usize,
+        with_inferred_rank => inferred_rank: usize,
+        with_visits_per_node => visits_per_node: usize,
+        with_expression_steps => expression_steps: usize,
+        with_inference_depth => inference_depth: usize,
+        with_findings => findings: usize,
+        with_findings_per_rule => findings_per_rule: usize,
+        with_report_entries => report_entries: usize,
+        with_report_steps => report_steps: usize,
+        with_external_files => external_files: usize,
+        with_external_bytes => external_bytes: u64,
+        with_splat_bytes => splat_bytes: u64,
+        with_run_elements => run_elements: u64,
+        with_run_bytes => run_bytes: u64,
+        with_run_steps => run_steps: u64,
+        with_run_depth => run_depth: usize,
+        with_proof_runs => proof_runs: usize,
+        with_proof_attempts => proof_attempts: usize,
+        with_proof_nodes => proof_nodes: usize,
+        with_proof_elements => proof_elements: u64,
+        with_proof_steps => proof_steps: u64,
+        with_proof_bytes => proof_bytes: u64,
     }
 }
 
@@ -271,6 +311,15 @@ mod tests {
             assert_eq!(changed.count(), 1, "{}", limit.name);
             assert!(format!("{limits:?}").contains(&format!("{}: 7", limit.name)));
         }
+    }
+
+    #[test]
+    fn every_limit_has_a_setter() {
+        for limit in LIMITS {
+            let row = format!("with_{0} => {0}: ", limit.name);
+            assert_eq!(include_str!("limits.rs").matches(&row).count(), 1, "{}", limit.name);
+        }
+        assert_eq!(Limits::default().with_run_depth(7).get("run_depth"), Some(7));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
     let mut options = CheckOptions::default();
     for word in words {
         match *word {
-            "data" => options.data = true,
+            "data" => options.elements = true,
             "refuse-custom" => options.custom_operators = CustomOperators::Refuse,
             word => return Err(format!("`check` does not know `{word}`")),
         }

@@ -6,7 +6,8 @@ use onnx_ir::{Model, NodeId, Origin, ValueId};
 use onnx_schema::SchemaId;
 use onnx_types::Symbol;
 
-use super::infer::{Inferred, MARK, Words, Writer};
+use super::infer::{Inferred, Words, Writer};
+use super::marks::MARK;
 
 /// A node whose outputs a file test of inference says.
 #[derive(Clone, Debug)]

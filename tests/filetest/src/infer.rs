@@ -13,44 +13,24 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use onnx_ir::{Model, NodeId, OpsetImport, Origin, ValueId};
-use onnx_schema::{domain, latest_opset};
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_schema::domain;
 use onnx_shape_infer::{Elem, InferOptions, Inference, Runtime, Ty, contrib, infer};
-use onnx_text::{ParseOptions, parse_model};
 use onnx_types::{Dim, ElemType, Symbol, SymbolNames as _, Type, TypeKind};
 
-use super::{Finding, Outcome, given, split};
-
-pub(super) const MARK: &str = "# is:";
+use super::marks::{Version, at_each, fill, parse_at, range_of};
+use super::{Finding, Outcome, given};
 
 pub(super) fn run(text: &str, words: &[&str]) -> Result<Outcome, String> {
     let Words { options, versions, shapes } = Words::new(words)?;
-    let mut first: Option<(Outcome, Option<i64>)> = None;
-    for (domain, version) in versions {
-        let outcome = at_version(text, domain, version, &options, shapes.as_deref())?;
-        match &first {
-            None => first = Some((outcome, version)),
-            Some((expected, other)) => {
-                if expected.body != outcome.body || expected.findings != outcome.findings {
-                    let (version, other) = (version.unwrap_or_default(), other.unwrap_or_default());
-                    let [then, now] =
-                        [expected, &outcome].map(|outcome| outcome.body.clone().unwrap_or_default());
-                    let findings = (&expected.findings, &outcome.findings);
-                    return Err(format!(
-                        "version {other} gives\n{then}\nand version {version}\n{now}\n{findings:?}"
-                    ));
-                }
-            }
-        }
-    }
-    first.map(|(outcome, _)| outcome).ok_or_else(|| "the range of versions is empty".to_owned())
+    at_each(versions, |version| at_version(text, version, &options, shapes.as_deref()))
 }
 
 /// What the words of a directive ask for.
 pub(super) struct Words {
     options: InferOptions<'static>,
-    /// The versions to run at, of one domain; `None` leaves what the text imports.
-    pub(super) versions: Vec<(Symbol, Option<i64>)>,
+    /// The versions to run at, of one domain.
+    pub(super) versions: Vec<Version>,
     /// Shapes of inputs to test against declarations and guards.
     shapes: Option<String>,
 }
@@ -77,28 +57,18 @@ impl Words {
 
     /// The text at the newest of the versions.
     pub(super) fn newest(&self, text: &str) -> Result<Inferred, String> {
-        let &(domain, version) = self.versions.last().ok_or("the range of versions is empty")?;
-        Inferred::new(text, domain, version, &self.options)
+        let &version = self.versions.last().ok_or("the range of versions is empty")?;
+        Inferred::new(text, version, &self.options)
     }
-}
-
-fn range_of(domain: Symbol, range: &str) -> Result<Vec<(Symbol, Option<i64>)>, String> {
-    let wrong = || format!("`{range}` is not a range of versions such as `13..18`");
-    let (low, high) = range.split_once("..").ok_or_else(wrong)?;
-    let low: i64 = low.parse().map_err(|_| wrong())?;
-    let newest = latest_opset(domain).unwrap_or(1);
-    let high = if high.is_empty() { newest } else { high.parse().map_err(|_| wrong())? };
-    Ok((low..=high).map(|version| (domain, Some(version))).collect())
 }
 
 fn at_version(
     text: &str,
-    domain: Symbol,
-    version: Option<i64>,
+    version: Version,
     options: &InferOptions<'_>,
     shapes: Option<&str>,
 ) -> Result<Outcome, String> {
-    let inferred = Inferred::new(text, domain, version, options)?;
+    let inferred = Inferred::new(text, version, options)?;
     let (body, _) = inferred.say(text);
     let mut sink = inferred.inference.findings().clone();
     if let Some(shapes) = shapes {
@@ -115,20 +85,8 @@ pub(super) struct Inferred {
 }
 
 impl Inferred {
-    fn new(
-        text: &str,
-        domain: Symbol,
-        version: Option<i64>,
-        options: &InferOptions<'_>,
-    ) -> Result<Self, String> {
-        let mut model = parse_model(text, &ParseOptions::default())
-            .map_err(|error| format!("the text has errors: {error}"))?;
-        if let Some(version) = version {
-            let mut edit = model.info_mut();
-            let imports = &mut edit.opset_imports;
-            imports.retain(|import| import.domain() != domain);
-            imports.push(OpsetImport::new(domain, version));
-        }
+    fn new(text: &str, version: Version, options: &InferOptions<'_>) -> Result<Self, String> {
+        let model = parse_at(text, version)?;
         let registry = contrib::registry();
         let inference = infer(&model, &options.clone().with_registry(&registry));
         Ok(Self { model, inference })
@@ -138,25 +96,7 @@ impl Inferred {
     pub(super) fn say(&self, text: &str) -> (String, Writer<'_>) {
         let Self { model, inference } = self;
         let mut writer = Writer { model, inference, unknown: HashMap::new() };
-        let mut body: Vec<String> = split(text).1.lines().map(str::to_owned).collect();
-        let skipped = text.lines().count() - body.len();
-        for graph in model.all_graphs() {
-            for node in model.nodes(graph) {
-                let Origin::Text { line, .. } = model.node_origin(node) else { continue };
-                let at = (line as usize).checked_sub(skipped + 1);
-                let Some(line) = at.and_then(|at| body.get_mut(at)) else { continue };
-                let Some(begin) = line.find(MARK) else { continue };
-                let end = line
-                    .get(begin + 1..)
-                    .and_then(|rest| rest.find("# "))
-                    .map_or(line.len(), |at| begin + 1 + at);
-                let space = if end < line.len() { "  " } else { "" };
-                let said = writer.node(node);
-                line.replace_range(begin..end, &format!("{MARK} {said}{space}"));
-            }
-        }
-        let mut body = body.join("\n");
-        body.push('\n');
+        let body = fill(text, model, |node| writer.node(node));
         (body, writer)
     }
 

@@ -18,9 +18,13 @@ pub mod expect;
 pub mod given;
 #[cfg(feature = "infer")]
 mod infer;
+#[cfg(any(feature = "infer", feature = "run"))]
+mod marks;
 pub mod pages;
 #[cfg(feature = "roundtrip")]
 mod roundtrip;
+#[cfg(feature = "run")]
+mod run;
 #[cfg(feature = "text")]
 mod text;
 
@@ -49,6 +53,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("infer", infer::run),
     #[cfg(feature = "roundtrip")]
     ("roundtrip", roundtrip::run),
+    #[cfg(feature = "run")]
+    ("run", run::run),
     #[cfg(feature = "text")]
     ("text", text::run),
 ];

@@ -19,7 +19,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let found = onnx_check::check(&model, &usual);
     let again = onnx_check::check(&model, &usual);
     equal(&findings(&found)?, &findings(&again)?, "checking twice reports different diagnostics")?;
-    let more = CheckOptions::default().with_data(true).with_recommendations(true);
+    let more = CheckOptions::default().with_elements(true).with_recommendations(true);
     at_most(&found, &onnx_check::check(&model, &more), "checking data reports fewer diagnostics")?;
     let fewer = CheckOptions::default().with_profile(Profile::Reference);
     at_most(&onnx_check::check(&model, &fewer), &found, "the reference's rules find more")?;

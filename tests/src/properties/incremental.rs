@@ -82,7 +82,7 @@ fn options(choice: usize) -> CheckOptions {
     match choice % 6 {
         0 => CheckOptions::default(),
         1 => all.with_profile(Profile::Reference),
-        2 => all.with_data(true).with_recommendations(true),
+        2 => all.with_elements(true).with_recommendations(true),
         3 => all.with_custom_operators(CustomOperators::Refuse),
         4 => all.with_limits(Limits { findings: 4, findings_per_rule: 1, ..Limits::default() }),
         _ => all,

@@ -38,7 +38,7 @@ pub fn smith(bytes: &[u8]) -> Result<(), String> {
 /// bytes or from text.
 pub fn fault(model: &Model) -> Result<(), (&'static str, String)> {
     sound(model, "as it was made", true).map_err(|fault| ("verify", fault))?;
-    let options = CheckOptions::default().with_data(true);
+    let options = CheckOptions::default().with_elements(true);
     let findings = check(model, &options);
     let errors = findings.diagnostics().iter().find(|found| found.severity == Severity::Error);
     if let Some(found) = errors {

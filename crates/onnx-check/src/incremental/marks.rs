@@ -69,7 +69,8 @@ struct Marks<'a> {
     units: Units,
     /// The graphs of which everything is marked.
     entered: HashSet<GraphId, RandomState>,
-    /// For graphs around entities with wrong names: whether they are part of the model.
+    /// Whether a graph is part of the model or detached, as far as it was computed: for the graphs that contain a node or a
+    /// value with a doubled or missing name.
     attached: HashMap<GraphId, bool, RandomState>,
     /// Functions may call others than before, or in another order.
     calls_differ: bool,

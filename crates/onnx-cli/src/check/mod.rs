@@ -185,7 +185,7 @@ fn options(loaded: &Loaded, args: &CheckArgs, policy: &Policy, caps: Caps) -> Re
     Ok(CheckOptions::default()
         .with_policy(policy.clone())
         .with_execution(execution)
-        .with_data(args.data)
+        .with_elements(args.data)
         .with_file_bytes((loaded.format == Format::Onnx).then_some(loaded.bytes))
         .with_custom_operators(custom_operators)
         .with_opset_compatibility(!args.skip_opset_compatibility)

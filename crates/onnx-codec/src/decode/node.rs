@@ -26,14 +26,17 @@ impl<'a> Cx<'a> {
             let (first, text) = (*index, scanned.text);
             for (node, fields, error) in scanned.drain() {
                 self.work(node)?;
-                // A graph in the node before has replaced it.
+                // Decoding the graphs of the previous node has set `self.text` to the text of an inner batch.
                 self.text = text;
                 let reader = message.message(node);
                 let read = reader.and_then(|reader| self.node(&reader, fields, node.offset(), *index));
+                // The pre-scan stopped in this node at `error`, or at none: what it located before the error is decoded
+                // first, so that an error in there, which is earlier in the file, is the one that is reported.
                 read.and_then(|_| error.map_or(Ok(()), Err))
                     .map_err(|error: WireError| error.in_item("node", *index))?;
                 *index += 1;
             }
+            // An error between nodes comes after all nodes of the batch, which are before it in the file.
             result?;
             if *index == first {
                 self.scan_memory.push(scanned);

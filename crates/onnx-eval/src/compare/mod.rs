@@ -142,6 +142,27 @@ impl Comparison {
 
 /// Runs two models on the same inputs and compares their outputs by name; see [`Pair`].
 ///
+/// The [module](self) has an example of two models. A part, whose input `h` is an inner value of the first model:
+///
+/// ```
+/// use onnx_eval::compare::{CompareOptions, compare};
+/// use onnx_eval::{EvalOptions, Value};
+/// use onnx_types::tensor::Tensor;
+///
+/// let parse = |graph: &str| {
+///     let text = format!(r#"<ir_version: 10, opset_import: ["": 20]> {graph}"#);
+///     onnx_text::parse_model(&text, &onnx_text::ParseOptions::default())
+/// };
+/// let whole = parse("g (float[2] x) => (float[2] y) { h = Neg (x) y = Relu (h) }")?;
+/// let part = parse("g (float[2] h) => (float[2] y) { y = Abs (h) }")?;
+/// let options = EvalOptions::default();
+/// let x = Value::from(Tensor::vector(&[-1.0_f32, 2.0]));
+/// let found = compare((&whole, &options), (&part, &options), &[("x", x)], &CompareOptions::default())?;
+/// assert!(!found.agrees());
+/// assert_eq!(found.outputs[0].difference.exceeding, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns the failure of the model that does not run on these inputs.

@@ -36,6 +36,8 @@ pub enum Stop {
     Unsupported(String),
     /// The limit of this name is exceeded.
     Limit(&'static str),
+    /// There is not enough memory, whatever the limits allow; the reason.
+    Memory(String),
     /// The caller stopped the run.
     Interrupted(Stopped),
     /// Elements cannot be read.
@@ -55,6 +57,12 @@ impl Stop {
         Self::Unsupported(what.to_string())
     }
 
+    /// The system does not provide memory for elements of a size in bytes.
+    pub(crate) fn out_of_memory(count: usize, size: usize) -> Self {
+        let bytes = (count as u64).saturating_mul(size as u64);
+        Self::Memory(format!("the system has no memory for {bytes} bytes"))
+    }
+
     pub(crate) fn unsupported_type(elem: ElemType) -> Self {
         Self::Failed(format!("the operator is not defined for elements of type {elem}"))
     }
@@ -63,7 +71,8 @@ impl Stop {
 impl From<TensorError> for Stop {
     fn from(error: TensorError) -> Self {
         match error {
-            TensorError::TooLarge { .. } => Self::Limit("run_bytes"),
+            // A bound of the reader, which no limit of a run changes.
+            TensorError::TooLarge { .. } => Self::Memory(error.to_string()),
             error => Self::Data(error),
         }
     }
@@ -148,7 +157,7 @@ impl<'m> Cx<'_, 'm> {
     /// for `float`, `float16` and `bfloat16` if a result of the operator can be `double`.
     pub(crate) fn in_force(&self, elem: ElemType) -> ElemType {
         let takes_double = || {
-            let Some(schema) = self.schema else { return true };
+            let Some(SchemaRef::Standard(schema)) = self.schema else { return true };
             schema.outputs().iter().any(|formal| schema.types_of(formal).contains_tensor(ElemType::Double))
         };
         if self.is_double && is_narrow(elem) && takes_double() { ElemType::Double } else { elem }

@@ -26,11 +26,11 @@ impl Cx<'_, '_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a limit is exceeded.
+    /// Returns an error if a limit is exceeded, or the system has no memory.
     pub fn buffer<T>(&mut self, count: usize) -> Outcome<Vec<T>> {
         self.budget.allocate(count, size_of::<T>())?;
         let mut buffer = Vec::new();
-        buffer.try_reserve_exact(count).map_err(|_| Stop::Limit("run_bytes"))?;
+        buffer.try_reserve_exact(count).map_err(|_| Stop::out_of_memory(count, size_of::<T>()))?;
         Ok(buffer)
     }
 

@@ -7,6 +7,7 @@ use onnx_types::Symbol;
 use smallvec::SmallVec;
 
 use super::control::{Control, Next};
+use super::notes::{self, operands};
 use super::plan::{Action, Plan, Step};
 use super::{proof, types};
 use crate::budget::Budget;
@@ -271,7 +272,8 @@ impl<'p, 'm> Machine<'p, 'm> {
         };
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
-            && step.schema.is_some_and(|schema| has_open_rounding(schema.id()))
+            && let Some(SchemaRef::Standard(schema)) = step.schema
+            && has_open_rounding(schema.id())
         {
             proof::perturb(&mut cx, perturbation)?;
         }
@@ -416,13 +418,6 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 }
 
-/// The types of operands, for a message.
-fn operands(inputs: &[Option<Value>]) -> String {
-    let operands: Vec<String> =
-        inputs.iter().take(16).map(|value| value.as_ref().map_or("-".to_owned(), Value::describe)).collect();
-    operands.join(", ")
-}
-
 fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> Failure {
     use FailureKind as K;
     let limit = if let Stop::Limit(name) = stop { Some(name) } else { None };
@@ -432,6 +427,7 @@ fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> F
         Stop::Limit(name) => {
             (K::Limit, &fault::LIMIT, format!("the run costs too much: raise the limit `{name}` to allow it"))
         }
+        Stop::Memory(reason) => (K::Memory, &fault::MEMORY, reason),
         Stop::Interrupted(stopped) => (K::Stopped, &STOPPED, format!("the run was stopped: {stopped}")),
         Stop::Data(error) => (K::Data, &fault::WEIGHT_UNREADABLE, error.to_string()),
         Stop::Undefined(name) => {
@@ -441,5 +437,8 @@ fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> F
     };
     let locus = node.map_or_else(Locus::model, |node| Places::new(model).node(node));
     let failure = Failure::new(kind, rule, node, locus, message).with_limit(limit);
-    if operands.is_empty() { failure } else { failure.note(format!("the inputs are {operands}")) }
+    let attributes = node.map(|node| notes::attributes(model, model.node(node))).unwrap_or_default();
+    let given = [("inputs", operands), ("attributes", &attributes)].into_iter();
+    let given = given.filter(|(_, given)| kind != K::Stopped && !given.is_empty());
+    given.fold(failure, |failure, (what, given)| failure.note(format!("the {what} are {given}")))
 }

@@ -4,6 +4,7 @@ pub(crate) mod constant;
 pub(crate) mod control;
 mod evaluator;
 mod machine;
+mod notes;
 mod plan;
 mod proof;
 pub(crate) mod types;

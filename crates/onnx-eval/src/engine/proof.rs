@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use onnx_ir::AttrValue;
-use onnx_schema::Schema;
+use onnx_schema::{Schema, SchemaRef};
 use onnx_types::tensor::{DataSource, Payload, Splat, Tensor};
 use onnx_types::{ElemType, Symbol};
 
@@ -165,8 +165,8 @@ fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
     let mut state = Fold(mix(seed));
     state.write(cx.model.str(cx.node.op()).as_bytes());
     let names: Vec<Symbol> = match cx.schema {
-        Some(schema) => schema.attributes().iter().map(|formal| formal.name).collect(),
-        None => cx.node.attributes().iter().map(onnx_ir::Attribute::name).collect(),
+        Some(SchemaRef::Standard(schema)) => schema.attributes().iter().map(|formal| formal.name).collect(),
+        _ => cx.node.attributes().iter().map(onnx_ir::Attribute::name).collect(),
     };
     for name in names {
         state.write(cx.model.str(name).as_bytes());

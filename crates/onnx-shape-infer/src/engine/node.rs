@@ -31,6 +31,25 @@ enum Target<'m> {
     Nothing,
 }
 
+impl<'m> Target<'m> {
+    /// The declaration of the operator.
+    const fn declared(&self) -> Option<&'m DeclaredSchema> {
+        match self {
+            Self::Custom(_, declared) => *declared,
+            Self::Declared(declared) => Some(declared),
+            _ => None,
+        }
+    }
+
+    /// The schema of an operator that onnxruntime adds.
+    const fn runtime(&self) -> Option<&'static RuntimeSchema> {
+        match self {
+            Self::Runtime(schema) => Some(schema),
+            _ => None,
+        }
+    }
+}
+
 impl<'m> Engine<'m> {
     /// Visits the current node of the innermost frame.
     pub(super) fn visit(&mut self, node: NodeId) {
@@ -54,20 +73,11 @@ impl<'m> Engine<'m> {
         self.state.site = Site { runs: frame.runs, graph: frame.graph, root };
         let opset = self.state.model.versions_in(node.graph()).get(node.domain());
         let (schema, target) = self.target(id, node, opset);
-        let runtime = match target {
-            Target::Runtime(schema) => Some(schema),
-            _ => None,
-        };
         if opset.is_none() && control.is_none() && !matches!(target, Target::Custom(..) | Target::Runtime(_))
         {
             self.report_missing_import(id, node);
         }
         let is_call = matches!(target, Target::Call(_));
-        let declared = match target {
-            Target::Custom(_, declared) => declared,
-            Target::Declared(declared) => Some(declared),
-            _ => None,
-        };
         let mut outs = std::mem::take(&mut self.outs);
         outs.resize_with(node.outputs().len(), Out::default);
         let mut cx = Cx {
@@ -75,8 +85,8 @@ impl<'m> Engine<'m> {
             id,
             node,
             schema,
-            declared,
-            runtime,
+            declared: target.declared(),
+            runtime: target.runtime(),
             opset: opset.unwrap_or(0),
             args: args.as_deref(),
             outs,

@@ -22,14 +22,15 @@ pub(crate) fn check(cx: &mut NodeCx<'_, '_>) {
         let (id, name, is_alone) = (cx.id, cx.model.value(value).name(), cx.is_alone());
         cx.report(&RULE, |places| {
             let name = Quoted(places.str(name));
-            let message = if producer == user {
-                format!("value {name} is made by the node that uses it")
+            let (message, help) = if producer == user {
+                (format!("value {name} is made by the node that uses it"), "give the node another input")
             } else {
-                format!("value {name} is used before it is made")
+                let help = "sort the nodes topologically; if that fails, the graph has a cycle";
+                (format!("value {name} is used before it is made"), help)
             };
             Diagnostic::new(&RULE, places.input(id, index), message)
                 .label(places.definition(value), "made here")
-                .help("sort the nodes topologically; if that fails, the graph has a cycle")
+                .help(help)
                 // The reference does not check the names of a standalone node.
                 .beyond_reference(is_alone)
         });

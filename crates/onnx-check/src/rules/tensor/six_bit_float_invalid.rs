@@ -71,7 +71,8 @@ mod tests {
         let place = r#"graph "g" / initializer "w""#;
         check(Payload::Raw(b"\x40".as_slice().into()), &[("ONNX2508", place)]);
         check(Payload::Raw(b"\x3f".as_slice().into()), &[]);
-        // Of the surplus bytes, only their number is reported; of the others, also the padding.
+        // A byte beyond the elements is reported as surplus only (2503), whatever its bits are. The padding bits in the bytes
+        // of the elements are reported also if there are surplus bytes.
         check(Payload::Raw(b"\x3f\xff".as_slice().into()), &[("ONNX2503", place)]);
         let both = &[("ONNX2508", place), ("ONNX2503", place)];
         check(Payload::Raw(b"\x40\x00".as_slice().into()), both);

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule::new(
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
     let is_external = cx.tensor.is_external();
     let is_done = is_six_bits(cx.tensor.elem()) && !is_external;
-    if !cx.options.data || is_done || !cx.faults.is_empty() {
+    if !cx.options.elements || is_done || !cx.faults.is_empty() {
         return;
     }
     let files = cx.options.external.as_ref();
@@ -64,7 +64,7 @@ mod tests {
         let model = |m: &mut Builder, bytes: &'static [u8]| {
             m.initializer("w", Tensor::from_raw(ElemType::Bool, [3], bytes).unwrap());
         };
-        let data = CheckOptions::default().with_data(true);
+        let data = CheckOptions::default().with_elements(true);
         let place = r#"graph "g" / initializer "w" / element 1"#;
         check_with(&data, |m| model(m, &[0, 2, 1]), &[("ONNX2507", place)]);
         check_with(&data, |m| model(m, &[0, 1, 1]), &[]);

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule::new(
 .with_explain(include_str!("tensor_string_padded.md"));
 
 pub(crate) fn check(cx: &mut TensorCx<'_, '_>) {
-    if !cx.options.data || cx.tensor.elem() != ElemType::String || !cx.faults.is_empty() {
+    if !cx.options.elements || cx.tensor.elem() != ElemType::String || !cx.faults.is_empty() {
         return;
     }
     let (tensor, place) = (cx.tensor, cx.place);
@@ -44,7 +44,7 @@ mod tests {
         let model = |m: &mut Builder, strings: [&str; 3]| {
             m.initializer("w", Tensor::from_strings([3], strings).unwrap());
         };
-        let data = CheckOptions::default().with_data(true);
+        let data = CheckOptions::default().with_elements(true);
         let place = |index| format!(r#"graph "g" / initializer "w" / element {index}"#);
         let wrong = ["a\0", "b", "\u{feff}c"];
         check_with(&data, |m| model(m, wrong), &[("ONNX2518", &place(0)), ("ONNX2518", &place(2))]);

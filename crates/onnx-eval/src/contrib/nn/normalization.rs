@@ -159,7 +159,11 @@ fn embed(cx: &mut Cx<'_, '_>) -> Outcome {
             add_rows(cx, &table, &segments, &mut sums, width)?;
         }
         (None, None) => {}
-        _ => return Err(Stop::failed("the segments and their table do not fit")),
+        _ => {
+            return Err(Stop::failed(
+                "`segment_ids` and `segment_embedding` are given both or neither, and the ids have the sizes of `input_ids`",
+            ));
+        }
     }
     if cx.wants(2) {
         put_real(cx, 2, words.elem, &dims, &sums)?;

@@ -20,7 +20,11 @@ fn inferred(cx: &Cx<'_, '_>, dims: &[usize]) -> Outcome<Dims> {
     };
     let list = |name: Symbol, count: usize, otherwise: i64| -> Outcome<Vec<i64>> {
         let values = cx.ints(name)?.unwrap_or_else(|| vec![otherwise; count]);
-        if values.len() == count { Ok(values) } else { Err(Stop::failed("an attribute has a wrong length")) }
+        if values.len() == count {
+            return Ok(values);
+        }
+        let (name, found) = (cx.names().resolve(name), values.len());
+        Err(Stop::failed(format_args!("attribute `{name}` has {found} elements, not {count}")))
     };
     let count = spatial.len();
     let kernel = list(attr::KERNEL_SHAPE, count, 1)?;

@@ -42,7 +42,10 @@ impl Function {
             b"softsign" => Self::Softsign,
             b"tanh" => Self::Tanh,
             b"thresholdedrelu" => Self::ThresholdedRelu,
-            _ => return Err(Stop::failed("`activations` names no function")),
+            _ => {
+                let name = onnx_diag::Quoted(&String::from_utf8_lossy(name)).to_string();
+                return Err(Stop::failed(format_args!("`activations` has {name}, which is not a function")));
+            }
         })
     }
 

@@ -49,9 +49,7 @@ impl Settings {
             _ => return Err(Stop::failed("the last axis of the input must have one element or two")),
         };
         if is_onesided && parts == (if is_inverse { 1 } else { 2 }) {
-            return Err(Stop::failed(
-                "one side is transformed from real numbers, and back from complex numbers",
-            ));
+            return Err(Stop::failed("`onesided` takes a real input, and with `inverse` a complex one"));
         }
         let axis = axes::axis(axis, x.rank())?;
         if axis + 1 == x.rank() {

@@ -64,7 +64,7 @@ fn common(cx: &mut Cx<'_, '_>, bytes: &[u8]) -> Outcome<Option<Picture>> {
     let [height, width] = admit(cx, height, width)?;
     match DynamicImage::from_decoder(decoder) {
         Ok(image) => Ok(Some(Picture { height, width, pixels: image.into_rgb8().into_raw() })),
-        Err(ImageError::Limits(_)) => Err(Stop::Limit("run_bytes")),
+        Err(ImageError::Limits(error)) => Err(Stop::Memory(format!("the image cannot be decoded: {error}"))),
         Err(_) => Ok(None),
     }
 }

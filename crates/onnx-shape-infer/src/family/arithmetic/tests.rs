@@ -262,7 +262,17 @@ fn with_cx(test: impl FnOnce(&mut Cx<'_, '_>, Symbol)) {
     let schema = onnx_schema::lookup(onnx_schema::domain::ONNX, op::RELU, 20);
     let outs = Vec::new();
     let node = model.node(id);
-    let mut cx = Cx { state: &mut state, id, node, schema, runtime: None, opset: 20, args: Some(&[]), outs };
+    let mut cx = Cx {
+        state: &mut state,
+        id,
+        node,
+        schema,
+        declared: None,
+        runtime: None,
+        opset: 20,
+        args: Some(&[]),
+        outs,
+    };
     test(&mut cx, symbol);
 }
 

@@ -53,10 +53,10 @@ fn attend_checked(cx: &mut Cx<'_, '_>) -> Outcome {
     let past = [cx.has_input(4), cx.has_input(5)];
     let present = [cx.has_output(1), cx.has_output(2)];
     if past[0] != past[1] {
-        return Err(cx.fail(&MISSING, "past keys and past values go together"));
+        return Err(cx.fail(&MISSING, "`past_key` and `past_value` are given both or neither"));
     }
     if present[0] != present[1] {
-        return Err(cx.fail(&MISSING, "present keys and present values go together"));
+        return Err(cx.fail(&MISSING, "`present_key` and `present_value` are named both or neither"));
     }
     if cx.has_input(6) && (past[0] || present[0]) {
         return Err(cx.fail(&BAD_VALUE, "`nonpad_kv_seqlen` takes no past and gives no present"));

@@ -51,9 +51,7 @@ fn transform(cx: &mut Cx<'_, '_>, axis: Option<i64>) -> Outcome {
     let wrong = one_sided && parts.known() == Some(if inverse { 1 } else { 2 });
     *parts = Dim::Known(if real { 1 } else { 2 });
     if wrong {
-        return Err(
-            cx.fail(&SIZES_DIFFER, "one side is transformed from real elements, and back from complex ones")
-        );
+        return Err(cx.fail(&SIZES_DIFFER, "`onesided` takes a real input, and with `inverse` a complex one"));
     }
     scalar_rank(cx, 1, "dft_length")?;
     let Some(axis) = axis else {
