@@ -35,7 +35,7 @@ pub enum LoadError {
     Content {
         /// The format that the contents indicate.
         content: Content,
-        /// The error of reading them as a binary model, if they are no protobuf message.
+        /// The error of reading them as a binary model, if they are not a protobuf message.
         source: Option<DecodeError>,
     },
 }

@@ -57,7 +57,7 @@ impl From<DecodeError> for LoadAnyError {
 /// Reads a model file in the binary form, the text format or the JSON form of protobuf, or ONNX text. The contents decide
 /// which it is, not the name of the file.
 ///
-/// External data is beside the file in every format. See [`onnx_codec::load`] for `mode`; texts are always copied.
+/// External data is in the directory of the file, in every format. See [`onnx_codec::load`] for `mode`; texts are always copied.
 ///
 /// ```
 /// use onnx_toolkit::codec::ReadMode;

@@ -104,7 +104,7 @@ fn outcome(text: &str) -> Result<Outcome, String> {
         let words: Vec<&str> = directive.split('#').next().unwrap_or_default().split_whitespace().collect();
         let (&kind, words) = words.split_first().ok_or("a directive names no kind of test")?;
         let known = KINDS.iter().find(|(name, _)| *name == kind);
-        let (_, run) = known.ok_or_else(|| format!("there is no kind of test `{kind}`"))?;
+        let (_, run) = known.ok_or_else(|| format!("unknown kind of test `{kind}`"))?;
         let outcome = run(text, words)?;
         all.findings.extend(outcome.findings);
         all.body = outcome.body.or(all.body);

@@ -163,7 +163,7 @@ impl<'r, 'm: 'r> Cx<'r, 'm> {
             Some(elem) => Ok(Some(self.in_force(elem))),
             None => {
                 let name = name.text(self.names());
-                Err(Stop::failed(format_args!("attribute `{name}` is {code}, which is no element type")))
+                Err(Stop::failed(format_args!("attribute `{name}` is {code}, which is not an element type")))
             }
         }
     }

@@ -14,7 +14,7 @@ impl Printer<'_> {
         self.attributes_after(" <", attributes).map(drop)
     }
 
-    /// Writes `open`, the attributes and `>`; nothing if no attribute is left. `open` is the bracket, or the comma after what
+    /// Writes `open`, the attributes and `>`; an empty list is not written. `open` is the bracket, or the comma after what
     /// the caller has written into the list. Returns `true` if an attribute was written.
     pub(super) fn attributes_after(&mut self, open: &str, attributes: &[Attribute]) -> Result<bool> {
         let nested = attributes.iter().any(|attribute| !attribute.value().graphs().is_empty());

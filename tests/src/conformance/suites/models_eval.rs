@@ -121,7 +121,7 @@ impl ModelsEval {
         for (index, output) in model.graph(model.main_graph()).outputs().iter().enumerate() {
             let name = model.str(model.value(output.value()).name());
             let (Some(ours), Some(theirs)) = (outputs.get(index), theirs.get(name)) else {
-                return Err(("output", format!("there is no output `{name}`")));
+                return Err(("output", format!("output `{name}` is missing")));
             };
             outcome.counts.push("outputs".to_owned());
             outcome.counts.extend(is_odd(ours).then(|| "outputs with NaN or infinity".to_owned()));

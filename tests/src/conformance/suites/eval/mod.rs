@@ -2,7 +2,7 @@
 //! onnxruntime on the same values, and the outputs are compared.
 //!
 //! Each case is a seed of `onnx-smith`, as in the suite `smith`, with generated inputs for some sizes of its dimension
-//! variables. A model runs as a whole; then each peer runs each node alone on the values of that run, so that a difference is
+//! variables. A model runs as a whole; then each peer runs each node in isolation on the values of that run, so that a difference is
 //! one of this node and does not spread. An output must also have the type and the sizes that inference concluded, without
 //! exceptions. Differences are compared with `tests/conformance/deviations/eval.txt`, where each has a reason, which says
 //! which result is correct: see [`deviations`].

@@ -240,13 +240,13 @@ pub(super) fn run(model: &Model, seed: u64, sizes: &Sizes) -> Result<Run, String
     Ok(run)
 }
 
-/// Runs the nodes without results alone, if their operands are known.
+/// Runs the nodes without results in isolation, if their operands are known.
 fn rest(model: &Model, run: &mut Run) {
     let options = EvalOptions::default().with_limits(limits());
     for node in model.nodes(model.main_graph()) {
         let record = model.node(node);
         let has_run = record.outputs().iter().flatten().any(|output| run.values.contains_key(output));
-        // A node alone does not see the values around it.
+        // A node in isolation does not see the values around it.
         let captures = record.nested_graphs().any(|graph| !model.captures(graph).is_empty());
         if has_run || captures || !run.has_operands(model, node) {
             continue;
