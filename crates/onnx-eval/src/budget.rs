@@ -13,6 +13,7 @@ pub(crate) struct Budget {
     elements: u64,
     bytes: u64,
     steps: u64,
+    splat: u64,
     /// Bytes of the values that are stored.
     live: u64,
     /// Bytes that the kernel that runs has allocated.
@@ -38,6 +39,7 @@ impl Budget {
             elements: limits.run_elements,
             bytes: limits.run_bytes,
             steps: limits.run_steps,
+            splat: limits.splat_bytes,
             live: 0,
             scratch: 0,
             pending: Cell::new(0),
@@ -94,6 +96,11 @@ impl Budget {
         let tensors = value.tensor_count();
         self.work(tensors)?;
         Ok(value.resident_bytes().saturating_add(tensors.saturating_mul(RECORD_BYTES)))
+    }
+
+    /// Bytes of a tensor of one repeated element that a kernel writes out.
+    pub(crate) fn write_out(&self, bytes: u64) -> Outcome {
+        if bytes > self.splat { Err(Stop::Limit("splat_bytes")) } else { Ok(()) }
     }
 
     /// Bytes of the values that are stored.

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use onnx_diag::{Diagnostic, Locus, Rule, Severity};
+use onnx_diag::{Diagnostic, Locus, Rule, STOPPED, Severity};
 use onnx_ir::NodeId;
+
+use crate::cx::Stop;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $summary:literal, $help:literal;)*) => {
@@ -63,6 +65,10 @@ rules! {
     MEMORY = 5011, "run-memory-exhausted",
         "There is not enough memory for the run, whatever the limits allow.",
         "run the model with smaller inputs, or on a machine with more memory";
+    /// Two models compute different values for an output.
+    OUTPUT_DIFFERS = 5012, "output-differs",
+        "Two models compute different values for an output.",
+        "`onnx compare --inner` finds the node after which they diverge";
 }
 
 /// Why a run ended without a result.
@@ -112,6 +118,27 @@ impl Failure {
     ) -> Self {
         let diagnostic = Diagnostic::new(rule, locus, message).help(help(rule));
         Self(Box::new(Record { kind, node, limit: None, diagnostic }))
+    }
+
+    /// Why work ended: that of a node, or that on values before and after a run.
+    pub(crate) fn of_stop(stop: Stop, node: Option<NodeId>, locus: Locus) -> Self {
+        use FailureKind as K;
+        let limit = if let Stop::Limit(name) = stop { Some(name) } else { None };
+        let (kind, rule, message) = match stop {
+            Stop::Failed(reason) => (K::Operator, &OPERATOR_FAILED, reason),
+            Stop::Unsupported(what) => (K::Missing, &KERNEL_MISSING, what),
+            Stop::Limit(name) => {
+                (K::Limit, &LIMIT, format!("the run costs too much: raise the limit `{name}` to allow it"))
+            }
+            Stop::Memory(reason) => (K::Memory, &MEMORY, reason),
+            Stop::Interrupted(stopped) => (K::Stopped, &STOPPED, format!("the run was stopped: {stopped}")),
+            Stop::Data(error) => (K::Data, &WEIGHT_UNREADABLE, error.to_string()),
+            Stop::Undefined(name) => {
+                let name = onnx_diag::Quoted(&name);
+                (K::Model, &VALUE_UNDEFINED, format!("nothing has computed {name}"))
+            }
+        };
+        Self::new(kind, rule, node, locus, message).with_limit(limit)
     }
 
     pub(crate) const fn with_limit(mut self, limit: Option<&'static str>) -> Self {

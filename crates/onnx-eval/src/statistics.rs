@@ -1,7 +1,14 @@
 //! A tensor in a few numbers.
 
-use onnx_types::ElemClass;
-use onnx_types::tensor::{NoData, Tensor, TensorError};
+use onnx_diag::Locus;
+use onnx_types::tensor::{NoData, Payload, Tensor};
+use onnx_types::{ElemClass, Interrupt};
+
+use crate::cx::{Outcome, Stop};
+use crate::fault::Failure;
+
+/// Elements between two checks of the interrupt.
+const CHECKED: usize = 1 << 16;
 
 /// The extremes and the mean of a tensor, and how many of its elements are not finite.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -23,18 +30,27 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The statistics of a tensor.
+    /// The statistics of a tensor. That of one repeated element is not written out.
     ///
     /// # Errors
     ///
-    /// Returns an error if the elements cannot be read.
-    pub fn of(tensor: &Tensor) -> Result<Self, TensorError> {
+    /// Returns a failure if the elements cannot be read, or the interrupt ends the work.
+    pub fn of(tensor: &Tensor, interrupt: &Interrupt) -> Result<Self, Failure> {
+        Self::within(tensor, interrupt).map_err(|stop| Failure::of_stop(stop, None, Locus::model()))
+    }
+
+    fn within(tensor: &Tensor, interrupt: &Interrupt) -> Outcome<Self> {
         let mut statistics = Self { elements: tensor.element_count().unwrap_or_default(), ..Self::default() };
         if matches!(tensor.elem().class(), ElemClass::String | ElemClass::Complex | ElemClass::None) {
             return Ok(statistics);
         }
         let (mut sum, mut finite) = (0.0_f64, 0_u64);
-        for element in tensor.iter_f64(&NoData)? {
+        let is_splat = matches!(tensor.payload(), Payload::Splat(_));
+        let elements = tensor.iter_f64(&NoData)?;
+        for (index, element) in elements.take(if is_splat { 1 } else { usize::MAX }).enumerate() {
+            if index.is_multiple_of(CHECKED) {
+                interrupt.check().map_err(Stop::Interrupted)?;
+            }
             if element.is_nan() {
                 statistics.nans += 1;
             } else if element.is_infinite() {
@@ -48,27 +64,56 @@ impl Statistics {
             }
         }
         statistics.mean = (finite > 0).then_some(sum);
+        if is_splat {
+            statistics.nans *= statistics.elements;
+            statistics.infinities *= statistics.elements;
+        }
         Ok(statistics)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use onnx_types::tensor::Splat;
+
     use super::*;
+
+    fn of(tensor: &Tensor) -> Statistics {
+        Statistics::of(tensor, &Interrupt::NEVER).unwrap()
+    }
+
+    #[test]
+    fn one_repeated_element_takes_no_time() {
+        let splat = |element: f32| {
+            let payload = Payload::Splat(Splat::new(&element.to_le_bytes()).unwrap());
+            Tensor::from_parts(1, [1 << 40].into_iter().collect(), payload)
+        };
+        let found = of(&splat(2.5));
+        assert_eq!((found.elements, found.min, found.mean, found.max), (1 << 40, Some(2.5), Some(2.5), Some(2.5)));
+        assert_eq!(of(&splat(f32::NAN)).nans, 1 << 40);
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_work() {
+        let interrupt = Interrupt::new();
+        interrupt.cancel();
+        let failure = Statistics::of(&Tensor::vector(&[1.0_f32]), &interrupt).unwrap_err();
+        assert_eq!(failure.kind(), crate::FailureKind::Stopped);
+    }
 
     #[test]
     fn what_is_not_finite_is_counted_apart() {
         let tensor = Tensor::vector(&[1.0_f32, f32::NAN, 3.0, f32::INFINITY, f32::NEG_INFINITY, -1.0]);
-        let found = Statistics::of(&tensor).unwrap();
+        let found = of(&tensor);
         assert_eq!((found.elements, found.nans, found.infinities), (6, 1, 2));
         assert_eq!((found.min, found.mean, found.max), (Some(-1.0), Some(1.0), Some(3.0)));
     }
 
     #[test]
     fn nothing_has_no_extremes() {
-        let empty = Statistics::of(&Tensor::vector::<f32>(&[])).unwrap();
+        let empty = of(&Tensor::vector::<f32>(&[]));
         assert_eq!(empty, Statistics::default());
         let texts = Tensor::from_strings([2], ["a", "b"]).unwrap();
-        assert_eq!(Statistics::of(&texts).unwrap(), Statistics { elements: 2, ..Statistics::default() });
+        assert_eq!(of(&texts), Statistics { elements: 2, ..Statistics::default() });
     }
 }

@@ -1,9 +1,12 @@
 //! How two values differ.
 
+use onnx_diag::Locus;
+use onnx_types::Interrupt;
 use onnx_types::tensor::Tensor;
 
 use super::elements;
 use super::tolerance::Tolerances;
+use crate::fault::Failure;
 use crate::value::Value;
 
 /// How a value differs from another one.
@@ -78,7 +81,7 @@ impl Difference {
     }
 
     /// Adds the differences of a part of the value.
-    fn merge(&mut self, part: Self) {
+    pub(super) fn merge(&mut self, part: Self) {
         self.elements += part.elements;
         self.differing += part.differing;
         self.exceeding += part.exceeding;
@@ -96,21 +99,37 @@ impl Difference {
         }
     }
 
+    /// The difference of a value that repeats this one.
+    pub(super) const fn repeated(mut self, count: u64) -> Self {
+        self.elements *= count;
+        self.differing *= count;
+        self.exceeding *= count;
+        self
+    }
+
     fn mismatch(path: &str, reason: String) -> Self {
         let reason = if path.is_empty() { reason } else { format!("at {path}: {reason}") };
         Self { mismatch: Some(reason), ..Self::default() }
     }
 }
 
-/// Compares two values.
-#[must_use]
-pub fn compare_values(a: &Value, b: &Value, tolerances: &Tolerances) -> Difference {
+/// Compares two values. A tensor of one repeated element is not written out.
+///
+/// # Errors
+///
+/// Returns a failure if elements cannot be read, or the interrupt ends the work.
+pub fn compare_values(
+    a: &Value,
+    b: &Value,
+    tolerances: &Tolerances,
+    interrupt: &Interrupt,
+) -> Result<Difference, Failure> {
     let mut found = Difference::default();
     // The last one is next, so that elements of sequences are compared in order.
     let mut open = vec![(String::new(), a, b)];
     while let Some((path, a, b)) = open.pop() {
         match (a, b) {
-            (Value::Tensor(a), Value::Tensor(b)) => found.merge(tensors(&path, a, b, tolerances)),
+            (Value::Tensor(a), Value::Tensor(b)) => found.merge(tensors(&path, a, b, tolerances, interrupt)?),
             (Value::Sequence(a), Value::Sequence(b)) if a.len() == b.len() => {
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 open.extend(pairs.rev().map(|(index, (a, b))| (format!("{path}[{index}]"), a, b)));
@@ -130,7 +149,7 @@ pub fn compare_values(a: &Value, b: &Value, tolerances: &Tolerances) -> Differen
             }
         }
     }
-    found
+    Ok(found)
 }
 
 fn key_text(key: &crate::MapKey) -> String {
@@ -140,20 +159,25 @@ fn key_text(key: &crate::MapKey) -> String {
     }
 }
 
-fn tensors(path: &str, a: &Tensor, b: &Tensor, tolerances: &Tolerances) -> Difference {
+fn tensors(
+    path: &str,
+    a: &Tensor,
+    b: &Tensor,
+    tolerances: &Tolerances,
+    interrupt: &Interrupt,
+) -> Result<Difference, Failure> {
     if a.elem() != b.elem() || a.dims() != b.dims() {
         let [a, b] = [a, b].map(|tensor| crate::value::describe(tensor.elem(), tensor.dims()));
-        return Difference::mismatch(path, format!("{b} instead of {a}"));
+        return Ok(Difference::mismatch(path, format!("{b} instead of {a}")));
     }
     let mut found = Difference::default();
-    if let Err(error) = elements::tensors(a, b, tolerances.of(a.elem()), &mut found) {
-        return Difference::mismatch(path, format!("the elements cannot be read: {error}"));
-    }
+    elements::tensors(a, b, tolerances.of(a.elem()), interrupt, &mut found)
+        .map_err(|stop| Failure::of_stop(stop, None, Locus::model()))?;
     if let Some(first) = &mut found.first {
         path.clone_into(&mut first.path);
         first.index = index(first.linear, a.dims());
     }
-    found
+    Ok(found)
 }
 
 /// The index of an element, outermost axis first.

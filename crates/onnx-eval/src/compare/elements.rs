@@ -1,62 +1,171 @@
 //! The elements of two tensors, side by side.
 
-use onnx_types::tensor::{NoData, Tensor, TensorError};
-use onnx_types::{ElemClass, ElemType};
+use onnx_types::tensor::{NoData, NumberIter, Payload, Tensor, TensorError};
+use onnx_types::{ElemClass, ElemType, Interrupt};
 
 use super::Difference;
 use super::tolerance::Tolerance;
+use crate::cx::{Outcome, Stop};
 use crate::number::{Elems, Unit};
+
+/// Elements that are compared at once, between two checks of the interrupt.
+const CHUNK: usize = 1 << 16;
 
 /// Adds the differences of two tensors of equal type and shape.
 pub(super) fn tensors(
     a: &Tensor,
     b: &Tensor,
     tolerance: Tolerance,
+    interrupt: &Interrupt,
     into: &mut Difference,
-) -> Result<(), TensorError> {
+) -> Outcome {
+    let count = a.element_count().unwrap_or_default();
+    if matches!((a.payload(), b.payload()), (Payload::Splat(_), Payload::Splat(_))) && count > 0 {
+        let mut one_element = Difference::default();
+        tensors_of_many(&one(a), &one(b), tolerance, interrupt, &mut one_element)?;
+        into.merge(one_element.repeated(count));
+        return Ok(());
+    }
+    tensors_of_many(a, b, tolerance, interrupt, into)
+}
+
+fn tensors_of_many(
+    a: &Tensor,
+    b: &Tensor,
+    tolerance: Tolerance,
+    interrupt: &Interrupt,
+    into: &mut Difference,
+) -> Outcome {
+    into.elements += a.element_count().unwrap_or_default();
     match a.elem().class() {
-        ElemClass::String => {
-            let pairs = a.string_bytes()?.iter().zip(b.string_bytes()?);
-            for (index, (a, b)) in pairs.enumerate() {
-                into.elements += 1;
-                if a != b {
-                    let text = |bytes: &[u8]| onnx_diag::Quoted(&String::from_utf8_lossy(bytes)).to_string();
-                    into.add(index, false, None, || (text(a), text(b)));
-                }
-            }
-            Ok(())
-        }
-        ElemClass::Float => floats(a, b, tolerance, into),
-        ElemClass::Complex => complex(a, b, tolerance, into),
-        _ => integers(a, b, into),
+        ElemClass::String => strings(a, b, interrupt, into),
+        ElemClass::Float => floats(a, b, tolerance, interrupt, into),
+        ElemClass::Complex => complex(a, b, tolerance, interrupt, into),
+        _ => integers(a, b, interrupt, into),
     }
 }
 
-/// The bits of each element, in the lowest bits of a number.
-fn codes(tensor: &Tensor) -> Result<Box<dyn Iterator<Item = u128>>, TensorError> {
-    Ok(match tensor.elem().bits() {
-        Some(0..=8) => boxed(u8::load(tensor, &NoData)?),
-        Some(16) => boxed(u16::load(tensor, &NoData)?),
-        Some(32) => boxed(u32::load(tensor, &NoData)?),
-        Some(64) => boxed(u64::load(tensor, &NoData)?),
-        _ => boxed(u128::load(tensor, &NoData)?),
-    })
+/// The tensor of the one element of a splat.
+fn one(splat: &Tensor) -> Tensor {
+    Tensor::from_parts(splat.data_type(), [1].into_iter().collect(), splat.payload().clone())
 }
 
-fn boxed<T: Copy + Into<u128> + 'static>(elements: Elems<T>) -> Box<dyn Iterator<Item = u128>> {
-    Box::new((0..elements.len()).filter_map(move |index| elements.get(index).map(|&code| code.into())))
-}
-
-fn floats(a: &Tensor, b: &Tensor, tolerance: Tolerance, into: &mut Difference) -> Result<(), TensorError> {
-    let bits = a.elem().bits().unwrap_or(64);
-    let is_signed = a.elem() != ElemType::Float8E8M0;
-    let numbers = a.iter_f64(&NoData)?.zip(b.iter_f64(&NoData)?);
-    for (index, ((a, b), (code_a, code_b))) in numbers.zip(codes(a)?.zip(codes(b)?)).enumerate() {
-        into.elements += 1;
-        let [ordered_a, ordered_b] = [code_a, code_b].map(|code| ordered(code, bits, is_signed));
-        number(index, (a, b), (ordered_a.abs_diff(ordered_b), bits), tolerance, into);
+fn strings(a: &Tensor, b: &Tensor, interrupt: &Interrupt, into: &mut Difference) -> Outcome {
+    let pairs = a.string_bytes()?.iter().zip(b.string_bytes()?);
+    for (index, (a, b)) in pairs.enumerate() {
+        if index.is_multiple_of(CHUNK) {
+            interrupt.check().map_err(Stop::Interrupted)?;
+        }
+        if a != b {
+            let text = |bytes: &[u8]| onnx_diag::Quoted(&String::from_utf8_lossy(bytes)).to_string();
+            into.add(index, false, None, || (text(a), text(b)));
+        }
     }
     Ok(())
+}
+
+/// The bits of the elements of a tensor, each in the lowest bits of a number.
+enum Codes<T> {
+    All(Elems<T>),
+    /// One element is repeated: it is not written out.
+    Repeated(T),
+}
+
+impl<T: Unit + Copy> Codes<T> {
+    fn of(tensor: &Tensor) -> Result<Self, TensorError> {
+        if matches!(tensor.payload(), Payload::Splat(_)) {
+            let element = T::load(&one(tensor), &NoData)?.first().copied();
+            return Ok(Self::Repeated(element.unwrap_or_else(T::zero)));
+        }
+        Ok(Self::All(T::load(tensor, &NoData)?))
+    }
+
+    fn get(&self, index: usize) -> Option<T> {
+        match self {
+            Self::All(elements) => elements.get(index).copied(),
+            Self::Repeated(element) => Some(*element),
+        }
+    }
+}
+
+/// Calls a function with the index and the bits of each pair of elements whose bits are not the same.
+fn differing(
+    a: &Tensor,
+    b: &Tensor,
+    interrupt: &Interrupt,
+    found: &mut dyn FnMut(usize, u128, u128),
+) -> Outcome {
+    match a.elem().bits() {
+        Some(0..=8) => differing_as::<u8>(a, b, interrupt, found),
+        Some(16) => differing_as::<u16>(a, b, interrupt, found),
+        Some(32) => differing_as::<u32>(a, b, interrupt, found),
+        Some(64) => differing_as::<u64>(a, b, interrupt, found),
+        _ => differing_as::<u128>(a, b, interrupt, found),
+    }
+}
+
+fn differing_as<T: Unit + Copy + Eq + Into<u128>>(
+    a: &Tensor,
+    b: &Tensor,
+    interrupt: &Interrupt,
+    found: &mut dyn FnMut(usize, u128, u128),
+) -> Outcome {
+    let count = a.element_count().and_then(|count| usize::try_from(count).ok());
+    let count = count.ok_or(Stop::Limit("run_elements"))?;
+    let (a, b) = (Codes::<T>::of(a)?, Codes::<T>::of(b)?);
+    for start in (0..count).step_by(CHUNK) {
+        interrupt.check().map_err(Stop::Interrupted)?;
+        let range = start..count.min(start + CHUNK);
+        if let (Codes::All(a), Codes::All(b)) = (&a, &b)
+            && a.get(range.clone()) == b.get(range.clone())
+        {
+            continue;
+        }
+        for index in range {
+            if let (Some(a), Some(b)) = (a.get(index), b.get(index))
+                && a != b
+            {
+                found(index, a.into(), b.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The numbers at ascending indices.
+struct Numbers {
+    numbers: NumberIter<f64>,
+    next: usize,
+}
+
+impl Numbers {
+    fn of(tensor: &Tensor) -> Result<Self, TensorError> {
+        Ok(Self { numbers: tensor.iter_f64(&NoData)?, next: 0 })
+    }
+
+    /// The number at an index that is greater than those before.
+    fn at(&mut self, index: usize) -> f64 {
+        let number = self.numbers.nth(index - self.next);
+        self.next = index + 1;
+        number.unwrap_or_default()
+    }
+}
+
+fn floats(
+    a: &Tensor,
+    b: &Tensor,
+    tolerance: Tolerance,
+    interrupt: &Interrupt,
+    into: &mut Difference,
+) -> Outcome {
+    let bits = a.elem().bits().unwrap_or(64);
+    let is_signed = a.elem() != ElemType::Float8E8M0;
+    let (mut numbers_a, mut numbers_b) = (Numbers::of(a)?, Numbers::of(b)?);
+    differing(a, b, interrupt, &mut |index, code_a, code_b| {
+        let [ordered_a, ordered_b] = [code_a, code_b].map(|code| ordered(code, bits, is_signed));
+        let numbers = (numbers_a.at(index), numbers_b.at(index));
+        number(index, numbers, (ordered_a.abs_diff(ordered_b), bits), tolerance, into);
+    })
 }
 
 /// A number that is greater by 1 for the next greater float: the magnitude with the sign.
@@ -90,30 +199,33 @@ fn shown(number: f64, bits: u32) -> String {
     if bits <= 32 { format!("{:?}", number as f32) } else { format!("{number:?}") }
 }
 
-fn complex(a: &Tensor, b: &Tensor, tolerance: Tolerance, into: &mut Difference) -> Result<(), TensorError> {
+fn complex(
+    a: &Tensor,
+    b: &Tensor,
+    tolerance: Tolerance,
+    interrupt: &Interrupt,
+    into: &mut Difference,
+) -> Outcome {
     let half = a.elem().bits().unwrap_or(128) / 2;
     let float = |code: u128| match half {
         32 => f64::from(f32::from_bits(code as u32)),
         _ => f64::from_bits(code as u64),
     };
     let mask = (1_u128 << half) - 1;
-    for (index, (a, b)) in codes(a)?.zip(codes(b)?).enumerate() {
-        into.elements += 1;
+    differing(a, b, interrupt, &mut |index, a, b| {
         for shift in [0, half] {
             let [a, b] = [a, b].map(|code| code >> shift & mask);
             let ulps = ordered(a, half, true).abs_diff(ordered(b, half, true));
             number(index, (float(a), float(b)), (ulps, half), tolerance, into);
         }
-    }
-    Ok(())
+    })
 }
 
-fn integers(a: &Tensor, b: &Tensor, into: &mut Difference) -> Result<(), TensorError> {
+fn integers(a: &Tensor, b: &Tensor, interrupt: &Interrupt, into: &mut Difference) -> Outcome {
     let bits = a.elem().bits().unwrap_or(64);
     let is_signed = a.elem().class() == ElemClass::Int;
     let is_bool = a.elem() == ElemType::Bool;
-    for (index, (a, b)) in codes(a)?.zip(codes(b)?).enumerate() {
-        into.elements += 1;
+    differing(a, b, interrupt, &mut |index, a, b| {
         let [a, b] = [a, b].map(|code| match code {
             _ if is_bool => i128::from(code != 0),
             _ if is_signed => (code << (128 - bits)).cast_signed() >> (128 - bits),
@@ -129,6 +241,5 @@ fn integers(a: &Tensor, b: &Tensor, into: &mut Difference) -> Result<(), TensorE
                 }
             });
         }
-    }
-    Ok(())
+    })
 }

@@ -33,6 +33,7 @@ use std::sync::{Mutex, PoisonError};
 use foldhash::fast::RandomState;
 use onnx_diag::Locus;
 use onnx_ir::{Model, NodeId, ValueId};
+use onnx_types::Interrupt;
 
 use crate::engine::Evaluator;
 use crate::fault::{self, Failure, FailureKind};
@@ -100,6 +101,8 @@ pub struct Compared {
     pub node: Option<NodeId>,
     /// The type and the shape in the first model.
     pub ty: String,
+    /// Whether it is an output of the second model.
+    pub is_output: bool,
     /// How the values differ.
     pub difference: Difference,
 }
@@ -111,7 +114,7 @@ pub struct Comparison {
     /// The outputs of the second model, each with the value of this name in the first one: an output or an inner value.
     pub outputs: Vec<Compared>,
     /// With [`CompareOptions::inner`], the values of nodes of both main graphs in the order in which the second model computes
-    /// them.
+    /// them, outputs included.
     pub inner: Vec<Compared>,
     /// The outputs of the first model that the second one does not have.
     pub only_in_a: Vec<String>,
@@ -120,10 +123,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether both models have the same outputs, and all of them are within the tolerances.
+    /// Whether both models have the same outputs, at least one, and all of them are within the tolerances.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        let are_same = self.only_in_a.is_empty() && self.only_in_b.is_empty();
+        let are_same = self.only_in_a.is_empty() && self.only_in_b.is_empty() && !self.outputs.is_empty();
         are_same && self.outputs.iter().all(|output| output.difference.agrees())
     }
 
@@ -131,6 +134,12 @@ impl Comparison {
     #[must_use]
     pub fn agrees_in_common(&self) -> bool {
         !self.outputs.is_empty() && self.outputs.iter().all(|output| output.difference.agrees())
+    }
+
+    /// Number of values of nodes that were compared and are not outputs.
+    #[must_use]
+    pub fn inner_values(&self) -> usize {
+        self.inner.iter().filter(|compared| !compared.is_output).count()
     }
 
     /// The first inner value, in the order in which the second model computes them, that is beyond the tolerances.
@@ -165,7 +174,8 @@ impl Comparison {
 ///
 /// # Errors
 ///
-/// Returns the failure of the model that does not run on these inputs.
+/// Returns the failure of the model that does not run on these inputs. Values that cannot be read or compared are a failure of
+/// the second model.
 pub fn compare(
     a: (&Model, &EvalOptions<'_>),
     b: (&Model, &EvalOptions<'_>),
@@ -246,11 +256,13 @@ impl<'m> Pair<'m> {
                 given.push((name, value.clone()));
             }
         }
-        let comparer = Comparer { model: b, known: &known, options, found: Mutex::default() };
+        let interrupt = &self.b.options().execution.interrupt;
+        let found = Mutex::new(Ok(Vec::new()));
+        let comparer = Comparer { model: b, known: &known, options, interrupt, found };
         let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
-        let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
         let mut comparison = Comparison { inner, ..Comparison::default() };
-        comparison.compare_outputs(b, &outputs, &known, options);
+        comparison.compare_outputs(b, &outputs, &known, options, interrupt).map_err(on(Side::B))?;
         let ours = output_names(b);
         comparison.only_in_a = names.into_iter().filter(|name| !ours.contains(name)).collect();
         Ok(comparison)
@@ -259,22 +271,31 @@ impl<'m> Pair<'m> {
 
 impl Comparison {
     /// Compares the outputs of the second model with the values of the first one.
-    fn compare_outputs(&mut self, b: &Model, outputs: &[Value], known: &Values, options: &CompareOptions) {
+    fn compare_outputs(
+        &mut self,
+        b: &Model,
+        outputs: &[Value],
+        known: &Values,
+        options: &CompareOptions,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         for (output, value) in b.graph(b.main_graph()).outputs().iter().zip(outputs) {
             let name = b.str(b.value(output.value()).name());
             let Some(expected) = known.get(name) else {
                 self.only_in_b.push(name.to_owned());
                 continue;
             };
-            let difference = compare_values(expected, value, &options.tolerances);
+            let difference = compare_values(expected, value, &options.tolerances, interrupt)?;
             self.outputs.push(Compared {
                 name: name.to_owned(),
                 value: output.value(),
                 node: None,
                 ty: expected.describe(),
+                is_output: true,
                 difference,
             });
         }
+        Ok(())
     }
 }
 
@@ -374,7 +395,9 @@ struct Comparer<'a> {
     model: &'a Model,
     known: &'a Values,
     options: &'a CompareOptions,
-    found: Mutex<Vec<Compared>>,
+    interrupt: &'a Interrupt,
+    /// What was compared, or why a value could not be.
+    found: Mutex<Result<Vec<Compared>, Failure>>,
 }
 
 impl Observer for Comparer<'_> {
@@ -386,10 +409,17 @@ impl Observer for Comparer<'_> {
             let (Some(id), Some(value)) = (id, value) else { continue };
             let name = self.model.str(self.model.value(id).name());
             let Some(expected) = self.known.get(name) else { continue };
-            let difference = compare_values(expected, value, &self.options.tolerances);
-            let (name, ty) = (name.to_owned(), expected.describe());
-            let compared = Compared { name, value: id, node: Some(run.node), ty, difference };
-            self.found.lock().unwrap_or_else(PoisonError::into_inner).push(compared);
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            let Ok(list) = &mut *found else { return };
+            match compare_values(expected, value, &self.options.tolerances, self.interrupt) {
+                Ok(difference) => {
+                    let outputs = self.model.graph(self.model.main_graph()).outputs();
+                    let is_output = outputs.iter().any(|output| output.value() == id);
+                    let (name, ty) = (name.to_owned(), expected.describe());
+                    list.push(Compared { name, value: id, node: Some(run.node), ty, is_output, difference });
+                }
+                Err(failure) => *found = Err(failure),
+            }
         }
     }
 }

@@ -154,7 +154,11 @@ impl<'r> Cx<'r, '_> {
         if is_in_place {
             return self.budget.work(operand.count as u64);
         }
-        self.budget.allocate(operand.count, size_of::<T>())
+        self.budget.allocate(operand.count, size_of::<T>())?;
+        match operand.tensor.payload() {
+            Payload::Splat(_) => self.budget.write_out(operand.count as u64 * size_of::<T>() as u64),
+            _ => Ok(()),
+        }
     }
 
     /// The elements of a small integer operand: axes, sizes, a shape.

@@ -1,6 +1,6 @@
 //! The machine: runs the steps of a plan with a stack of active graphs, so that no nesting uses the stack of the thread.
 
-use onnx_diag::{Locus, STOPPED};
+use onnx_diag::Locus;
 use onnx_ir::{AttrValue, Attribute, FunctionId, Model, NodeId, Places};
 use onnx_schema::SchemaRef;
 use onnx_types::Symbol;
@@ -12,7 +12,7 @@ use super::plan::{Action, Plan, Step};
 use super::{proof, types};
 use crate::budget::Budget;
 use crate::cx::{Cx, Outcome, Stop};
-use crate::fault::{self, Failure, FailureKind};
+use crate::fault::Failure;
 use crate::observer::NodeRun;
 use crate::options::{EvalOptions, Precision};
 use crate::registry::has_open_rounding;
@@ -419,26 +419,11 @@ impl<'p, 'm> Machine<'p, 'm> {
 }
 
 fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> Failure {
-    use FailureKind as K;
-    let limit = if let Stop::Limit(name) = stop { Some(name) } else { None };
-    let (kind, rule, message) = match stop {
-        Stop::Failed(reason) => (K::Operator, &fault::OPERATOR_FAILED, reason),
-        Stop::Unsupported(what) => (K::Missing, &fault::KERNEL_MISSING, what),
-        Stop::Limit(name) => {
-            (K::Limit, &fault::LIMIT, format!("the run costs too much: raise the limit `{name}` to allow it"))
-        }
-        Stop::Memory(reason) => (K::Memory, &fault::MEMORY, reason),
-        Stop::Interrupted(stopped) => (K::Stopped, &STOPPED, format!("the run was stopped: {stopped}")),
-        Stop::Data(error) => (K::Data, &fault::WEIGHT_UNREADABLE, error.to_string()),
-        Stop::Undefined(name) => {
-            let name = onnx_diag::Quoted(&name);
-            (K::Model, &fault::VALUE_UNDEFINED, format!("nothing has computed {name}"))
-        }
-    };
     let locus = node.map_or_else(Locus::model, |node| Places::new(model).node(node));
-    let failure = Failure::new(kind, rule, node, locus, message).with_limit(limit);
+    let is_stopped = matches!(stop, Stop::Interrupted(_));
+    let failure = Failure::of_stop(stop, node, locus);
     let attributes = node.map(|node| notes::attributes(model, model.node(node))).unwrap_or_default();
     let given = [("inputs", operands), ("attributes", &attributes)].into_iter();
-    let given = given.filter(|(_, given)| kind != K::Stopped && !given.is_empty());
+    let given = given.filter(|(_, given)| !is_stopped && !given.is_empty());
     given.fold(failure, |failure, (what, given)| failure.note(format!("the {what} are {given}")))
 }

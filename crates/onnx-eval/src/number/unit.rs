@@ -42,6 +42,16 @@ pub trait Unit: Clone + Send + Sync + 'static {
     fn store(elem: ElemType, elements: Vec<Self>) -> Payload;
 }
 
+/// The elements as bytes. The size of a splat is that of the result; the caller bounds it.
+fn bytes_in(tensor: &Tensor, data: &dyn DataSource) -> Result<Bytes, TensorError> {
+    if !matches!(tensor.payload(), Payload::Splat(_)) {
+        return tensor.bytes(data);
+    }
+    let mut bytes = Vec::with_capacity(tensor.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0));
+    tensor.chunks(data)?.for_each(|chunk| bytes.extend_from_slice(&chunk));
+    Ok(bytes.into())
+}
+
 /// A vector as the owner of shared bytes.
 struct Owner<T>(Vec<T>);
 
@@ -78,7 +88,7 @@ macro_rules! unit {
             fn load(tensor: &Tensor, data: &dyn DataSource) -> Result<Elems<Self>, TensorError> {
                 let bytes = match super::narrow::unpacked(tensor, data)? {
                     Some(codes) => Bytes::from(codes),
-                    None => tensor.bytes(data)?,
+                    None => bytes_in(tensor, data)?,
                 };
                 Ok(Elems::in_place(bytes, cast::<Self>).unwrap_or_else(|bytes| {
                     let chunks = bytes.as_chunks::<{ size_of::<Self>() }>().0;
