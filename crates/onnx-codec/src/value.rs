@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use onnx_ir::Model;
 use onnx_proto::field::{map, optional, sequence};
-use onnx_proto::wire::{Input, Payload, Reader, Segments, Value, Writer};
+use onnx_proto::wire::{Input, Payload, Reader, Segments, Value, WireError, WireErrorKind, Writer};
 use onnx_types::tensor::Tensor;
 
 use crate::decode::{DecodeOptions, decode_tensor, wire_limits};
@@ -112,7 +112,8 @@ impl ValueMessageKind {
 ///
 /// # Errors
 ///
-/// Returns an error if the bytes are not protobuf, or a limit is exceeded.
+/// Returns an error if the bytes are not protobuf, if they are of a message of another type as far as its fields tell, or if a
+/// limit is exceeded. The bytes of an optional value are those of a sequence of one element, so one is read as the other.
 pub fn decode_value(
     bytes: Bytes,
     kind: ValueMessageKind,
@@ -142,35 +143,49 @@ fn message(
 }
 
 fn sequence_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
-    let items = nested_values(reader, ValueMessageKind::field_of_sequence, options);
-    Ok(ValueMessage::Sequence(items.collect::<Result<_, _>>()?))
+    let start = reader.offset();
+    let (items, elem) = nested_values(reader, ValueMessageKind::field_of_sequence, options)?;
+    // The bytes of an optional value without a value.
+    if items.is_empty() && elem.unwrap_or_default() == 0 {
+        return Err(WireError::new(WireErrorKind::Ambiguous, start).into());
+    }
+    Ok(ValueMessage::Sequence(items))
 }
 
 fn optional_message(reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
-    let mut values = nested_values(reader, ValueMessageKind::field_of_optional, options);
+    let start = reader.offset();
+    let (mut values, elem) = nested_values(reader, ValueMessageKind::field_of_optional, options)?;
+    // An empty file is not a value.
+    if values.is_empty() && elem.is_none() {
+        return Err(WireError::new(WireErrorKind::Ambiguous, start).into());
+    }
     // The last of several fields counts.
-    let last = values.try_fold(None, |_, value| value.map(Some))?;
-    Ok(ValueMessage::Optional(last.map(Box::new)))
+    Ok(ValueMessage::Optional(values.pop().map(Box::new)))
 }
 
-/// The values in a message whose fields have a number for each kind.
+/// The values in a message whose fields have a number for each kind, and the kind that it states.
 fn nested_values(
     mut reader: Reader<'_>,
     field_of: fn(ValueMessageKind) -> u32,
     options: &DecodeOptions,
-) -> impl Iterator<Item = Result<ValueMessage, DecodeError>> {
-    std::iter::from_fn(move || {
-        loop {
-            let field = match reader.next_field() {
-                Ok(field) => field?,
-                Err(error) => return Some(Err(error.into())),
-            };
-            let kind = ValueMessageKind::ALL.into_iter().find(|&kind| field_of(kind) == field.number);
-            if let (Some(kind), Value::Len(payload)) = (kind, field.value) {
-                return Some(message(&reader, payload, kind, options));
-            }
+) -> Result<(Vec<ValueMessage>, Option<u64>), DecodeError> {
+    let (mut values, mut elem) = (Vec::new(), None);
+    while let Some(field) = reader.next_field()? {
+        let kind = ValueMessageKind::ALL.into_iter().find(|&kind| field_of(kind) == field.number);
+        match (kind, field.value) {
+            (Some(kind), Value::Len(payload)) => values.push(message(&reader, payload, kind, options)?),
+            // Both messages have the same numbers for these.
+            (None, Value::Len(_)) if field.number == sequence::NAME => {}
+            (None, Value::Varint(stated)) if field.number == sequence::ELEM_TYPE => elem = Some(stated),
+            _ => return Err(foreign(field.number, &reader)),
         }
-    })
+    }
+    Ok((values, elem))
+}
+
+/// The field is not one of the message.
+fn foreign(number: u32, reader: &Reader<'_>) -> DecodeError {
+    WireError::new(WireErrorKind::ForeignField { number }, reader.offset()).into()
 }
 
 fn map_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueMessage, DecodeError> {
@@ -189,7 +204,8 @@ fn map_message(mut reader: Reader<'_>, options: &DecodeOptions) -> Result<ValueM
                     values.extend(items);
                 }
             }
-            _ => {}
+            (map::NAME, Value::Len(_)) | (map::KEY_TYPE, Value::Varint(_)) => {}
+            _ => return Err(foreign(field.number, &reader)),
         }
     }
     Ok(ValueMessage::Map(keys.into_iter().zip(values).collect()))
@@ -331,6 +347,29 @@ mod tests {
             };
             assert_eq!(read.into_iter().map(|entry| entry.0).collect::<Vec<_>>(), keys);
         }
+    }
+
+    #[test]
+    fn messages_of_another_type_are_refused() {
+        use ValueMessageKind as K;
+        let optional = |value: Option<ValueMessage>| ValueMessage::Optional(value.map(Box::new));
+        let map = ValueMessage::Map(vec![(KeyMessage::Int(1), tensor(2))]);
+        for (value, kinds) in [
+            (tensor(1), &[K::Sequence, K::Optional, K::Map][..]),
+            (ValueMessage::Tensor(Tensor::scalar(1_i64).into()), &[K::Sequence, K::Optional, K::Map]),
+            (optional(None), &[K::Sequence]),
+            (map, &[K::Sequence, K::Optional]),
+        ] {
+            let bytes = encode_value(&value, "v", &EncodeOptions::default()).unwrap().into_bytes();
+            for &kind in kinds {
+                decode_value(bytes.clone(), kind, &DecodeOptions::default()).unwrap_err();
+            }
+        }
+        for kind in [K::Sequence, K::Optional] {
+            decode_value(Bytes::new(), kind, &DecodeOptions::default()).unwrap_err();
+        }
+        let empty = ValueMessage::Sequence(Vec::new());
+        assert!(matches!(round_trip(&empty, K::Sequence), ValueMessage::Sequence(items) if items.is_empty()));
     }
 
     #[test]

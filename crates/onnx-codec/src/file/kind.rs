@@ -173,8 +173,11 @@ fn is_message(file: &mut File, len: u64, of_model: bool) -> io::Result<bool> {
         let mut header = Vec::new();
         file.by_ref().take(20).read_to_end(&mut header)?;
         let Some((number, wire, end)) = field(&header) else { return Ok(false) };
-        let known = MODEL_FIELDS.iter().any(|&(field, kind, _)| (field, kind) == (number, wire));
-        if of_model && at == 0 && !known {
+        let of_number = MODEL_FIELDS.iter().find(|(field, ..)| *field == number);
+        let is_known = of_number.is_some_and(|(_, kind, _)| *kind == wire);
+        // A tensor begins as a model does, and has a number where a model has a text.
+        let is_foreign = if at == 0 { !is_known } else { of_number.is_some() && !is_known };
+        if of_model && is_foreign {
             return Ok(false);
         }
         match at.checked_add(end).filter(|end| *end <= len) {
@@ -267,6 +270,8 @@ mod tests {
             assert!(!is(Kind::Model, other), "{}", other.escape_ascii());
         }
         assert!(is(Kind::Message, b"\x0a\x01x") && !is(Kind::Message, b"precious"));
+        let tensor = b"\x08\x02\x10\x01\x42\x01y\x4a\x08\0\0\0\0\0\0\0\0";
+        assert!(is(Kind::Message, tensor) && !is(Kind::Model, tensor));
         assert!(is(Kind::Json, b" {}") && !is(Kind::Json, b"[]"));
     }
 

@@ -9,7 +9,7 @@ use super::proof::is_narrow;
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::Observer;
 use crate::options::{EvalOptions, Precision};
-use crate::value::Value;
+use crate::value::{MapKey, Value};
 
 /// A model that is ready to run.
 ///
@@ -167,12 +167,47 @@ fn difference(ty: &Type, value: &Value, precision: Precision) -> Option<String> 
         }
         (TypeKind::Sequence(_), Value::Sequence(_))
         | (TypeKind::Map { .. }, Value::Map(_))
-        | (TypeKind::Optional(_), _)
-        | (TypeKind::Undefined | TypeKind::Opaque { .. }, _)
+        | (TypeKind::Optional(_), _) => return nested_difference(ty, value),
+        (TypeKind::Undefined | TypeKind::Opaque { .. }, _)
         | (TypeKind::SparseTensor(_), Value::Tensor(_)) => true,
         _ => false,
     };
     (!is_kind).then(|| format!("given a {}, which is not of the declared kind", value.describe()))
+}
+
+/// The contradiction between the kinds and element types of a value and of a declared type that holds others.
+fn nested_difference(ty: &Type, value: &Value) -> Option<String> {
+    let mut open = vec![(ty, value)];
+    while let Some((ty, value)) = open.pop() {
+        match (&ty.kind, value) {
+            (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
+                if declared.elem != onnx_types::ElemType::Undefined && declared.elem != tensor.elem() {
+                    let (declared, given) = (declared.elem, tensor.elem());
+                    return Some(format!("declared with tensors of {declared}, given one of {given}"));
+                }
+            }
+            (TypeKind::Sequence(Some(ty)), Value::Sequence(items)) => {
+                open.extend(items.iter().map(|item| (&**ty, item)));
+            }
+            (TypeKind::Optional(Some(ty)), Value::Optional(inner)) => {
+                open.extend(inner.as_deref().map(|inner| (&**ty, inner)));
+            }
+            // What is given for an optional need not be wrapped.
+            (TypeKind::Optional(Some(ty)), value) => open.push((ty, value)),
+            (TypeKind::Map { key, value: ty }, Value::Map(entries)) => {
+                let is_text = *key == onnx_types::ElemType::String;
+                if entries.keys().any(|key| matches!(key, MapKey::Text(_)) != is_text) {
+                    return Some(format!("declared with keys of {key}, given others"));
+                }
+                open.extend(ty.iter().flat_map(|ty| entries.values().map(move |value| (&**ty, value))));
+            }
+            (TypeKind::Sequence(None), Value::Sequence(_))
+            | (TypeKind::SparseTensor(_), Value::Tensor(_))
+            | (TypeKind::Optional(None) | TypeKind::Undefined | TypeKind::Opaque { .. }, _) => {}
+            _ => return Some(format!("given a {}, which is not of the declared kind", value.describe())),
+        }
+    }
+    None
 }
 
 /// Runs one node on values for its inputs, in the order of the node, and returns its outputs: for constant folding and

@@ -70,6 +70,14 @@ pub enum WireErrorKind {
     },
     /// A string is not UTF-8.
     Utf8,
+    /// A message has a field that its type does not have, so it is of another type. Only readers of messages whose type their
+    /// bytes do not tell are so strict.
+    ForeignField {
+        /// The field number.
+        number: u32,
+    },
+    /// The bytes can be of messages of several types.
+    Ambiguous,
     /// A bound is exceeded, of [`WireLimits`](super::WireLimits) or of the limits of the caller.
     Limit {
         /// The name of the field that holds the bound.
@@ -99,6 +107,10 @@ impl fmt::Display for WireErrorKind {
                 write!(f, "a packed field of {width}-byte elements has a length of {length} bytes")
             }
             Self::Utf8 => f.write_str("a string is not UTF-8"),
+            Self::ForeignField { number } => {
+                write!(f, "field {number} is not one of this message: it is a message of another type")
+            }
+            Self::Ambiguous => f.write_str("the type of the message cannot be told: it states no type of its elements"),
             Self::Stopped => f.write_str("the reading was stopped"),
             Self::Limit { name, limit, wanted } => {
                 write!(f, "{wanted} exceeds the limit of {limit}: raise the limit `{name}` to accept it")
