@@ -89,7 +89,10 @@ mod tests {
             Tensor::from_parts(1, [1 << 40].into_iter().collect(), payload)
         };
         let found = of(&splat(2.5));
-        assert_eq!((found.elements, found.min, found.mean, found.max), (1 << 40, Some(2.5), Some(2.5), Some(2.5)));
+        assert_eq!(
+            (found.elements, found.min, found.mean, found.max),
+            (1 << 40, Some(2.5), Some(2.5), Some(2.5))
+        );
         assert_eq!(of(&splat(f32::NAN)).nans, 1 << 40);
     }
 

@@ -12,7 +12,7 @@ const COMPARE_EXAMPLES: &str = "\
 Floats are equal if |a - b| <= atol + rtol * |b|, or within the distance in units in the last place;
 NaN equals NaN; integers, strings and truth values are compared exactly. The defaults depend on the
 element type and are printed. Exit status 1: an output is beyond its tolerance, or only one of the
-models has it.
+models has it; 2: nothing was compared.
 
 Examples:
   onnx compare a.onnx b.onnx                        generated inputs of several sizes, 0 and 1 among them
@@ -38,9 +38,9 @@ pub(crate) struct CompareArgs {
     /// The models run with each combination; without this, with small sizes, then 1, then 0.
     #[arg(long = "set", value_name = "DIM=N,…")]
     pub(crate) sizes: Vec<String>,
-    /// Number of runs on generated inputs for each size; the seed counts up.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) runs: u32,
+    /// Number of runs on generated inputs for each size; the seed counts up. Without this, 3 if there is one size, else 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: Option<u32>,
     /// Relative tolerance of floats.
     #[arg(long, value_name = "R", value_parser = tolerance)]
     pub(crate) rtol: Option<f64>,

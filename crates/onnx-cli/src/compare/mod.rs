@@ -3,22 +3,26 @@
 mod args;
 mod show;
 
-use onnx_diag::{Locus, Sink};
-use onnx_eval::compare::{CompareFailure, CompareOptions, Comparison, Pair, Side, Tolerances};
-use onnx_eval::{Failure as EvalFailure, Value};
+use onnx_diag::{Diagnostic, Locus, Quoted, Sink};
+use onnx_eval::compare::{CompareFailure, CompareOptions, Compared, Comparison, Pair, Side, Tolerances};
+use onnx_eval::{Failure as EvalFailure, Value, fault};
+use onnx_ir::Places;
 use onnx_shape_infer::{InferOptions, Inference};
+use onnx_types::{Dim, Symbol};
 
 use crate::exit::{Failure, Outcome};
 use crate::input::{Loaded, display_name, is_stdin, load};
 use crate::output::{Colours, Out, shown};
 use crate::progress::Progress;
 use crate::run::{
-    Given, Inputs, Preparation, Set, as_failure, eval_options, is_failure_of_command, parse_set, read_given,
-    refuse_partial,
+    Given, Inputs, Preparation, Set, Sized, as_failure, eval_options, is_failure_of_command, name, parse_set,
+    read_given, refuse_partial,
 };
 
 pub(crate) use args::CompareArgs;
 
+/// Runs on generated inputs of one size, unless the user says how many.
+const RUNS: u32 = 3;
 /// Combinations of sizes that the models run with at most.
 const MOST_COMBINATIONS: usize = 1000;
 
@@ -29,6 +33,8 @@ struct Models<'a> {
     planned: Result<Pair<'a>, CompareFailure>,
     inference: &'a Inference,
     given: &'a Given,
+    /// Sizes that the second model declares.
+    declared: Vec<(Symbol, i64)>,
     options: CompareOptions,
     /// Whether only common outputs count.
     common: bool,
@@ -37,6 +43,10 @@ struct Models<'a> {
 /// A run of both models.
 struct Run {
     sizes: Vec<(String, i64)>,
+    /// The dimensions whose size neither the models nor the user decide.
+    open: Vec<String>,
+    /// Whether inputs are generated.
+    is_generated: bool,
     seed: u64,
     result: Result<Comparison, NotRun>,
 }
@@ -76,19 +86,49 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
         planned: Pair::new((&a.model, &run_a), (&b.model, &run_b), &options),
         inference: &inference,
         given: &given,
+        declared: declared(&a, &inference, &b),
         options,
         common: args.common,
     };
     let runs = models.runs(args, &sets, &progress)?;
-    let outcome = models.judge(&runs);
+    let verdict = models.judge(&runs);
     progress.aside(|| findings(&models, &runs, out))?;
     if out.is_for_people() {
-        progress.aside(|| out.text(&show::text(&models, &runs, outcome == Outcome::Fine)?))?;
+        progress.aside(|| out.text(&show::text(&models, &runs, verdict)?))?;
     } else {
         out.result_kind("compare/1", "runs");
         out.items(runs.iter().map(|run| show::item(&models, run)).collect());
     }
-    Ok(outcome)
+    match verdict {
+        Verdict::Agree => Ok(Outcome::Fine),
+        Verdict::Differ => Ok(Outcome::Findings),
+        Verdict::Unknown => Err(nothing_compared(&models, &runs)),
+    }
+}
+
+/// What the runs say about the models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Agree,
+    Differ,
+    /// Nothing was compared.
+    Unknown,
+}
+
+fn nothing_compared(models: &Models<'_>, runs: &[Run]) -> Failure {
+    let (a, b) = (models.a, models.b);
+    if runs.iter().any(|run| run.result.is_ok()) {
+        let outputs = b.model.graph(b.model.main_graph()).outputs();
+        let what = if outputs.is_empty() {
+            "has no outputs"
+        } else {
+            "has no output that is a value of the first model"
+        };
+        return Failure::new(format_args!("nothing was compared: {} {what}", b.name))
+            .help("outputs of the second model are compared with values of the first one");
+    }
+    Failure::new(format_args!("nothing was compared: {} does not run on any of the inputs", a.name))
+        .help("give other sizes (`--set N=4`), or inputs (`--feeds DIR`)")
 }
 
 /// The sizes of each run: all combinations of what is given, or `None` without any.
@@ -109,15 +149,39 @@ fn combinations(sizes: &[String]) -> Result<Option<Vec<Vec<Set>>>, Failure> {
     Ok((!sizes.is_empty()).then_some(all))
 }
 
+/// Sizes of inputs that the second model declares and the first one leaves open.
+fn declared(a: &Loaded, inference: &Inference, b: &Loaded) -> Vec<(Symbol, i64)> {
+    let mut sizes = Vec::new();
+    for &input in b.model.graph(b.model.main_graph()).inputs() {
+        let inputs = a.model.graph(a.model.main_graph()).inputs();
+        let of_a = inputs.iter().find(|&&of_a| name(&a.model, of_a) == name(&b.model, input));
+        let dims = of_a.and_then(|&of_a| inference.shape(of_a)).unwrap_or_default();
+        let declared = b.model.ty(input).and_then(|ty| ty.shape()).map(|shape| shape.dims());
+        for (dim, declared) in dims.iter().zip(declared.unwrap_or_default()) {
+            if let (Dim::Var(symbol), Some(size)) = (dim, declared.known()) {
+                sizes.push((*symbol, size));
+            }
+        }
+    }
+    sizes
+}
+
 impl Models<'_> {
-    /// Success if all runs agree and there is one. A model that runs where the other one does not differs from it.
-    fn judge(&self, runs: &[Run]) -> Outcome {
-        let agrees = |run: &Run| match &run.result {
-            Ok(comparison) => self.agree(comparison),
-            Err(not_run) => not_run.side == Side::A,
+    /// Whether all runs that compare anything agree. A model that runs where the other one does not differs from it.
+    fn judge(&self, runs: &[Run]) -> Verdict {
+        let of_run = |run: &Run| match &run.result {
+            Ok(comparison) if self.agree(comparison) => Verdict::Agree,
+            Ok(Comparison { outputs, only_in_b, .. })
+                if outputs.is_empty() && (self.common || only_in_b.is_empty()) =>
+            {
+                Verdict::Unknown
+            }
+            Err(not_run) if not_run.side == Side::A => Verdict::Unknown,
+            Ok(_) | Err(_) => Verdict::Differ,
         };
-        let compared = runs.iter().any(|run| run.result.is_ok());
-        if compared && runs.iter().all(agrees) { Outcome::Fine } else { Outcome::Findings }
+        let verdicts: Vec<Verdict> = runs.iter().map(of_run).collect();
+        let worst = [Verdict::Differ, Verdict::Agree].into_iter().find(|verdict| verdicts.contains(verdict));
+        worst.unwrap_or(Verdict::Unknown)
     }
 
     fn agree(&self, comparison: &Comparison) -> bool {
@@ -135,12 +199,14 @@ impl Models<'_> {
         let mut sets: Vec<Vec<Set>> = sets.clone().unwrap_or_else(|| vec![Vec::new()]);
         let first = self.one(sets.first().map_or(&[][..], Vec::as_slice), seed)?;
         // Without sizes, the variables are 1 and 0, too.
-        if args.sizes.is_empty() && !first.sizes.is_empty() && self.given.is_empty() {
+        if args.sizes.is_empty() && !first.open.is_empty() && self.given.is_empty() {
             for size in [1, 0] {
-                sets.push(first.sizes.iter().map(|(dim, _)| (dim.clone(), size)).collect());
+                sets.push(first.open.iter().map(|dim| (dim.clone(), size)).collect());
             }
         }
-        let count = if self.given.is_empty() || args.feeds.seed.is_some() { args.runs } else { 1 };
+        // One run proves little: signs, for example, are chosen at random.
+        let default = if sets.len() == 1 { RUNS } else { 1 };
+        let count = if first.is_generated { args.runs.unwrap_or(default) } else { 1 };
         progress.count((sets.len() as u64).saturating_mul(count.into()), "runs");
         progress.end();
         for (index, set) in sets.iter().enumerate() {
@@ -158,8 +224,9 @@ impl Models<'_> {
     /// Runs both models on inputs for these sizes and this seed.
     fn one(&self, set: &[Set], seed: u64) -> Result<Run, Failure> {
         let limits = &self.a.execution.limits;
-        let prepared = Preparation::new(&self.a.model, self.inference, self.given, set, seed, limits)?;
-        let Inputs { values, sizes, findings, is_refused, .. } = prepared.inputs()?;
+        let sized = Sized { set, declared: &self.declared };
+        let prepared = Preparation::new(&self.a.model, self.inference, self.given, &sized, seed, limits)?;
+        let Inputs { values, sizes, open, generated, findings, is_refused } = prepared.inputs()?;
         let result = if is_refused {
             let message =
                 findings.diagnostics().first().map(|found| found.message.clone()).unwrap_or_default();
@@ -167,7 +234,7 @@ impl Models<'_> {
         } else {
             self.compared(&values, seed)?
         };
-        Ok(Run { sizes, seed, result })
+        Ok(Run { sizes, open, is_generated: !generated.is_empty(), seed, result })
     }
 
     fn compared(&self, values: &[(String, Value)], seed: u64) -> Result<Result<Comparison, NotRun>, Failure> {
@@ -200,7 +267,8 @@ impl NotRun {
     }
 }
 
-/// Reports why models do not run: if only the second one does not, or if no run of the first one succeeds.
+/// Reports outputs that differ, and why models do not run: if only the second one does not, or if no run of the first one
+/// succeeds.
 fn findings(models: &Models<'_>, runs: &[Run], out: &mut Out) -> Result<(), Failure> {
     let compared = runs.iter().any(|run| run.result.is_ok());
     for (side, loaded) in [(Side::A, models.a), (Side::B, models.b)] {
@@ -214,9 +282,46 @@ fn findings(models: &Models<'_>, runs: &[Run], out: &mut Out) -> Result<(), Fail
             let options = onnx_diag::render::text::Options::new(&loaded.name).with_style(&Colours);
             out.findings(&sink, &options);
         }
+        // People read them in the list of runs.
+        sink.merge(differing(models, side, runs));
         out.input(loaded, sink)?;
     }
     Ok(())
+}
+
+/// The outputs of a model that differ, each as the first run that shows it has it: for the first model, those that the second
+/// one does not have.
+fn differing(models: &Models<'_>, side: Side, runs: &[Run]) -> Sink {
+    let loaded = if side == Side::A { models.a } else { models.b };
+    let (model, graph) = (&loaded.model, loaded.model.main_graph());
+    let mut sink = Sink::new();
+    for (index, output) in model.graph(graph).outputs().iter().enumerate() {
+        let name = name(model, output.value());
+        let found = runs.iter().find_map(|run| {
+            let how = difference(models, side, run.result.as_ref().ok()?, name)?;
+            Some(format!("output {} differs ({}): {how}", Quoted(name), title(run)))
+        });
+        if let Some(message) = found {
+            let locus = Places::new(model).graph_output(graph, index);
+            sink.report(Diagnostic::new(&fault::OUTPUT_DIFFERS, locus, message));
+        }
+    }
+    crate::report::select(model, &mut sink);
+    sink
+}
+
+/// How an output of one of the models differs; `None` if it does not.
+fn difference(models: &Models<'_>, side: Side, comparison: &Comparison, name: &str) -> Option<String> {
+    let is_in = |names: &[String]| !models.common && names.iter().any(|only| only == name);
+    if side == Side::A {
+        let is_missing = is_in(&comparison.only_in_a) && !comparison.outputs.is_empty();
+        return is_missing.then(|| format!("{} has no output of this name", models.b.name));
+    }
+    let differs = |output: &&Compared| output.name == name && !output.difference.agrees();
+    match comparison.outputs.iter().find(differs) {
+        Some(output) => Some(show::difference(&output.difference)),
+        None => is_in(&comparison.only_in_b).then(|| format!("{} has no value of this name", models.a.name)),
+    }
 }
 
 /// The sizes and the seed of a run.

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, Side};
+use onnx_eval::compare::{Compared, Comparison, DEFAULTS, Difference, First, Side};
 use onnx_ir::{Element, Selectors};
 use serde_json::{Value as Json, json};
 
-use super::{Models, Run, title};
+use super::{Models, Run, Verdict, title};
 use crate::exit::Failure;
-use crate::output::{BAD, DIM, GOOD, HEADING, KEY, paint, shown, terminal_safe};
+use crate::output::{BAD, DIM, GOOD, HEADING, KEY, WARN, paint, shown, terminal_safe};
 use crate::run::{node_name, number};
 use crate::size::grouped;
 
-/// All runs, and whether the models agree.
-pub(super) fn text(models: &Models<'_>, runs: &[Run], agree: bool) -> Result<String, Failure> {
+/// All runs, and whether the models agree, unless nothing was compared: that is a failure.
+pub(super) fn text(models: &Models<'_>, runs: &[Run], verdict: Verdict) -> Result<String, Failure> {
     let mut text = String::new();
     let mut types = BTreeSet::new();
     for run in runs {
@@ -39,8 +39,11 @@ pub(super) fn text(models: &Models<'_>, runs: &[Run], agree: bool) -> Result<Str
         let (atol, rtol) = (tolerance.atol, tolerance.rtol);
         writeln!(text, "{}", paint(DIM, format!("{elem}: |a - b| <= {atol:e} + {rtol:e} * |b|{ulps}")))?;
     }
-    let verdict = if agree { paint(GOOD, "the models agree") } else { paint(BAD, "the models differ") };
-    writeln!(text, "{verdict}")?;
+    match verdict {
+        Verdict::Agree => writeln!(text, "{}", paint(GOOD, "the models agree"))?,
+        Verdict::Differ => writeln!(text, "{}", paint(BAD, "the models differ"))?,
+        Verdict::Unknown => {}
+    }
     Ok(text)
 }
 
@@ -56,13 +59,27 @@ fn words(difference: &Difference) -> String {
         return format!("{}: {mismatch}", paint(BAD, "differs"));
     }
     let Some(first) = &difference.first else { return paint(GOOD, "equal").to_string() };
-    let count = match difference.exceeding {
-        0 => paint(GOOD, "within the tolerance").to_string(),
-        count => {
-            let all = grouped(difference.elements);
-            paint(BAD, format!("{} of {all} elements differ", grouped(count))).to_string()
-        }
+    let (style, count) = match difference.exceeding {
+        0 => (GOOD, "within the tolerance".to_owned()),
+        count => (BAD, format!("{} of {} elements differ", grouped(count), grouped(difference.elements))),
     };
+    format!("{}{}", paint(style, count), numbers(difference, first))
+}
+
+/// How an output differs, as plain text.
+pub(super) fn difference(difference: &Difference) -> String {
+    match (&difference.mismatch, &difference.first) {
+        (Some(mismatch), _) => mismatch.clone(),
+        (None, Some(first)) => {
+            let (count, all) = (grouped(difference.exceeding), grouped(difference.elements));
+            format!("{count} of {all} elements differ{}", numbers(difference, first))
+        }
+        (None, None) => String::new(),
+    }
+}
+
+/// How far the elements are apart, and the first pair.
+fn numbers(difference: &Difference, first: &First) -> String {
     let numbers = if difference.max_abs > 0.0 {
         let (abs, rel) = (number(difference.max_abs), number(difference.max_rel));
         format!(": at most {abs}, relative {rel}, {} ulps", grouped(difference.max_ulps))
@@ -71,7 +88,7 @@ fn words(difference: &Difference) -> String {
     };
     let index: Vec<String> = first.index.iter().map(i64::to_string).collect();
     let place = format!("{}[{}]", first.path, index.join(","));
-    format!("{count}{numbers}; first at {place}: {} and {}", first.a, first.b)
+    format!("{numbers}; first at {place}: {} and {}", first.a, first.b)
 }
 
 /// Outputs without a counterpart, and where inner values diverge.
@@ -86,8 +103,12 @@ fn rest(text: &mut String, models: &Models<'_>, comparison: &Comparison) -> Resu
     if !models.options.inner {
         return Ok(());
     }
-    let count = comparison.inner.len();
+    let count = comparison.inner_values();
+    if count == 0 {
+        writeln!(text, "  {}", paint(WARN, "no inner value has the same name in both models"))?;
+    }
     match comparison.divergence() {
+        None if count == 0 => {}
         None => writeln!(text, "  {}", paint(DIM, format!("{count} inner values agree")))?,
         Some(compared) => {
             let node = compared.node.map(|node| {
@@ -134,7 +155,7 @@ pub(super) fn item(models: &Models<'_>, run: &Run) -> String {
             item["only_in_a"] = json!(comparison.only_in_a);
             item["only_in_b"] = json!(comparison.only_in_b);
             if models.options.inner {
-                item["inner"] = json!(comparison.inner.len());
+                item["inner"] = json!(comparison.inner_values());
                 item["divergence"] =
                     comparison.divergence().map_or(Json::Null, |inner| compared(models, &selectors, inner));
             }

@@ -64,7 +64,7 @@ pub(crate) fn unknown(model: &Model, wanted: &str) -> Failure {
 }
 
 fn archive(path: &Path, loaded: &Loaded) -> Result<Given, Failure> {
-    let arrays = files::archive(path)?;
+    let arrays = files::archive(path, &loaded.execution)?;
     let model = &loaded.model;
     let mut given = Given::new();
     for (wanted, bytes) in arrays {

@@ -26,7 +26,7 @@ pub(crate) use args::{FeedArgs, RunArgs};
 pub(crate) use given::{Given, name, read as read_given};
 pub(crate) use prepare::{Inputs, Preparation, refuse_partial};
 pub(crate) use show::number;
-pub(crate) use sizes::{Set, parse as parse_set};
+pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;
 
 use stats::{Stats, Watcher};
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let source = loaded.source()?;
     let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let limits = &loaded.execution.limits;
-    let mut prepared = Preparation::new(&loaded.model, &inference, &given, &set, seed, limits)?;
+    let sized = Sized { set: &set, declared: &[] };
+    let mut prepared = Preparation::new(&loaded.model, &inference, &given, &sized, seed, limits)?;
     let inputs = prepared.inputs()?;
     progress.aside(|| findings(&loaded, &inputs, out));
     if inputs.is_refused {
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     }
     if let Some(path) = &args.output {
         let options = store::options(args.write, loaded.files()?);
-        let written = files::write(path, args.to, &outputs, &options)?;
+        let written = files::write(path, args.to, &outputs, &options, &loaded.execution)?;
         let files = plural(written.len() as u64, "file");
         written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
         progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
@@ -259,11 +260,12 @@ impl Shown<'_> {
         out.input_of(&loaded.name, Some(format), Some(bytes), self.inputs.findings, items)
     }
 
-    fn text(&self, model: &Model, out: &Out) -> Result<String, Failure> {
+    fn text(&self, loaded: &Loaded, out: &Out) -> Result<String, Failure> {
+        let (model, interrupt) = (&loaded.model, &loaded.execution.interrupt);
         let mut text = String::new();
         for (value, found) in self.inner {
             match found {
-                Some(found) => text.push_str(&show::text(name(model, *value), found)?),
+                Some(found) => text.push_str(&show::text(name(model, *value), found, interrupt)?),
                 None => {
                     let name = shown(name(model, *value));
                     out.warning(&format!("`{name}` has no value: its node did not run"), None);
@@ -271,7 +273,7 @@ impl Shown<'_> {
             }
         }
         for (name, value) in self.outputs {
-            text.push_str(&show::text(name, value)?);
+            text.push_str(&show::text(name, value, interrupt)?);
         }
         if let Some(stats) = self.stats {
             text.push_str(&show::stats(stats)?);
@@ -280,11 +282,11 @@ impl Shown<'_> {
     }
 
     fn item(&self, loaded: &Loaded) -> Result<String, Failure> {
-        let model = &loaded.model;
+        let (model, interrupt) = (&loaded.model, &loaded.execution.interrupt);
         let selectors = Selectors::new(model);
         let listed = |id: ValueId, value: Option<&Value>| {
             let mut object = match value {
-                Some(value) => show::object(name(model, id), value)?,
+                Some(value) => show::object(name(model, id), value, interrupt)?,
                 None => json!({ "name": name(model, id), "type": null, "tensor": null, "items": [] }),
             };
             if let Some(fields) = object.as_object_mut() {

@@ -8,7 +8,7 @@ use onnx_shape_infer::{Inference, Strength, Violation};
 use onnx_types::Limits;
 
 use super::given::{Given, inputs, name};
-use super::sizes::{Set, Sizes};
+use super::sizes::{Sized, Sizes};
 use crate::exit::Failure;
 use crate::output::shown;
 
@@ -20,6 +20,8 @@ pub(crate) struct Inputs {
     pub(crate) generated: Vec<String>,
     /// The sizes of the dimension variables.
     pub(crate) sizes: Vec<(String, i64)>,
+    /// The dimension variables whose size was chosen.
+    pub(crate) open: Vec<String>,
     /// What contradicts the declarations of the model or the conditions of inference.
     pub(crate) findings: Sink,
     /// Whether the model cannot run on these shapes.
@@ -63,7 +65,7 @@ impl<'a> Preparation<'a> {
         model: &'a Model,
         inference: &'a Inference,
         given: &'a Given,
-        set: &[Set],
+        sized: &Sized<'_>,
         seed: u64,
         limits: &'a Limits,
     ) -> Result<Self, Failure> {
@@ -71,7 +73,7 @@ impl<'a> Preparation<'a> {
             .iter()
             .filter_map(|&input| Some((input, given.get(name(model, input))?.tensor()?.dims().to_vec())))
             .collect();
-        let sizes = Sizes::choose(model, inference, &shapes, set, seed)?;
+        let sizes = Sizes::choose(model, inference, &shapes, sized, seed)?;
         Ok(Self { model, inference, given, seed, limits, shapes, sizes })
     }
 
@@ -102,7 +104,14 @@ impl<'a> Preparation<'a> {
             }
         }
         let (findings, is_refused) = check(model, inference, &values);
-        Ok(Inputs { values, generated, sizes: self.sizes.named(), findings, is_refused })
+        Ok(Inputs {
+            values,
+            generated,
+            sizes: self.sizes.named(),
+            open: self.sizes.open(),
+            findings,
+            is_refused,
+        })
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use onnx_eval::{MapKey, Statistics, Value};
 use onnx_types::tensor::{Complex, NoData, Tensor};
-use onnx_types::{ElemClass, ElemType};
+use onnx_types::{ElemClass, ElemType, Interrupt};
 use serde_json::{Value as Json, json};
 
+use super::as_failure;
 use super::stats::{Entry, Stats};
 use crate::exit::Failure;
 use crate::output::{DIM, HEADING, KEY, paint, shown};
@@ -16,13 +17,13 @@ use crate::size;
 const MOST: usize = 6;
 
 /// Text of a value under its name, in lines.
-pub(super) fn text(name: &str, value: &Value) -> Result<String, Failure> {
+pub(super) fn text(name: &str, value: &Value, interrupt: &Interrupt) -> Result<String, Failure> {
     let mut text = String::new();
     let mut open = vec![(shown(name), value)];
     while let Some((name, value)) = open.pop() {
         writeln!(text, "{}  {}", paint(HEADING, &name), paint(KEY, value.describe()))?;
         match value {
-            Value::Tensor(tensor) => text.push_str(&tensor_text(tensor)?),
+            Value::Tensor(tensor) => text.push_str(&tensor_text(tensor, interrupt)?),
             Value::Optional(inner) => {
                 open.extend(inner.as_deref().map(|inner| (format!("{name}.value"), inner)));
             }
@@ -49,8 +50,8 @@ fn key_text(key: &MapKey) -> String {
     }
 }
 
-fn tensor_text(tensor: &Tensor) -> Result<String, Failure> {
-    let statistics = Statistics::of(tensor).map_err(Failure::new)?;
+fn tensor_text(tensor: &Tensor, interrupt: &Interrupt) -> Result<String, Failure> {
+    let statistics = Statistics::of(tensor, interrupt).map_err(as_failure)?;
     let elements = elements(tensor)?;
     let mut words: Vec<String> = elements
         .iter()
@@ -143,34 +144,34 @@ fn elements(tensor: &Tensor) -> Result<Vec<Json>, Failure> {
 }
 
 /// A value as JSON. Of sequences and maps, the values of the first level are listed, at most six.
-pub(super) fn object(name: &str, value: &Value) -> Result<Json, Failure> {
+pub(super) fn object(name: &str, value: &Value, interrupt: &Interrupt) -> Result<Json, Failure> {
     let mut items = Vec::new();
     match value {
         Value::Sequence(list) => {
             for (index, item) in list.iter().enumerate().take(MOST) {
-                items.push(flat(&format!("[{index}]"), item)?);
+                items.push(flat(&format!("[{index}]"), item, interrupt)?);
             }
         }
         Value::Map(entries) => {
             for (key, item) in entries.iter().take(MOST) {
-                items.push(flat(&key_text(key), item)?);
+                items.push(flat(&key_text(key), item, interrupt)?);
             }
         }
-        Value::Optional(Some(inner)) => items.push(flat("value", inner)?),
+        Value::Optional(Some(inner)) => items.push(flat("value", inner, interrupt)?),
         Value::Tensor(_) | Value::Optional(None) => {}
     }
-    let mut object = flat(name, value)?;
+    let mut object = flat(name, value, interrupt)?;
     if let Some(fields) = object.as_object_mut() {
         fields.insert("items".to_owned(), Json::Array(items));
     }
     Ok(object)
 }
 
-fn flat(name: &str, value: &Value) -> Result<Json, Failure> {
+fn flat(name: &str, value: &Value, interrupt: &Interrupt) -> Result<Json, Failure> {
     let Some(tensor) = value.tensor() else {
         return Ok(json!({ "name": name, "type": value.describe(), "tensor": null }));
     };
-    let statistics = Statistics::of(tensor).map_err(Failure::new)?;
+    let statistics = Statistics::of(tensor, interrupt).map_err(as_failure)?;
     Ok(json!({
         "name": name,
         "type": value.describe(),

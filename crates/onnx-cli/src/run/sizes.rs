@@ -12,6 +12,15 @@ use crate::output::shown;
 /// A size that the user sets: `N=4` or `x[0]=4`.
 pub(crate) type Set = (String, i64);
 
+/// Sizes that are not chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct Sized<'a> {
+    /// Those that the user sets.
+    pub(crate) set: &'a [Set],
+    /// Those that another model declares, for dimensions that the user does not set.
+    pub(crate) declared: &'a [(Symbol, i64)],
+}
+
 /// Reads `DIM[,DIM]=N`.
 pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
     let malformed = || {
@@ -62,7 +71,7 @@ impl Sizes {
         model: &Model,
         inference: &Inference,
         given: &[(ValueId, Vec<i64>)],
-        set: &[Set],
+        sized: &Sized<'_>,
         seed: u64,
     ) -> Result<Self, Failure> {
         let shapes: Vec<(ValueId, &[i64])> = given.iter().map(|(id, dims)| (*id, dims.as_slice())).collect();
@@ -71,10 +80,16 @@ impl Sizes {
         for (symbol, size) in solved {
             sizes.fix(symbol, size)?;
         }
-        for (dim, size) in set {
+        for (dim, size) in sized.set {
             let symbol = find(model, inference, &sizes.variables, dim, *size)?;
             if let Some(symbol) = symbol {
                 sizes.fix(symbol, *size)?;
+            }
+        }
+        for &(symbol, size) in sized.declared {
+            let is_open = |variable: &&Variable| variable.symbol == symbol && variable.is_free;
+            if sizes.variables.iter().any(|variable| is_open(&variable)) {
+                sizes.fix(symbol, size)?;
             }
         }
         sizes.search(model, inference, given);
@@ -138,6 +153,12 @@ impl Sizes {
     /// The variables by their names, with their sizes.
     pub(crate) fn named(&self) -> Vec<(String, i64)> {
         self.variables.iter().map(|variable| (variable.label.clone(), variable.size)).collect()
+    }
+
+    /// The names of the variables whose size was chosen.
+    pub(crate) fn open(&self) -> Vec<String> {
+        let open = self.variables.iter().filter(|variable| variable.is_free);
+        open.map(|variable| variable.label.clone()).collect()
     }
 
     /// The shape of an input; `None` if its rank is not known.

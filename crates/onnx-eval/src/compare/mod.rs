@@ -260,7 +260,8 @@ impl<'m> Pair<'m> {
         let found = Mutex::new(Ok(Vec::new()));
         let comparer = Comparer { model: b, known: &known, options, interrupt, found };
         let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
-        let inner = comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
+        let inner =
+            comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
         let mut comparison = Comparison { inner, ..Comparison::default() };
         comparison.compare_outputs(b, &outputs, &known, options, interrupt).map_err(on(Side::B))?;
         let ours = output_names(b);

@@ -32,7 +32,9 @@ fn infinities_are_equal_to_themselves_only() {
     assert!(differ(floats(&[infinity]), floats(&[infinity])).agrees());
     assert!(!differ(floats(&[infinity]), floats(&[-infinity])).agrees());
     let loose = Tolerances::default().with_rtol(Some(1e9)).with_atol(Some(1e9));
-    let found = compare_values(&floats(&[infinity]).into(), &floats(&[3.0]).into(), &loose, &Interrupt::NEVER).unwrap();
+    let found =
+        compare_values(&floats(&[infinity]).into(), &floats(&[3.0]).into(), &loose, &Interrupt::NEVER)
+            .unwrap();
     assert_eq!(found.exceeding, 1);
 }
 

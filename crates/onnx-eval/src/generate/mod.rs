@@ -2,7 +2,9 @@
 //!
 //! An element depends only on the seed, the name of the input and its linear index. With `mix` the output function of
 //! splitmix64, the state of an input is `mix(seed)`, then for each byte of the name `mix(state ^ byte)`; the draw of element
-//! `k` is `mix(state + (k + 1)·0x9e3779b97f4a7c15)`, of which the upper 53 bits are a number in [0, 1).
+//! `k` is `mix(state + (k + 1)·0x9e3779b97f4a7c15)`, of which the upper 53 bits are a number in [0, 1). So that two floats have
+//! both signs, the draw `d` of element 1 of a float tensor is `1 - 2⁻⁵³ - d` if those of the elements 0 and 1 are in the same
+//! half of [0, 1).
 //!
 //! | element type | range, if the model implies none |
 //! |---|---|
@@ -207,8 +209,9 @@ impl<'a> Generator<'a> {
 
 fn numbers(elem: ElemType, count: usize, draws: Draws, range: Range) -> Result<Payload, GenerateError> {
     let is_float = elem.is_float();
+    let draw = |index| if is_float { draws.spread(index) } else { draws.unit(index) };
     let encoded = by_number!(elem, T => {
-        let number = |index| T::of_f64(range.number(index, count, draws.unit(index), is_float));
+        let number = |index| T::of_f64(range.number(index, count, draw(index), is_float));
         Ok::<_, crate::cx::Stop>(T::encode(elem, (0..count).map(number).collect()))
     });
     encoded.map_err(|_| GenerateError::Type("no value of its element type can be generated".to_owned()))
@@ -240,6 +243,14 @@ impl Draws {
     fn unit(self, index: usize) -> f64 {
         let step = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mix(self.0.wrapping_add(step)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The same, where the numbers at 0 and 1 are not both less than a half, and not both greater.
+    fn spread(self, index: usize) -> f64 {
+        let unit = self.unit(index);
+        let is_mirrored = index == 1 && (self.unit(0) < 0.5) == (unit < 0.5);
+        // 2⁻⁵³ is half of what `EPSILON` is.
+        if is_mirrored { 1.0 - f64::EPSILON / 2.0 - unit } else { unit }
     }
 }
 

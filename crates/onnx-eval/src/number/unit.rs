@@ -47,7 +47,8 @@ fn bytes_in(tensor: &Tensor, data: &dyn DataSource) -> Result<Bytes, TensorError
     if !matches!(tensor.payload(), Payload::Splat(_)) {
         return tensor.bytes(data);
     }
-    let mut bytes = Vec::with_capacity(tensor.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0));
+    let mut bytes =
+        Vec::with_capacity(tensor.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0));
     tensor.chunks(data)?.for_each(|chunk| bytes.extend_from_slice(&chunk));
     Ok(bytes.into())
 }

@@ -3,7 +3,7 @@
 mod npy;
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read as _, Write as _};
+use std::io::{self, Cursor, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{ElemType, Execution, Type, TypeKind};
 use zip::{ZipArchive, ZipWriter};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, LibraryError};
 use crate::input::display_name;
 
-/// Bytes that an array of an archive may have, against archives that expand without end.
-const MOST_BYTES: u64 = 1 << 36;
+/// Bytes that are read or written between two checks of the timeout.
+const PIECE: usize = 1 << 20;
 
 /// The value in a file, for an input of this name and type.
 pub(crate) fn value(
@@ -36,7 +36,7 @@ pub(crate) fn value(
             npy::read(&bytes, elem(ty)).map(Value::from).map_err(about)
         }
         "npz" => {
-            let mut arrays = arrays(path)?;
+            let mut arrays = archive(path, execution)?;
             let only = (arrays.len() == 1).then(|| arrays.pop_first()).flatten().map(|(_, bytes)| bytes);
             let bytes = only
                 .or_else(|| arrays.remove(name))
@@ -46,11 +46,6 @@ pub(crate) fn value(
         "pb" => message(&read(path, ReadMode::Memory)?, ty, execution).map_err(about),
         _ => Err(about(Failure::new("is not a file of a value")).help("use a file `.npy`, `.npz` or `.pb`")),
     }
-}
-
-/// The arrays of an archive by their names, for inputs of these types.
-pub(crate) fn archive(path: &Path) -> Result<BTreeMap<String, Bytes>, Failure> {
-    arrays(path)
 }
 
 /// The value of an array of an archive.
@@ -69,27 +64,51 @@ fn elem(ty: Option<&Type>) -> Option<ElemType> {
     }
 }
 
-fn arrays(path: &Path) -> Result<BTreeMap<String, Bytes>, Failure> {
+/// The arrays of an archive by their names, which together take at most what the values of a run may.
+pub(crate) fn archive(path: &Path, execution: &Execution) -> Result<BTreeMap<String, Bytes>, Failure> {
     let about = |error: zip::result::ZipError| Failure::new(error).about(&display_name(path));
     let mut archive = ZipArchive::new(Cursor::new(read(path, ReadMode::Memory)?)).map_err(about)?;
     let mut arrays = BTreeMap::new();
-    let mut left = MOST_BYTES;
+    let mut left = execution.limits.run_bytes;
     for index in 0..archive.len() {
-        let file = archive.by_index(index).map_err(about)?;
+        let mut file = archive.by_index(index).map_err(about)?;
         let name = file.name().map_err(about)?;
         let name = name.strip_suffix(".npy").unwrap_or(&name).to_owned();
         let mut bytes = Vec::new();
-        let taken = file.take(left.saturating_add(1)).read_to_end(&mut bytes);
-        taken.map_err(|error| Failure::new(error).about(&display_name(path)))?;
-        left = left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            Failure::new("expands to more memory than a value may take").about(&display_name(path))
-        })?;
+        loop {
+            execution.interrupt.check()?;
+            let taken = file.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
+            let taken = taken.map_err(|error| Failure::new(error).about(&display_name(path)))?;
+            if taken == 0 {
+                break;
+            }
+            let rest = left.checked_sub(taken as u64);
+            left = rest.ok_or_else(|| Failure::from(TooLarge).about(&display_name(path)))?;
+        }
         arrays.insert(name, bytes.into());
     }
     Ok(arrays)
 }
 
+/// An archive expands to more memory than the values of a run may take.
+struct TooLarge;
+
+impl std::fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the arrays take too much memory: raise the limit `run_bytes` to allow it")
+    }
+}
+
+impl LibraryError for TooLarge {
+    fn limit(&self) -> Option<&'static str> {
+        Some("run_bytes")
+    }
+}
+
 fn message(bytes: &Bytes, ty: Option<&Type>, execution: &Execution) -> Result<Value, Failure> {
+    if bytes.is_empty() {
+        return Err(Failure::new("is empty: it holds no value"));
+    }
     let kind = match ty.map(|ty| &ty.kind) {
         Some(TypeKind::Sequence(_)) => ValueMessageKind::Sequence,
         Some(TypeKind::Optional(_)) => ValueMessageKind::Optional,
@@ -175,6 +194,31 @@ pub(crate) fn file_name(name: &str, extension: &str) -> String {
     format!("{escaped}.{extension}")
 }
 
+/// A file that is written.
+struct File {
+    path: PathBuf,
+    kind: Kind,
+    pieces: Vec<Bytes>,
+}
+
+impl File {
+    fn len(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.len() as u64).sum()
+    }
+
+    /// Writes the file, unless the timeout ends it: then it is as it was before.
+    fn write(&self, options: &WriteOptions, execution: &Execution) -> Result<(), Failure> {
+        let written = write_file(&self.path, self.kind, options, |out| {
+            for piece in self.pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
+                execution.interrupt.check().map_err(io::Error::other)?;
+                out.write_all(piece)?;
+            }
+            Ok(())
+        });
+        written.map_err(|error| Failure::from(error).or_timeout(execution))
+    }
+}
+
 /// Writes values, in the order of the outputs, into a directory or an archive. Returns the files with their formats and
 /// sizes.
 pub(crate) fn write(
@@ -182,33 +226,39 @@ pub(crate) fn write(
     to: ValueFormat,
     values: &[(String, Value)],
     options: &WriteOptions,
+    execution: &Execution,
 ) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
     if extension(path) == "npz" {
-        let archive = pack(values)?;
-        write_file(path, Kind::Array, options, |out| out.write_all(&archive))?;
-        return Ok(vec![(path.to_owned(), "npz", archive.len() as u64)]);
+        let pieces = vec![pack(values, execution)?.into()];
+        let archive = File { path: path.to_owned(), kind: Kind::Array, pieces };
+        archive.write(options, execution)?;
+        return Ok(vec![(path.to_owned(), "npz", archive.len())]);
     }
-    let mut files: Vec<(PathBuf, Kind, Vec<u8>)> = Vec::new();
+    let encoding = EncodeOptions::within(&execution.limits);
+    let mut files: Vec<File> = Vec::new();
     for (index, (name, value)) in values.iter().enumerate() {
+        execution.interrupt.check()?;
         let about = |failure: Failure| failure.about(name);
-        match to {
+        files.push(match to {
             ValueFormat::Pb => {
-                let message = encode_value(&to_message(value), name, &EncodeOptions::default())?;
-                let name = format!("output_{index}.pb");
-                files.push((path.join(name), Kind::Message, message.into_bytes().into()));
+                let message = encode_value(&to_message(value), name, &encoding);
+                let message = message.map_err(Failure::from).map_err(about)?;
+                let path = path.join(format!("output_{index}.pb"));
+                File { path, kind: Kind::Message, pieces: message.iter().cloned().collect() }
             }
             ValueFormat::Npy => {
-                let bytes = npy::write(tensor(value).map_err(about)?).map_err(about)?;
-                files.push((path.join(file_name(name, "npy")), Kind::Array, bytes));
+                let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
+                File { path: path.join(file_name(name, "npy")), kind: Kind::Array, pieces }
             }
-        }
+        });
     }
     std::fs::create_dir_all(path)
         .map_err(|error| Failure::new(format_args!("{}: cannot be created: {error}", path.display())))?;
     let mut written = Vec::new();
-    for (path, kind, bytes) in files {
-        write_file(&path, kind, options, |out| out.write_all(&bytes))?;
-        written.push((path, if kind == Kind::Array { "npy" } else { "pb" }, bytes.len() as u64));
+    for file in files {
+        file.write(options, execution)?;
+        let len = file.len();
+        written.push((file.path, if file.kind == Kind::Array { "npy" } else { "pb" }, len));
     }
     Ok(written)
 }
@@ -218,16 +268,19 @@ fn tensor(value: &Value) -> Result<&Tensor, Failure> {
     value.tensor().map(|tensor| &**tensor).ok_or_else(failure)
 }
 
-fn pack(values: &[(String, Value)]) -> Result<Vec<u8>, Failure> {
+fn pack(values: &[(String, Value)], execution: &Execution) -> Result<Vec<u8>, Failure> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     let stored = zip::write::SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Stored)
         .large_file(true);
     for (name, value) in values {
         let about = |failure: Failure| failure.about(name);
-        let bytes = npy::write(tensor(value).map_err(about)?).map_err(about)?;
+        let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
         archive.start_file(format!("{name}.npy"), stored).map_err(Failure::new).map_err(about)?;
-        archive.write_all(&bytes).map_err(|error| about(Failure::new(error)))?;
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
+            execution.interrupt.check()?;
+            archive.write_all(piece).map_err(|error| about(Failure::new(error)))?;
+        }
     }
     Ok(archive.finish().map_err(Failure::new)?.into_inner())
 }

@@ -1,8 +1,9 @@
 //! Tensors in the format of NumPy: `.npy`, versions 1 to 3.
 
 use bytes::Bytes;
-use onnx_types::ElemType;
+use onnx_codec::EncodeError;
 use onnx_types::tensor::{NoData, Payload, Tensor};
+use onnx_types::{ElemType, Execution};
 
 use crate::exit::Failure;
 
@@ -171,11 +172,11 @@ fn from_fortran(data: &[u8], width: usize, dims: &[i64]) -> Vec<u8> {
     ordered
 }
 
-/// The bytes of a file with a tensor.
-pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
+/// The bytes of a file with a tensor, in pieces.
+pub(super) fn write(tensor: &Tensor, execution: &Execution) -> Result<Vec<Bytes>, Failure> {
     use ElemType as E;
     let (descr, data) = match tensor.elem() {
-        E::String => strings(tensor)?,
+        E::String => strings(tensor).map(|(descr, data)| (descr, vec![data]))?,
         elem => {
             let descr = match elem {
                 E::Bool => "|b1",
@@ -197,7 +198,7 @@ pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
                     return Err(failure.help("write protobuf: `-o DIR --to pb`"));
                 }
             };
-            (descr.to_owned(), tensor.bytes(&NoData).map_err(Failure::new)?)
+            (descr.to_owned(), pieces(tensor, execution)?)
         }
     };
     let mut dims: String = tensor.dims().iter().map(|dim| format!("{dim}, ")).collect();
@@ -213,13 +214,18 @@ pub(super) fn write(tensor: &Tensor) -> Result<Vec<u8>, Failure> {
     header.push('\n');
     let length =
         u16::try_from(header.len()).map_err(|_| Failure::new("the tensor has too many dimensions"))?;
-    let mut file = Vec::with_capacity(MAGIC.len() + 4 + header.len() + data.len());
-    file.extend_from_slice(MAGIC);
-    file.extend_from_slice(&[1, 0]);
-    file.extend_from_slice(&length.to_le_bytes());
-    file.extend_from_slice(header.as_bytes());
-    file.extend_from_slice(&data);
-    Ok(file)
+    let first = [MAGIC, &[1, 0], &length.to_le_bytes(), header.as_bytes()].concat();
+    Ok(std::iter::once(first.into()).chain(data).collect())
+}
+
+/// The elements as bytes. The pieces of a tensor of one repeated element share their memory.
+fn pieces(tensor: &Tensor, execution: &Execution) -> Result<Vec<Bytes>, Failure> {
+    let is_splat = matches!(tensor.payload(), Payload::Splat(_));
+    let (size, limit) = (tensor.byte_len().unwrap_or(u64::MAX), execution.limits.splat_bytes);
+    if is_splat && size > limit {
+        return Err(EncodeError::SplatTooLarge { limit }.into());
+    }
+    Ok(tensor.chunks(&NoData).map_err(Failure::new)?.collect())
 }
 
 /// Strings as code points of fixed width, with the type of the elements.
@@ -267,7 +273,7 @@ mod tests {
             Tensor::from_slice([0, 3], &[] as &[f64]).unwrap(),
             Tensor::from_strings([2], ["é", "abc"]).unwrap(),
         ] {
-            let bytes = write(&tensor).unwrap();
+            let bytes = write(&tensor, &Execution::DEFAULT).unwrap().concat();
             let length = u16::from_le_bytes([bytes[8], bytes[9]]);
             assert_eq!((10 + usize::from(length)) % 64, 0);
             let read = read(&bytes.into(), None).unwrap();

@@ -1,0 +1,82 @@
+//! Values in files that `onnx run` reads and writes: replaced outputs, messages of another type, archives that expand.
+
+use std::io::Write as _;
+
+use crate::run::{Folder, onnx};
+
+const HEAD: &str = "<ir_version: 10, opset_import: [\"\": 20]>";
+
+fn folder(graph: &str) -> Folder {
+    Folder::with("m.onnxtxt", format!("{HEAD} g {graph}"))
+}
+
+#[test]
+fn outputs_replace_those_of_an_earlier_run() {
+    let folder = folder(
+        "(float[N, 2] x, string[2] s) => (float[N, 2] y, float z, string[2] t, seq(float[A, 2]) q) {
+            y = Neg (x) z = ReduceSum <keepdims = 0> (x) t = Identity (s) q = SequenceConstruct (x, x)
+        }",
+    );
+    for _ in 0..2 {
+        onnx(&folder, "run m.onnxtxt --set N=2 -o out").exits(0).says("wrote 4 files");
+    }
+    let first = folder.get("out/output_0.pb");
+    onnx(&folder, "run m.onnxtxt --set N=2 --seed 1 -o out").exits(0);
+    assert_ne!(first, folder.get("out/output_0.pb"));
+    folder.put("out/output_1.pb", folder.get("m.onnxtxt"));
+    onnx(&folder, "run m.onnxtxt -o out").exits(2).says("is not a protobuf message");
+}
+
+#[test]
+fn messages_of_another_type_are_refused() {
+    let folder = folder("(seq(float[A]) s) => (int64 n) { n = SequenceLength (s) }");
+    let make = |name: &str, graph: &str| {
+        folder.put("make.onnxtxt", format!("{HEAD} g {graph}"));
+        onnx(&folder, &format!("run make.onnxtxt -o {name}")).exits(0);
+    };
+    make("floats", "(float[2] x) => (seq(float[2]) s) { s = SequenceConstruct (x, x) }");
+    make("ints", "(int64[2] x) => (seq(int64[2]) s) { s = SequenceConstruct (x) }");
+    make("tensor", "(float[2] x) => (float[2] y) { y = Neg (x) }");
+    make("absent", "() => (optional(float[2]) y) { y = Optional <type = optional(float[2])> () }");
+    folder.put("empty.pb", "");
+    onnx(&folder, "run m.onnxtxt --feed s=floats/output_0.pb").exits(0).says("n  int64[]\n  2");
+    onnx(&folder, "run m.onnxtxt --feed s=ints/output_0.pb")
+        .exits(1)
+        .says("input `s`: declared with tensors of float, given one of int64");
+    onnx(&folder, "run m.onnxtxt --feed s=tensor/output_0.pb").exits(2).says("a message of another type");
+    onnx(&folder, "run m.onnxtxt --feed s=absent/output_0.pb").exits(2).says("cannot be told");
+    onnx(&folder, "run m.onnxtxt --feed s=empty.pb").exits(2).says("it holds no value");
+    folder.put(
+        "m.onnxtxt",
+        format!("{HEAD} g (optional(float[2]) s) => (bool n) {{ n = OptionalHasElement (s) }}"),
+    );
+    onnx(&folder, "run m.onnxtxt --feed s=absent/output_0.pb").exits(0).says("false");
+    onnx(&folder, "run m.onnxtxt --feed s=tensor/output_0.pb").exits(2).says("a message of another type");
+    onnx(&folder, "run m.onnxtxt --feed s=empty.pb").exits(2).says("it holds no value");
+}
+
+/// An archive with zeros: a kilobyte for each megabyte.
+fn archive(elements: usize) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let deflated =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+    archive.start_file("x.npy", deflated).unwrap();
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({elements},), }}\n");
+    let start = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+    archive.write_all(&start).unwrap();
+    archive.write_all(&vec![0; 4 * elements]).unwrap();
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn limits_and_the_timeout_apply_to_archives() {
+    let folder = folder("(float[N] x) => (float n) { n = ReduceSum <keepdims = 0> (x) }");
+    folder.put("x.npz", archive(1 << 22));
+    onnx(&folder, "run m.onnxtxt --feed x=x.npz").exits(0);
+    for feed in ["--feed x=x.npz", "--feeds x.npz"] {
+        onnx(&folder, &format!("run m.onnxtxt {feed} --limit run_bytes=1M")).exits(3).says("`run_bytes`");
+    }
+    let report =
+        onnx(&folder, "run m.onnxtxt --feeds x.npz --limit run_bytes=1M --format json").exits(3).json();
+    assert_eq!(report["failures"][0]["limit"], "run_bytes", "{report}");
+}
