@@ -251,7 +251,7 @@ impl Shown<'_> {
     /// Writes the values.
     fn describe(self, loaded: &Loaded, out: &mut Out) -> Result<(), Failure> {
         let (text, items) = match out.is_for_people() {
-            true => (self.text(&loaded.model, out)?, Vec::new()),
+            true => (self.text(loaded, out)?, Vec::new()),
             false => (String::new(), vec![self.item(loaded)?]),
         };
         out.text(&text)?;
