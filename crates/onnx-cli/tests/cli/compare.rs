@@ -103,8 +103,10 @@ fn a_part_is_compared_with_the_whole_from_a_stream() {
     onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt", other.as_bytes())
         .exits(1)
         .says("A has no value of this name");
-    // With nothing in common, they differ.
-    onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt --common", other.as_bytes()).exits(1);
+    // With nothing in common, nothing is compared.
+    onnx_with(&folder, "compare a.onnxtxt - --from onnxtxt --common", other.as_bytes())
+        .exits(2)
+        .says("nothing was compared: <stdin> has no output that is a value of the first model");
 }
 
 #[test]
