@@ -113,12 +113,19 @@ impl Difference {
     }
 }
 
+/// Compares two values; elements that cannot be read are a mismatch.
+#[must_use]
+pub fn compare_values(a: &Value, b: &Value, tolerances: &Tolerances) -> Difference {
+    compare_values_within(a, b, tolerances, &Interrupt::NEVER)
+        .unwrap_or_else(|failure| Difference::mismatch("", failure.to_string()))
+}
+
 /// Compares two values. A tensor of one repeated element is not written out.
 ///
 /// # Errors
 ///
 /// Returns a failure if elements cannot be read, or the interrupt ends the work.
-pub fn compare_values(
+pub fn compare_values_within(
     a: &Value,
     b: &Value,
     tolerances: &Tolerances,

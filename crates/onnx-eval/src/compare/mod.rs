@@ -41,7 +41,7 @@ use crate::observer::{NodeRun, Observer};
 use crate::options::EvalOptions;
 use crate::value::Value;
 
-pub use difference::{Difference, First, compare_values};
+pub use difference::{Difference, First, compare_values, compare_values_within};
 pub use tolerance::{DEFAULTS, Tolerance, Tolerances};
 
 /// What is compared, and how exactly.
@@ -286,7 +286,7 @@ impl Comparison {
                 self.only_in_b.push(name.to_owned());
                 continue;
             };
-            let difference = compare_values(expected, value, &options.tolerances, interrupt)?;
+            let difference = compare_values_within(expected, value, &options.tolerances, interrupt)?;
             self.outputs.push(Compared {
                 name: name.to_owned(),
                 value: output.value(),
@@ -412,7 +412,7 @@ impl Observer for Comparer<'_> {
             let Some(expected) = self.known.get(name) else { continue };
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             let Ok(list) = &mut *found else { return };
-            match compare_values(expected, value, &self.options.tolerances, self.interrupt) {
+            match compare_values_within(expected, value, &self.options.tolerances, self.interrupt) {
                 Ok(difference) => {
                     let outputs = self.model.graph(self.model.main_graph()).outputs();
                     let is_output = outputs.iter().any(|output| output.value() == id);

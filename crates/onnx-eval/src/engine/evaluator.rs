@@ -181,7 +181,7 @@ fn nested_difference(ty: &Type, value: &Value) -> Option<String> {
     while let Some((ty, value)) = open.pop() {
         match (&ty.kind, value) {
             (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
-                if declared.elem != onnx_types::ElemType::Undefined && declared.elem != tensor.elem() {
+                if declared.elem != ElemType::Undefined && declared.elem != tensor.elem() {
                     let (declared, given) = (declared.elem, tensor.elem());
                     return Some(format!("declared with tensors of {declared}, given one of {given}"));
                 }
@@ -195,7 +195,7 @@ fn nested_difference(ty: &Type, value: &Value) -> Option<String> {
             // What is given for an optional need not be wrapped.
             (TypeKind::Optional(Some(ty)), value) => open.push((ty, value)),
             (TypeKind::Map { key, value: ty }, Value::Map(entries)) => {
-                let is_text = *key == onnx_types::ElemType::String;
+                let is_text = *key == ElemType::String;
                 if entries.keys().any(|key| matches!(key, MapKey::Text(_)) != is_text) {
                     return Some(format!("declared with keys of {key}, given others"));
                 }
