@@ -229,10 +229,10 @@ fn outputs_that_differ_are_diagnostics() {
     let report = onnx(&folder, "compare a.onnxtxt b.onnxtxt --format json").exits(1).json();
     let findings = report["findings"].as_array().unwrap();
     assert_eq!(findings.len(), 1, "one for all runs: {report}");
-    assert_eq!((&findings[0]["code"], &findings[0]["place"]["selector"]), (&"ONNX5011".into(), &"y".into()));
+    assert_eq!((&findings[0]["code"], &findings[0]["place"]["selector"]), (&"ONNX5012".into(), &"y".into()));
     let run = onnx(&folder, "compare a.onnxtxt b.onnxtxt --format github").exits(1);
     assert!(run.out.starts_with("::error") && run.out.contains("elements differ"), "{}", run.out);
-    onnx(&folder, "compare a.onnxtxt b.onnxtxt --format sarif").exits(1).says("ONNX5011");
+    onnx(&folder, "compare a.onnxtxt b.onnxtxt --format sarif").exits(1).says("ONNX5012");
     let text = onnx(&folder, "compare a.onnxtxt b.onnxtxt").exits(1);
     assert_eq!(text.err, "", "the list of runs tells people");
 }
