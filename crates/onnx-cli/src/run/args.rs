@@ -31,12 +31,12 @@ pub(crate) struct RunArgs {
     /// Size of a dimension variable, or of an axis of an input (`x[0]`), for generated inputs; may be given several times.
     #[arg(long = "set", value_name = "DIM=N")]
     pub(crate) sizes: Vec<String>,
-    /// Write the outputs into this directory, or into one archive of NumPy.
-    #[arg(short, long, value_name = "DIR|FILE.npz", value_hint = ValueHint::AnyPath)]
+    /// Write the outputs into this directory, an archive `.npz`, or the only one into a file `.npy` or `.pb`.
+    #[arg(short, long, value_name = "DIR|FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
-    /// The files in the directory: `output_K.pb`, or `NAME.npy`.
-    #[arg(long, value_enum, value_name = "FORMAT", requires = "output", default_value_t = ValueFormat::Pb)]
-    pub(crate) to: ValueFormat,
+    /// The files in the directory: `output_K.pb` (the default), or `NAME.npy`.
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "output")]
+    pub(crate) to: Option<ValueFormat>,
     /// Also print inner values: a name of a value or node, or another selector (repeatable).
     #[arg(long, value_name = "SEL")]
     pub(crate) at: Vec<String>,

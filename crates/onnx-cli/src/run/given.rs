@@ -32,8 +32,18 @@ pub(crate) fn read(args: &FeedArgs, loaded: &Loaded) -> Result<Given, Failure> {
         None => Given::new(),
     };
     let model = &loaded.model;
+    let mut fed = Vec::new();
     for feed in &args.feed {
         let (input, path) = split(feed, model)?;
+        let own = shown(name(model, input));
+        if path.is_empty() {
+            return Err(Failure::new(format_args!("`--feed {own}=` names no file"))
+                .help(format!("write the name of a file `.npy`, `.npz` or `.pb`: `--feed {own}=FILE`")));
+        }
+        if fed.contains(&input) {
+            return Err(Failure::new(format_args!("two values are given for the input `{own}`")));
+        }
+        fed.push(input);
         let value = files::value(Path::new(path), name(model, input), model.ty(input), &loaded.execution)?;
         given.insert(name(model, input).to_owned(), value);
     }

@@ -29,6 +29,7 @@ pub(crate) use show::number;
 pub(crate) use sizes::{Set, Sized, parse as parse_set};
 pub(crate) use stats::node_name;
 
+use files::Place;
 use stats::{Stats, Watcher};
 
 pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
@@ -43,6 +44,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let given = given::read(&args.feeds, &loaded)?;
     refuse_partial(&loaded.model, &given, args.feeds.seed)?;
     let wanted = selected(&loaded.model, &args.at)?;
+    let names = output_names(&loaded.model);
+    let place = args.output.as_deref().map(|path| Place::new(path, args.to, &names)).transpose()?;
     let source = loaded.source()?;
     let inference = loaded.infer(InferOptions::default().with_data(&source).with_registry(&registry))?;
     let limits = &loaded.execution.limits;
@@ -71,9 +74,9 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
             announce(&inputs, seed, out);
         });
     }
-    if let Some(path) = &args.output {
+    if let (Some(path), Some(place)) = (&args.output, &place) {
         let options = store::options(args.write, loaded.files()?);
-        let written = files::write(path, args.to, &outputs, &options, &loaded.execution)?;
+        let written = files::write(place, &outputs, &options, &loaded.execution)?;
         let files = plural(written.len() as u64, "file");
         written.iter().for_each(|(path, format, bytes)| out.output(path, Some(format), *bytes, true));
         progress.aside(|| out.summary(&format!("wrote {files} to {}", path.to_string_lossy())));
@@ -82,6 +85,11 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
     let shown = Shown { inputs, retried, seed, outputs: &outputs, inner: &inner, stats: stats.as_ref() };
     progress.aside(|| shown.describe(&loaded, out))?;
     Ok(Outcome::Fine)
+}
+
+fn output_names(model: &Model) -> Vec<&str> {
+    let outputs = model.graph(model.main_graph()).outputs();
+    outputs.iter().map(|output| name(model, output.value())).collect()
 }
 
 /// The values that `--at` selects.

@@ -21,19 +21,26 @@ pub(crate) struct Sized<'a> {
     pub(crate) declared: &'a [(Symbol, i64)],
 }
 
-/// Reads `DIM[,DIM]=N`.
+/// Reads a list of `DIM=N`, in which several dimensions before a size have this size: `N=4,S=2`, `N,S=4`.
 pub(crate) fn parse(text: &str) -> Result<Vec<Set>, Failure> {
     let malformed = || {
         Failure::new(format_args!("`{}` is not DIM=N", shown(text))).help(
             "write the name of a dimension variable, or an axis such as `x[0]`, and its size: `batch=2`",
         )
     };
-    let (dims, size) = text.rsplit_once('=').ok_or_else(malformed)?;
-    let size = size.parse().ok().filter(|&size: &i64| size >= 0).ok_or_else(malformed)?;
-    if dims.is_empty() || dims.split(',').any(str::is_empty) {
-        return Err(malformed());
+    let (mut sets, mut dims): (Vec<Set>, Vec<&str>) = (Vec::new(), Vec::new());
+    for part in text.split(',') {
+        let (dim, size) = part.rsplit_once('=').map_or((part, None), |(dim, size)| (dim, Some(size)));
+        if dim.is_empty() {
+            return Err(malformed());
+        }
+        dims.push(dim);
+        if let Some(size) = size {
+            let size = size.parse().ok().filter(|&size: &i64| size >= 0).ok_or_else(malformed)?;
+            sets.extend(dims.drain(..).map(|dim| (dim.to_owned(), size)));
+        }
     }
-    Ok(dims.split(',').map(|dim| (dim.to_owned(), size)).collect())
+    if dims.is_empty() { Ok(sets) } else { Err(malformed()) }
 }
 
 /// A variable whose size is chosen.

@@ -80,3 +80,48 @@ fn limits_and_the_timeout_apply_to_archives() {
         onnx(&folder, "run m.onnxtxt --feeds x.npz --limit run_bytes=1M --format json").exits(3).json();
     assert_eq!(report["failures"][0]["limit"], "run_bytes", "{report}");
 }
+
+#[test]
+fn the_place_of_outputs_is_decided_before_the_run() {
+    let long = "y".repeat(300);
+    let folder = folder("(float[2] x) => (float[2] y) { y = Neg (x) }");
+    folder.put("two.onnxtxt", format!("{HEAD} g (float[2] x) => (float[2] y, float[2] y) {{ y = Neg (x) }}"));
+    folder.put(
+        "long.onnxtxt",
+        format!(
+            "{HEAD} g (float[2] x) => (float[2] x1, float[2] {long}) {{ x1 = Neg (x) {long} = Abs (x) }}"
+        ),
+    );
+    let before = folder.list();
+    onnx(&folder, "run m.onnxtxt -o -").exits(2).says("not written to a stream");
+    onnx(&folder, "run m.onnxtxt -o x.npz --to pb").exits(2).says("`--to` is for directories");
+    onnx(&folder, "run m.onnxtxt -o x.npy --to pb").exits(2).says("different formats");
+    onnx(&folder, "run two.onnxtxt -o x.npy").exits(2).says("one file cannot hold 2 outputs");
+    onnx(&folder, "run two.onnxtxt -o out --to npy").exits(2).says("two outputs have the name `y`");
+    onnx(&folder, "run two.onnxtxt -o out.npz").exits(2).says("two outputs have the name `y`");
+    onnx(&folder, "run long.onnxtxt -o out --to npy").exits(2).says("too long for the name of a file");
+    assert_eq!(folder.list(), before);
+    onnx(&folder, "run m.onnxtxt -o y.npy").exits(0).says("wrote 1 file");
+    onnx(&folder, "run m.onnxtxt -o y.pb").exits(0);
+    assert!(folder.get("y.npy").starts_with(b"\x93NUMPY"));
+    for file in ["y.npy", "y.pb"] {
+        onnx(&folder, &format!("run m.onnxtxt --feed x={file}")).exits(0);
+    }
+    onnx(&folder, "run two.onnxtxt -o out").exits(0).says("wrote 2 files");
+}
+
+#[test]
+fn sizes_and_feeds_are_read_as_they_are_written() {
+    let folder = folder("(float[N, S] x) => (float[N, S] y) { y = Neg (x) }");
+    onnx(&folder, "run m.onnxtxt --set N=4,S=2").exits(0).says("y  float[4,2]");
+    onnx(&folder, "run m.onnxtxt --set N,S=3").exits(0).says("y  float[3,3]");
+    onnx(&folder, "compare m.onnxtxt m.onnxtxt --set N=1,2 --set S=3").exits(0).says("N=2, S=3");
+    for wrong in ["N", "N=4,S", "N=,S=2", "=2", "N=4,,S=2"] {
+        onnx(&folder, &format!("run m.onnxtxt --set {wrong}")).exits(2).says("is not DIM=N");
+    }
+    onnx(&folder, "run m.onnxtxt --set N=4,S=2 -o x.npy").exits(0);
+    onnx(&folder, "run m.onnxtxt --feed x=x.npy --feed x=x.npy")
+        .exits(2)
+        .says("two values are given for the input `x`");
+    onnx(&folder, "run m.onnxtxt --feed x=").exits(2).says("`--feed x=` names no file");
+}

@@ -17,7 +17,8 @@ use onnx_types::{ElemType, Execution, Type, TypeKind};
 use zip::{ZipArchive, ZipWriter};
 
 use crate::exit::{Failure, LibraryError};
-use crate::input::display_name;
+use crate::input::{display_name, is_stream};
+use crate::output::shown;
 
 /// Bytes that are read or written between two checks of the timeout.
 const PIECE: usize = 1 << 20;
@@ -202,6 +203,29 @@ struct File {
 }
 
 impl File {
+    /// A file with a value.
+    fn new(
+        path: PathBuf,
+        format: ValueFormat,
+        name: &str,
+        value: &Value,
+        execution: &Execution,
+    ) -> Result<Self, Failure> {
+        let about = |failure: Failure| failure.about(name);
+        Ok(match format {
+            ValueFormat::Pb => {
+                let message =
+                    encode_value(&to_message(value), name, &EncodeOptions::within(&execution.limits));
+                let message = message.map_err(Failure::from).map_err(about)?;
+                Self { path, kind: Kind::Message, pieces: message.iter().cloned().collect() }
+            }
+            ValueFormat::Npy => {
+                let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
+                Self { path, kind: Kind::Array, pieces }
+            }
+        })
+    }
+
     fn len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
@@ -219,46 +243,106 @@ impl File {
     }
 }
 
-/// Writes values, in the order of the outputs, into a directory or an archive. Returns the files with their formats and
-/// sizes.
+/// Where outputs are written.
+pub(crate) enum Place<'a> {
+    /// An archive of NumPy.
+    Archive(&'a Path),
+    /// A file for the only output.
+    File(&'a Path, ValueFormat),
+    /// A file for each output in a directory.
+    Directory(&'a Path, ValueFormat),
+}
+
+impl<'a> Place<'a> {
+    /// The place that a path and a format request for outputs with these names.
+    pub(crate) fn new(path: &'a Path, to: Option<ValueFormat>, names: &[&str]) -> Result<Self, Failure> {
+        let of_file = match extension(path).as_str() {
+            _ if is_stream(path) => {
+                let failure = Failure::new("outputs are not written to a stream");
+                return Err(failure.help("name a directory, or an archive: `-o outputs.npz`"));
+            }
+            _ if path.is_dir() => None,
+            "npz" if to.is_some() => {
+                return Err(Failure::new(
+                    "`--to` is for directories: an archive `.npz` holds arrays of NumPy",
+                ));
+            }
+            "npz" => None,
+            "npy" => Some(ValueFormat::Npy),
+            "pb" => Some(ValueFormat::Pb),
+            _ => None,
+        };
+        let is_archive = extension(path) == "npz" && !path.is_dir();
+        let is_by_name = is_archive || to == Some(ValueFormat::Npy);
+        if is_by_name {
+            names.iter().enumerate().try_for_each(|(index, name)| by_name(name, names.get(..index)))?;
+        }
+        match of_file {
+            Some(format) if to.is_some_and(|to| to != format) => {
+                Err(Failure::new("the extension of the file and `--to` are different formats"))
+            }
+            Some(format) if names.len() == 1 => Ok(Self::File(path, format)),
+            Some(_) => Err(Failure::new(format_args!("one file cannot hold {} outputs", names.len()))
+                .help("name a directory, or an archive: `-o outputs.npz`")),
+            None if is_archive => Ok(Self::Archive(path)),
+            None => Ok(Self::Directory(path, to.unwrap_or_default())),
+        }
+    }
+}
+
+/// Refuses a name that cannot be that of a file beside those before it.
+fn by_name(name: &str, before: Option<&[&str]>) -> Result<(), Failure> {
+    /// What file systems accept.
+    const MOST_BYTES: usize = 255;
+    let help = "write protobuf, by index: `-o DIR --to pb`";
+    if before.is_some_and(|before| before.contains(&name)) {
+        return Err(Failure::new(format_args!("two outputs have the name `{}`", shown(name))).help(help));
+    }
+    if file_name(name, "npy").len() > MOST_BYTES {
+        let message = format_args!("`{}` is too long for the name of a file", shown(name));
+        return Err(Failure::new(message).help(help));
+    }
+    Ok(())
+}
+
+/// Writes values, in the order of the outputs. Returns the files with their formats and sizes.
 pub(crate) fn write(
-    path: &Path,
-    to: ValueFormat,
+    place: &Place<'_>,
     values: &[(String, Value)],
     options: &WriteOptions,
     execution: &Execution,
 ) -> Result<Vec<(PathBuf, &'static str, u64)>, Failure> {
-    if extension(path) == "npz" {
-        let pieces = vec![pack(values, execution)?.into()];
-        let archive = File { path: path.to_owned(), kind: Kind::Array, pieces };
-        archive.write(options, execution)?;
-        return Ok(vec![(path.to_owned(), "npz", archive.len())]);
-    }
-    let encoding = EncodeOptions::within(&execution.limits);
     let mut files: Vec<File> = Vec::new();
+    if let Place::Archive(path) = place {
+        let pieces = vec![pack(values, execution)?.into()];
+        files.push(File { path: (*path).to_owned(), kind: Kind::Array, pieces });
+    }
     for (index, (name, value)) in values.iter().enumerate() {
         execution.interrupt.check()?;
-        let about = |failure: Failure| failure.about(name);
-        files.push(match to {
-            ValueFormat::Pb => {
-                let message = encode_value(&to_message(value), name, &encoding);
-                let message = message.map_err(Failure::from).map_err(about)?;
-                let path = path.join(format!("output_{index}.pb"));
-                File { path, kind: Kind::Message, pieces: message.iter().cloned().collect() }
+        let (path, format) = match place {
+            Place::Archive(_) => break,
+            Place::File(path, format) => ((*path).to_owned(), *format),
+            Place::Directory(path, ValueFormat::Pb) => {
+                (path.join(format!("output_{index}.pb")), ValueFormat::Pb)
             }
-            ValueFormat::Npy => {
-                let pieces = npy::write(tensor(value).map_err(about)?, execution).map_err(about)?;
-                File { path: path.join(file_name(name, "npy")), kind: Kind::Array, pieces }
-            }
-        });
+            Place::Directory(path, ValueFormat::Npy) => (path.join(file_name(name, "npy")), ValueFormat::Npy),
+        };
+        files.push(File::new(path, format, name, value, execution)?);
     }
-    std::fs::create_dir_all(path)
-        .map_err(|error| Failure::new(format_args!("{}: cannot be created: {error}", path.display())))?;
+    if let Place::Directory(path, _) = place {
+        std::fs::create_dir_all(path)
+            .map_err(|error| Failure::new(format_args!("{}: cannot be created: {error}", path.display())))?;
+    }
     let mut written = Vec::new();
     for file in files {
         file.write(options, execution)?;
+        let format = match (place, file.kind) {
+            (Place::Archive(_), _) => "npz",
+            (_, Kind::Array) => "npy",
+            _ => "pb",
+        };
         let len = file.len();
-        written.push((file.path, if file.kind == Kind::Array { "npy" } else { "pb" }, len));
+        written.push((file.path, format, len));
     }
     Ok(written)
 }
