@@ -240,6 +240,7 @@ fn exhausted_memory_is_not_a_limit() {
     // 4 PiB, which no system provides.
     let limits =
         Limits::default().with_run_elements(u64::MAX).with_run_bytes(u64::MAX).with_run_steps(u64::MAX);
+    let limits = Limits { splat_bytes: u64::MAX, ..limits };
     let options = EvalOptions::default().with_limits(limits);
     let message = fails(&in_main(graph), &[], &options, FailureKind::Memory);
     assert!(!message.contains("raise the limit"), "{message}");

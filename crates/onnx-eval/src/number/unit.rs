@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use onnx_types::ElemType;
-use onnx_types::tensor::{DataSource, Payload, Tensor, TensorError};
+use onnx_types::tensor::{DataSource, Payload, SPLAT_LIMIT, Tensor, TensorError};
 
 use super::Elems;
 
@@ -47,8 +47,12 @@ fn bytes_in(tensor: &Tensor, data: &dyn DataSource) -> Result<Bytes, TensorError
     if !matches!(tensor.payload(), Payload::Splat(_)) {
         return tensor.bytes(data);
     }
-    let mut bytes =
-        Vec::with_capacity(tensor.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0));
+    let size = tensor.byte_len().unwrap_or(u64::MAX);
+    let too_large = || TensorError::TooLarge { size, limit: SPLAT_LIMIT, unit: "bytes" };
+    let mut bytes = Vec::new();
+    // More than the system provides is an error, whatever the caller allows.
+    let reserved = usize::try_from(size).ok().and_then(|size| bytes.try_reserve_exact(size).ok());
+    reserved.ok_or_else(too_large)?;
     tensor.chunks(data)?.for_each(|chunk| bytes.extend_from_slice(&chunk));
     Ok(bytes.into())
 }
