@@ -9,7 +9,7 @@ use crate::model::Model;
 /// Maximum number of functions of a cycle that are recorded.
 const NAMED: usize = 8;
 
-/// The calls between the functions of a model, those of nested graphs included.
+/// The calls between the functions of a model, those of nested graphs and of graphs that are defaults of attributes included.
 ///
 /// Construction visits every node of every function once, without recursion.
 #[derive(Clone, Debug, Default)]
@@ -52,9 +52,19 @@ impl CallGraph {
     /// The call graph of a model. `registry` supplies the custom operators, as in [`Model::callee`].
     #[must_use]
     pub fn new(model: &Model, registry: &Registry) -> Self {
+        Self::of_calls(model, |node| {
+            // The hash lookup comes first: most nodes call no function.
+            model.function_called(model.node(node))?;
+            model.callee(node, registry).function()
+        })
+    }
+
+    /// The graph of the calls that `callee` returns for the nodes of functions: of all calls, or of some.
+    #[must_use]
+    pub fn of_calls(model: &Model, mut callee: impl FnMut(NodeId) -> Option<FunctionId>) -> Self {
         let mut graph = Self::default();
         for &function in model.functions() {
-            graph.callees.insert(function, callees(model, function, registry));
+            graph.callees.insert(function, callees(model, function, &mut callee));
         }
         let mut states = SecondaryMap::new();
         for &root in model.functions() {
@@ -142,15 +152,17 @@ impl CallGraph {
     }
 }
 
-/// The functions that a function calls, each once.
-fn callees(model: &Model, function: FunctionId, registry: &Registry) -> Vec<(FunctionId, NodeId)> {
+/// The functions that a function calls, each once: in its body, and in graphs that are defaults of its attributes.
+fn callees(
+    model: &Model,
+    function: FunctionId,
+    callee: &mut impl FnMut(NodeId) -> Option<FunctionId>,
+) -> Vec<(FunctionId, NodeId)> {
     let mut seen: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
-    let nodes = model.nodes_in(model.function(function).body());
-    let calls = nodes.filter_map(|node| {
-        // The hash lookup comes first: most nodes call no function.
-        model.function_called(model.node(node))?;
-        Some((model.callee(node, registry).function()?, node))
-    });
+    let record = model.function(function);
+    let defaults = record.defaults.iter().flat_map(|default| default.value().graphs().iter().copied());
+    let nodes = std::iter::once(record.body()).chain(defaults).flat_map(|graph| model.nodes_in(graph));
+    let calls = nodes.filter_map(|node| Some((callee(node)?, node)));
     calls.filter(|&(callee, _)| seen.insert(callee, ()).is_none()).collect()
 }
 

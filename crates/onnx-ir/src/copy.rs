@@ -1,7 +1,10 @@
 //! Copying graphs inside a model, and moving the contents of one graph into another: what inlining is made of.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use onnx_types::Symbol;
-use slotmap::SecondaryMap;
+use slotmap::SparseSecondaryMap;
 use smallvec::SmallVec;
 
 use crate::attr::{AttrValue, Attribute};
@@ -21,8 +24,10 @@ use crate::value::{Def, InfoEntry, Value};
 /// where a function's body is inlined. Afterwards it maps every value to its copy.
 #[derive(Clone, Debug, Default)]
 pub struct CopyMap {
-    values: SecondaryMap<ValueId, Option<ValueId>>,
-    attributes: Option<Vec<Attribute>>,
+    /// Sparse, because a model of many calls is inlined with a map for each of them.
+    values: SparseSecondaryMap<ValueId, Option<ValueId>, RandomState>,
+    attributes: Option<HashMap<Symbol, Attribute, RandomState>>,
+    nodes: Vec<(NodeId, NodeId)>,
 }
 
 impl CopyMap {
@@ -43,13 +48,30 @@ impl CopyMap {
     /// A reference in the list must have a value in every call if the function has a default for the attribute: where it has
     /// none, the default would apply, which a copy cannot express.
     pub fn set_attributes(&mut self, attributes: Vec<Attribute>) {
-        self.attributes = Some(attributes);
+        let mut first = HashMap::with_capacity_and_hasher(attributes.len(), RandomState::default());
+        for attribute in attributes {
+            first.entry(attribute.name()).or_insert(attribute);
+        }
+        self.attributes = Some(first);
     }
 
     /// The counterpart of a value in the copy: the value itself if it is not mapped, also if operands omit it.
     #[must_use]
     pub fn get(&self, value: ValueId) -> ValueId {
         self.operand(value).unwrap_or(value)
+    }
+
+    /// The nodes that were copied, each with its copy, in the order in which the copies were made: those of nested graphs before
+    /// the node that contains them. Nodes of graphs that took the place of references are included.
+    #[must_use]
+    pub fn copied_nodes(&self) -> &[(NodeId, NodeId)] {
+        &self.nodes
+    }
+
+    /// The attribute of the call with this name, if attributes were given.
+    #[must_use]
+    pub fn attribute(&self, name: Symbol) -> Option<&Attribute> {
+        self.attributes.as_ref()?.get(&name)
     }
 
     fn operand(&self, value: ValueId) -> Option<ValueId> {
@@ -62,7 +84,15 @@ impl CopyMap {
             ValueRef::Name(_) => reference,
         }
     }
+
+    /// Returns `true` if a value is mapped to nothing.
+    fn omits(&self, reference: ValueRef) -> bool {
+        matches!(reference, ValueRef::Value(value) if self.operand(value).is_none())
+    }
 }
+
+/// The copies of graphs.
+type Copies = HashMap<GraphId, GraphId, RandomState>;
 
 impl Model {
     /// Copies a graph with everything nested in it; the copy is detached. Weights are shared, not copied.
@@ -148,10 +178,7 @@ impl Model {
             self.define_copy(node, shell, &mut pairs, map);
         }
         self.copy_shells(&mut pairs, 0, map);
-        let mut copies = SecondaryMap::new();
-        for &(graph, copy) in &pairs {
-            copies.insert(graph, copy);
-        }
+        let copies: Copies = pairs.iter().copied().collect();
         let made = self.copy_contents(&pairs, map);
         let made =
             made.and_then(|()| nodes.iter().try_for_each(|&node| self.copy_node(node, shell, &copies, map)));
@@ -264,11 +291,8 @@ impl Model {
     }
 
     /// Fills the copies: nodes, outputs, value infos, annotations.
-    fn copy_contents(&mut self, pairs: &[(GraphId, GraphId)], map: &CopyMap) -> Result<(), EditError> {
-        let mut copies = SecondaryMap::new();
-        for &(graph, copy) in pairs {
-            copies.insert(graph, copy);
-        }
+    fn copy_contents(&mut self, pairs: &[(GraphId, GraphId)], map: &mut CopyMap) -> Result<(), EditError> {
+        let copies: Copies = pairs.iter().copied().collect();
         // Inner graphs are filled before the nodes that own them are made.
         for &(graph, copy) in pairs.iter().rev() {
             let nodes: Vec<NodeId> = self.nodes(graph).collect();
@@ -284,8 +308,8 @@ impl Model {
         &mut self,
         node: NodeId,
         copy: GraphId,
-        copies: &SecondaryMap<GraphId, GraphId>,
-        map: &CopyMap,
+        copies: &Copies,
+        map: &mut CopyMap,
     ) -> Result<(), EditError> {
         let record = &self.nodes[node];
         let mut new = NewNode {
@@ -308,6 +332,7 @@ impl Model {
         new.attributes = attributes;
         let made = self.add_node(Position::End(copy), new)?;
         self.set_node_origin(made, self.node_origin(node));
+        map.nodes.push((node, made));
         Ok(())
     }
 
@@ -315,25 +340,33 @@ impl Model {
     fn copy_attribute(
         &mut self,
         mut attribute: Attribute,
-        copies: &SecondaryMap<GraphId, GraphId>,
-        map: &CopyMap,
+        copies: &Copies,
+        map: &mut CopyMap,
     ) -> Result<Option<Attribute>, EditError> {
         if let (AttrValue::Ref(target), Some(actual)) = (attribute.value(), &map.attributes) {
-            let Some(actual) = actual.iter().find(|actual| actual.name() == *target) else { return Ok(None) };
+            let Some(actual) = actual.get(target) else { return Ok(None) };
             let value = actual.value().clone();
-            return Ok(Some(attribute.resolved(attribute.name(), self.with_copied_graphs(value)?)));
+            return Ok(Some(
+                attribute.resolved(attribute.name(), self.with_copied_graphs(value, &mut map.nodes)?),
+            ));
         }
         for graph in graphs_mut(attribute.value_mut()) {
-            *graph = copies.get(*graph).copied().ok_or(EditError::Gone)?;
+            *graph = copies.get(graph).copied().ok_or(EditError::Gone)?;
         }
         Ok(Some(attribute))
     }
 
-    /// The value with copies of its graphs. The arguments of a call are not part of the copied graph; they see the
-    /// names around the call.
-    pub(crate) fn with_copied_graphs(&mut self, mut value: AttrValue) -> Result<AttrValue, EditError> {
+    /// The value with copies of its graphs, whose nodes are added to `nodes`. The arguments of a call are not part of the copied
+    /// graph; they see the names around the call.
+    pub(crate) fn with_copied_graphs(
+        &mut self,
+        mut value: AttrValue,
+        nodes: &mut Vec<(NodeId, NodeId)>,
+    ) -> Result<AttrValue, EditError> {
         for graph in graphs_mut(&mut value) {
-            *graph = self.copy_graph(*graph, &mut CopyMap::new())?;
+            let mut map = CopyMap::new();
+            *graph = self.copy_graph(*graph, &mut map)?;
+            nodes.append(&mut map.nodes);
         }
         Ok(value)
     }
@@ -350,13 +383,18 @@ impl Model {
             self.graphs[copy].outputs[index].own = own;
         }
         let record = &self.graphs[graph];
-        let infos: Vec<_> =
-            record.value_info.iter().filter(|entry| map.get(entry.value) != entry.value).collect();
-        let value_info = infos
-            .into_iter()
-            .map(|entry| InfoEntry { value: map.get(entry.value), own: entry.own.clone() })
-            .collect();
+        // A value from outside that takes the place of an input has an entry where it is defined, if at all.
+        let infos = record.value_info.iter().filter(|entry| {
+            let value = map.get(entry.value);
+            value != entry.value && self.graph_of(value) == copy
+        });
+        let value_info =
+            infos.map(|entry| InfoEntry { value: map.get(entry.value), own: entry.own.clone() }).collect();
         let mut info = record.info.clone();
+        info.quantization.retain(|annotation| !map.omits(annotation.tensor));
+        for annotation in &mut info.quantization {
+            annotation.parameters.retain(|parameter| !map.omits(parameter.value));
+        }
         for annotation in &mut info.quantization {
             annotation.tensor = map.reference(annotation.tensor);
             for parameter in &mut annotation.parameters {

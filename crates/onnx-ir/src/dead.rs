@@ -87,8 +87,8 @@ impl Model {
     /// were removed. It takes linear time.
     pub fn erase_unused_functions(&mut self) -> usize {
         let mut is_used: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
-        let mut open: Vec<GraphId> =
-            self.roots().filter(|&graph| !matches!(self.graphs[graph].owner, Owner::Function(_))).collect();
+        let is_of_model = |graph: &GraphId| !matches!(self.graphs[*graph].owner, Owner::Function(_));
+        let mut open: Vec<GraphId> = self.roots().filter(is_of_model).chain(self.algorithms()).collect();
         while let Some(graph) = open.pop() {
             for node in self.nodes_in(graph) {
                 // A standard operator takes precedence over a function of its name in some readers only, so both count.
@@ -103,7 +103,7 @@ impl Model {
         }
         let unused: Vec<FunctionId> =
             self.functions().iter().copied().filter(|&function| !is_used.contains_key(function)).collect();
-        unused.into_iter().filter(|&function| self.remove_function(function).is_ok()).count()
+        self.remove_functions(&unused)
     }
 
     /// The values that annotations and bindings refer to.

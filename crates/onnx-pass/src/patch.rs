@@ -184,7 +184,7 @@ impl<'p, 'm> Patch<'p, 'm> {
     }
 
     /// Records the nodes and initializers that are new.
-    fn collect(&mut self, before: &Neighbors) {
+    pub(crate) fn collect(&mut self, before: &Neighbors) {
         let model = self.cx.model();
         let mut at = match before.prev {
             Some(prev) => model.get_node(prev).and_then(|node| node.next()),
@@ -410,7 +410,7 @@ impl fmt::Debug for Patch<'_, '_> {
 }
 
 /// The place of new nodes before they are made.
-struct Neighbors {
+pub(crate) struct Neighbors {
     graph: GraphId,
     prev: Option<NodeId>,
     next: Option<NodeId>,
@@ -418,7 +418,7 @@ struct Neighbors {
 }
 
 impl Neighbors {
-    fn of(model: &Model, at: Position) -> Option<Self> {
+    pub(crate) fn of(model: &Model, at: Position) -> Option<Self> {
         let (graph, prev, next) = match at {
             Position::Start(graph) => (graph, None, model.get_graph(graph)?.first()),
             Position::End(graph) => (graph, model.get_graph(graph)?.last(), None),

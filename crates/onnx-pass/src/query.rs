@@ -55,7 +55,7 @@ macro_rules! reason_from {
     )*};
 }
 
-reason_from!(EditError, MakeError, TensorError, TensorFault);
+reason_from!(EditError, MakeError, TensorError, TensorFault, onnx_functions::Reason);
 
 impl Patch<'_, '_> {
     /// Records what inferred results of a value depend on; `false` if the options exclude it.

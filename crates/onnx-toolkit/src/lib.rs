@@ -13,6 +13,7 @@
 //! | find defects | [`check`] | `onnx-check` |
 //! | infer types, shapes and sizes | [`infer`] | `onnx-shape-infer` |
 //! | run models and nodes | [`eval`] | `onnx-eval` |
+//! | inline and outline functions | [`functions`] | `onnx-functions` |
 //! | passes whose edits are proved | [`pass`] | `onnx-pass` |
 //! | generate valid models | `smith` (feature) | `onnx-smith` |
 //! | element types, shapes, tensors, limits | [`types`] | `onnx-types` |
@@ -172,6 +173,7 @@ pub use onnx_diag as diag;
 pub use onnx_eval as eval;
 #[cfg(feature = "formats")]
 pub use onnx_formats as formats;
+pub use onnx_functions as functions;
 pub use onnx_ir as ir;
 pub use onnx_ops as ops;
 pub use onnx_pass as pass;

@@ -21,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("onnx-text", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-check", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     ("onnx-shape-infer", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
+    ("onnx-functions", &["onnx-types", "onnx-schema", "onnx-diag", "onnx-ir"]),
     (
         "onnx-pass",
         &[
@@ -33,6 +34,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-check",
             "onnx-shape-infer",
             "onnx-eval",
+            "onnx-functions",
         ],
     ),
     ("onnx-smith", &["onnx-types", "onnx-schema", "onnx-ir", "onnx-check", "onnx-shape-infer"]),
@@ -51,6 +53,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "onnx-check",
             "onnx-shape-infer",
             "onnx-eval",
+            "onnx-functions",
             "onnx-pass",
             "onnx-smith",
         ],

@@ -37,24 +37,37 @@ impl Model {
     ///
     /// Returns an error if the function is gone already.
     pub fn remove_function(&mut self, function: FunctionId) -> Result<(), EditError> {
-        let record = self.functions.remove(function).ok_or(EditError::Gone)?;
-        self.record(function, Aspects::ERASED);
-        self.function_order.retain(|&other| other != function);
-        let mut graphs = vec![record.body];
-        graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
-        self.drop_graphs(graphs);
-        let key = (record.domain(), record.name, record.overload);
-        if self.function_index.get(&key) == Some(&function) {
-            self.function_index.remove(&key);
-            let twin = self.function_order.iter().copied().find(|&other| {
-                let other = &self.functions[other];
-                (other.domain(), other.name, other.overload) == key
-            });
-            if let Some(twin) = twin {
-                self.function_index.insert(key, twin);
+        if self.remove_functions(&[function]) == 0 { Err(EditError::Gone) } else { Ok(()) }
+    }
+
+    /// Removes functions with their bodies, like [`remove_function`](Self::remove_function), and returns how many there were. It
+    /// takes time linear in the functions of the model and in the bodies that are removed, however many functions are removed.
+    pub fn remove_functions(&mut self, functions: &[FunctionId]) -> usize {
+        let (mut removed, mut graphs) = (0, Vec::new());
+        for &function in functions {
+            let Some(record) = self.functions.remove(function) else { continue };
+            removed += 1;
+            self.record(function, Aspects::ERASED);
+            graphs.push(record.body);
+            graphs.extend(record.defaults.iter().flat_map(|default| default.value().graphs()));
+            let key = (record.domain(), record.name, record.overload);
+            if self.function_index.get(&key) == Some(&function) {
+                self.function_index.remove(&key);
             }
         }
-        Ok(())
+        if removed == 0 {
+            return 0;
+        }
+        let left = &self.functions;
+        self.function_order.retain(|&function| left.contains_key(function));
+        self.drop_graphs(graphs);
+        // The next function of a removed identity takes its place.
+        for &function in &self.function_order {
+            let record = &self.functions[function];
+            let key = (record.domain(), record.name, record.overload);
+            self.function_index.entry(key).or_insert(function);
+        }
+        removed
     }
 
     /// The declarations of a function except its body and the defaults of attributes, for editing.

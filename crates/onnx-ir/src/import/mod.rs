@@ -455,7 +455,7 @@ impl<'a> Importer<'a> {
                     return Ok(None);
                 };
                 let value = actual.value().clone();
-                return Ok(Some(attribute.resolved(name, into.with_copied_graphs(value)?)));
+                return Ok(Some(attribute.resolved(name, into.with_copied_graphs(value, &mut Vec::new())?)));
             }
             AttrValue::Type(ty) => AttrValue::Type(Arc::new(self.ty(into, ty))),
             AttrValue::Types(types) => AttrValue::Types(types.iter().map(|ty| self.ty(into, ty)).collect()),

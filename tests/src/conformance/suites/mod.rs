@@ -8,6 +8,7 @@ pub mod contrib;
 pub mod eval;
 pub mod execution;
 pub mod infer;
+pub mod inline;
 pub mod models;
 mod models_eval;
 mod observed;
@@ -34,6 +35,7 @@ pub fn all() -> Result<Vec<Box<dyn Suite>>, String> {
         Box::new(contrib::ContribSuite::default()),
         Box::new(backend::BackendSuite::default()),
         Box::new(bodies::BodiesSuite::default()),
+        Box::new(inline::InlineSuite::default()),
         Box::new(smith::SmithSuite::default()),
         Box::new(eval::EvalSuite::new()?),
         Box::new(models_eval::ModelsEval::default()),

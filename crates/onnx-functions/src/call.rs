@@ -1,0 +1,217 @@
+//! A call of a function, bound to the body: which attribute, operand and result takes which place.
+
+use std::collections::HashSet;
+
+use onnx_diag::Quoted;
+use onnx_ir::{
+    AttrValue, Attribute, Callee, CopyMap, Def, EditError, Event, FunctionId, GraphId, Model, NodeId,
+    OpsetScope, Position, ValueId,
+};
+use onnx_schema::{Registry, op};
+use onnx_types::Symbol;
+
+use crate::reason::Reason;
+
+/// A call of a function that can be inlined.
+///
+/// [`inline`](crate::inline) does all of it. This type is for editors that apply an edit in separate steps: bind the call,
+/// compare the [versions](crate::missing_imports), copy the body, and replace the results.
+#[derive(Debug)]
+pub struct Call {
+    /// The function.
+    pub function: FunctionId,
+    /// The body.
+    pub body: GraphId,
+    /// Where the operands and the attributes of the call take the place of the inputs and the attributes of the function.
+    pub map: CopyMap,
+    /// The used outputs of the call, each with the value of the body that it is.
+    pub results: Vec<(ValueId, ValueId)>,
+    omits_inputs: bool,
+}
+
+impl Call {
+    /// Binds a call to the function that it calls. References to attributes of the function become the attributes of the call,
+    /// or the defaults of the function; omitted inputs are omitted.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the node calls no function, has more inputs or outputs than it, or gives no value for an attribute
+    /// that an operator of the body needs, or if the body uses a value that nothing defines. So does an attribute with a default
+    /// for which the call refers to an attribute of the function around it that has none: which value counts is known only where
+    /// that function is called.
+    pub fn bind(model: &Model, node: NodeId, registry: &Registry) -> Result<Self, Reason> {
+        model.get_node(node).ok_or("the node is gone")?;
+        let function = model.callee(node, registry).function().ok_or("the node calls no function")?;
+        let needs = Needs::of(model, function, registry)?;
+        Self::bind_to(model, node, function, &needs)
+    }
+
+    /// Like [`bind`](Self::bind), for the function or a copy of it.
+    pub(crate) fn bind_to(
+        model: &Model,
+        node: NodeId,
+        function: FunctionId,
+        needs: &Needs,
+    ) -> Result<Self, Reason> {
+        let (record, callee) = (model.node(node), model.function(function));
+        let body = callee.body();
+        let (formals, results) = (model.graph(body).inputs(), model.graph(body).outputs());
+        if record.input_count() > formals.len() || record.outputs().len() > results.len() {
+            return Err("the call has more inputs or outputs than the function".into());
+        }
+        refuse_hidden_default(model, node, function)?;
+        let mut arguments: Vec<Attribute> = record.attributes().to_vec();
+        arguments.extend(callee.defaults.iter().cloned());
+        let mut map = CopyMap::new();
+        map.set_attributes(arguments);
+        needs.check(model, &map)?;
+        for (index, &formal) in formals.iter().enumerate() {
+            map.map(formal, record.input(index));
+        }
+        let pairs = record.outputs().iter().zip(results);
+        let results = pairs.filter_map(|(&output, result)| Some((output?, result.value()))).collect();
+        let omits_inputs = (0..formals.len()).any(|index| record.input(index).is_none());
+        Ok(Self { function, body, map, results, omits_inputs })
+    }
+
+    /// Copies the body to a place, and returns the new nodes of the outermost level.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the call omits an input that is an output of a graph of the body. The model is unchanged then.
+    pub fn copy_body(&mut self, model: &mut Model, at: Position) -> Result<Vec<NodeId>, Reason> {
+        let nodes =
+            model.copy_nodes(self.body, at, &mut self.map).map_err(|error| not_copied(model, error))?;
+        if self.omits_inputs {
+            for &(_, copy) in self.map.copied_nodes() {
+                trim(model, copy);
+            }
+        }
+        Ok(nodes)
+    }
+}
+
+/// Removes omitted inputs at the end of a node, which mean the same as inputs that are not there. Variadic inputs count.
+fn trim(model: &mut Model, node: NodeId) {
+    let callee = model.callee(node, Registry::STANDARD).standard();
+    while let Some(last) = model.node(node).input_count().checked_sub(1)
+        && model.node(node).input(last).is_none()
+        && callee.is_some_and(|schema| schema.input_for(last).is_some_and(|formal| !formal.is_variadic()))
+    {
+        model.remove_input(node, last);
+    }
+}
+
+/// The reason for an error of copying a body.
+fn not_copied(model: &Model, error: EditError) -> Reason {
+    let EditError::NotMapped { value } = error else { return error.into() };
+    let name = model.get_value(value).map(|value| model.str(value.name())).unwrap_or_default();
+    Reason::new(format!("the call omits {}, which is an output of a graph of the function", Quoted(name)))
+}
+
+/// The requirements of a body on each call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needs {
+    /// Attributes without which an operator of the body is not valid, each with the operator.
+    attributes: Vec<(Symbol, Symbol)>,
+}
+
+impl Needs {
+    /// Examines a body; the reason if no call of the function can be inlined.
+    pub(crate) fn of(model: &Model, function: FunctionId, registry: &Registry) -> Result<Self, Reason> {
+        let body = model.function(function).body();
+        let mut needs = Self::default();
+        for event in model.walk(body) {
+            match event {
+                Event::Enter(graph) => {
+                    for output in model.graph(graph).outputs() {
+                        refuse_undefined(model, output.value())?;
+                    }
+                }
+                Event::Node(node) => {
+                    for value in model.node(node).inputs().flatten() {
+                        refuse_undefined(model, value)?;
+                    }
+                    needs.add(model, node, registry);
+                }
+                Event::After(_) | Event::Leave(_) => {}
+            }
+        }
+        Ok(needs)
+    }
+
+    fn add(&mut self, model: &Model, node: NodeId, registry: &Registry) {
+        let record = model.node(node);
+        let is_reference = |attribute: &Attribute| matches!(attribute.value(), AttrValue::Ref(_));
+        if !record.attributes().iter().any(is_reference) {
+            return;
+        }
+        let callee = model.callee(node, registry);
+        for attribute in record.attributes() {
+            let AttrValue::Ref(target) = *attribute.value() else { continue };
+            let is_required = match callee {
+                Callee::Standard(schema) => {
+                    schema.attribute(attribute.name()).is_some_and(|formal| formal.is_required)
+                }
+                Callee::Custom(schema) => {
+                    let name = model.str(attribute.name());
+                    schema.attribute(name).is_some_and(|formal| formal.is_required)
+                }
+                _ => false,
+            };
+            if is_required || record.is(op::CONSTANT) {
+                self.attributes.push((target, record.op()));
+            }
+        }
+    }
+
+    fn check(&self, model: &Model, map: &CopyMap) -> Result<(), Reason> {
+        match self.attributes.iter().find(|&&(name, _)| map.attribute(name).is_none()) {
+            None => Ok(()),
+            Some(&(name, op)) => {
+                let [name, op] = [name, op].map(|name| Quoted(model.str(name)).to_string());
+                Err(Reason::new(format!(
+                    "the call gives no attribute {name}, without which {op} is not valid"
+                )))
+            }
+        }
+    }
+}
+
+/// The reason if nothing defines a value: in the graph around a call, its name can mean something.
+fn refuse_undefined(model: &Model, value: ValueId) -> Result<(), Reason> {
+    let record = model.value(value);
+    if !matches!(record.def(), Def::Unresolved(_)) {
+        return Ok(());
+    }
+    Err(Reason::new(format!("the function uses {}, which nothing defines", Quoted(model.str(record.name())))))
+}
+
+/// The reason if a call refers to an attribute that can be omitted, of the function around it, for one that has a default in
+/// the called function: a reference in the body cannot stand for both.
+fn refuse_hidden_default(model: &Model, call: NodeId, function: FunctionId) -> Result<(), Reason> {
+    let record = model.node(call);
+    if !record.attributes().iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_))) {
+        return Ok(());
+    }
+    let defaults = |function: FunctionId| -> HashSet<Symbol> {
+        model.function(function).defaults.iter().map(Attribute::name).collect()
+    };
+    let of_callee = defaults(function);
+    let around = match model.scope(record.graph()) {
+        OpsetScope::Function(function) => defaults(function),
+        OpsetScope::Model => HashSet::new(),
+    };
+    for attribute in record.attributes() {
+        let AttrValue::Ref(target) = *attribute.value() else { continue };
+        if of_callee.contains(&attribute.name()) && !around.contains(&target) {
+            let [attribute, target] =
+                [attribute.name(), target].map(|name| Quoted(model.str(name)).to_string());
+            let text = "the function has a default, which counts where";
+            return Err(Reason::new(format!(
+                "for its attribute {attribute} {text} the function around the call is called without {target}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The cost of inlining, computed before anything is copied.
+//!
+//! Functions that call each other twice double the number of nodes at each level, so the cost is a sum over the call graph: it
+//! takes time linear in the model, whatever the expansion would create. Numbers saturate.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::AddAssign;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{AttrValue, Attribute, Event, FunctionId, GraphId, Model, NodeId};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+/// The parts that a copy consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cost {
+    /// Number of nodes.
+    pub(crate) nodes: u64,
+    /// Number of operands, results, and elements of attributes.
+    pub(crate) entries: u64,
+}
+
+impl Cost {
+    const fn times(self, factor: u64) -> Self {
+        Self { nodes: self.nodes.saturating_mul(factor), entries: self.entries.saturating_mul(factor) }
+    }
+
+    /// The cost of one node, without the graphs that it contains.
+    fn of(model: &Model, node: NodeId) -> Self {
+        let record = model.node(node);
+        let lists = record.input_count().saturating_add(record.outputs().len());
+        let elements: u64 = record
+            .attributes()
+            .iter()
+            .fold(0, |sum, attribute| elements(attribute.value()).saturating_add(sum));
+        Self { nodes: 1, entries: elements.saturating_add(lists as u64) }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.nodes = self.nodes.saturating_add(other.nodes);
+        self.entries = self.entries.saturating_add(other.entries);
+    }
+}
+
+/// Number of elements that a copy of an attribute takes; tensors are shared.
+fn elements(value: &AttrValue) -> u64 {
+    let count = match value {
+        AttrValue::Floats(list) => list.len(),
+        AttrValue::Ints(list) => list.len(),
+        AttrValue::Strings(list) => list.len(),
+        AttrValue::Tensors(list) => list.len(),
+        AttrValue::SparseTensors(list) => list.len(),
+        AttrValue::Types(list) => list.len(),
+        AttrValue::Graphs(list) => list.len(),
+        _ => 1,
+    };
+    count as u64
+}
+
+/// The cost of a graph with everything nested in it.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    /// Of a copy of the graph.
+    size: Cost,
+    /// Of the bodies that take the place of calls in it.
+    created: Cost,
+    /// The number of copies of each attribute of the function around it, once all calls are inlined.
+    references: BTreeMap<Symbol, u64>,
+}
+
+impl Sum {
+    fn total(&self) -> Cost {
+        let mut total = self.size;
+        total += self.created;
+        total
+    }
+
+    fn refer(&mut self, name: Symbol, count: u64) {
+        let known = self.references.entry(name).or_default();
+        *known = known.saturating_add(count);
+    }
+}
+
+/// The costs of all functions of a model.
+pub(crate) struct Costs<'a> {
+    model: &'a Model,
+    calls: &'a HashMap<NodeId, FunctionId, RandomState>,
+    bodies: SecondaryMap<FunctionId, Sum>,
+    defaults: HashMap<GraphId, Cost, RandomState>,
+}
+
+impl<'a> Costs<'a> {
+    /// Computes the costs of functions if `calls` are inlined. `order` lists callees before callers.
+    pub(crate) fn new(
+        model: &'a Model,
+        calls: &'a HashMap<NodeId, FunctionId, RandomState>,
+        order: &[FunctionId],
+    ) -> Self {
+        let mut costs = Self { model, calls, bodies: SecondaryMap::new(), defaults: HashMap::default() };
+        for &function in order {
+            let record = model.function(function);
+            for &graph in record.defaults.iter().flat_map(|default| default.value().graphs()) {
+                let total = costs.sum(graph).total();
+                costs.defaults.insert(graph, total);
+            }
+            let sum = costs.sum(record.body());
+            costs.bodies.insert(function, sum);
+        }
+        costs
+    }
+
+    /// The cost of the bodies that take the place of calls in a function.
+    pub(crate) fn of_function(&self, function: FunctionId) -> Cost {
+        self.bodies.get(function).map(|sum| sum.created).unwrap_or_default()
+    }
+
+    /// The cost of the bodies that take the place of calls in a graph.
+    pub(crate) fn of_graph(&self, graph: GraphId) -> Cost {
+        self.sum(graph).created
+    }
+
+    fn sum(&self, graph: GraphId) -> Sum {
+        let (mut open, mut done): (Vec<Sum>, HashMap<GraphId, Sum, RandomState>) = Default::default();
+        for event in self.model.walk(graph) {
+            match event {
+                Event::Enter(graph) => {
+                    let record = self.model.graph(graph);
+                    let values = record.inputs().len().saturating_add(record.initializer_slots());
+                    let size = Cost { nodes: 0, entries: values as u64 };
+                    open.push(Sum { size, ..Sum::default() });
+                }
+                Event::Node(_) => {}
+                Event::After(node) => {
+                    if let Some(sum) = open.last_mut() {
+                        self.add(sum, node, &mut done);
+                    }
+                }
+                Event::Leave(graph) => {
+                    if let Some(sum) = open.pop() {
+                        done.insert(graph, sum);
+                    }
+                }
+            }
+        }
+        done.remove(&graph).unwrap_or_default()
+    }
+
+    /// Adds a node to the sum of its graph; `nested` has the sums of the graphs in it.
+    fn add(&self, sum: &mut Sum, node: NodeId, nested: &mut HashMap<GraphId, Sum, RandomState>) {
+        sum.size += Cost::of(self.model, node);
+        let record = self.model.node(node);
+        let callee = self.calls.get(&node).and_then(|&function| Some((function, self.bodies.get(function)?)));
+        let copies = |attribute: &Attribute| {
+            callee.map_or(0, |(_, body)| body.references.get(&attribute.name()).copied().unwrap_or_default())
+        };
+        for attribute in record.attributes() {
+            let copies = copies(attribute);
+            sum.created += Cost { nodes: 0, entries: elements(attribute.value()) }.times(copies);
+            if let AttrValue::Ref(target) = *attribute.value() {
+                sum.refer(target, copies.saturating_add(1));
+            }
+            for graph in attribute.value().graphs() {
+                let Some(inner) = nested.remove(graph) else { continue };
+                sum.created += inner.total().times(copies);
+                sum.size += inner.size;
+                sum.created += inner.created;
+                for (&name, &count) in &inner.references {
+                    sum.refer(name, count.saturating_mul(copies.saturating_add(1)));
+                }
+            }
+        }
+        let Some((function, body)) = callee else { return };
+        sum.created += body.total();
+        let defaults = &self.model.function(function).defaults;
+        let given: HashSet<Symbol, RandomState> = match defaults.as_slice() {
+            [] => HashSet::default(),
+            _ => record.attributes().iter().map(Attribute::name).collect(),
+        };
+        for default in defaults {
+            // Defaults are copied for each call, whether they apply or not.
+            let copies = if given.contains(&default.name()) { 0 } else { copies(default) };
+            let entries = Cost { nodes: 0, entries: elements(default.value()) };
+            sum.created += entries.times(copies.saturating_add(1));
+            for graph in default.value().graphs() {
+                let total = self.defaults.get(graph).copied().unwrap_or_default();
+                sum.created += total.times(copies);
+            }
+        }
+    }
+}

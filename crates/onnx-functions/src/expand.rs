@@ -1,0 +1,342 @@
+//! The engine of inlining: bodies are copied from the outside in, and results replaced from the inside out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use onnx_ir::{Event, FunctionId, GraphId, Model, NodeId, OpsetImport, OpsetScope, Position, ValueId};
+use onnx_schema::domain;
+use onnx_types::{Dim, Stopped, Symbol, Type, TypeKind};
+use slotmap::SecondaryMap;
+
+use crate::call::{Call, Needs};
+use crate::convert::Conversions;
+use crate::cost::Cost;
+use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of};
+use crate::names::{Names, path};
+use crate::reason::Reason;
+use crate::references::redirect;
+
+/// The version of the default domain that a model imports which has none and needs an `Identity`: the first one in which it
+/// takes sequences.
+const IDENTITY_VERSION: i64 = 14;
+
+/// Work of an expansion: a stack of it takes the place of recursion on calls.
+enum Task {
+    /// Expand a call.
+    Open { node: NodeId, parent: Option<u32>, path: Arc<str> },
+    /// The calls in a body are expanded, and what is left of the call that it took the place of can go.
+    Close(Frame),
+}
+
+/// A call whose body is in place.
+struct Frame {
+    node: NodeId,
+    results: Vec<(ValueId, ValueId)>,
+}
+
+pub(crate) struct Expander<'a> {
+    model: &'a mut Model,
+    options: &'a InlineOptions<'a>,
+    /// The calls to inline.
+    calls: Calls,
+    /// The results of calls.
+    report: Vec<InlinedCall>,
+    needs: HashMap<FunctionId, Result<Arc<Needs>, Reason>, RandomState>,
+    conversions: Conversions,
+    /// The values that took the place of outputs of calls.
+    forwards: HashMap<ValueId, ValueId, RandomState>,
+    /// The nodes that were copied for the outermost call that is being expanded.
+    copied: HashMap<NodeId, (), RandomState>,
+    /// The types of bodies, without the dimension variables of the function.
+    types: HashMap<*const Type, (Arc<Type>, Arc<Type>), RandomState>,
+    pass: Symbol,
+}
+
+impl<'a> Expander<'a> {
+    pub(crate) fn new(model: &'a mut Model, options: &'a InlineOptions<'a>, calls: Calls) -> Self {
+        let pass = model.intern("inline");
+        Self {
+            model,
+            options,
+            calls,
+            report: Vec::new(),
+            needs: HashMap::default(),
+            conversions: Conversions::default(),
+            forwards: HashMap::default(),
+            copied: HashMap::default(),
+            types: HashMap::default(),
+            pass,
+        }
+    }
+
+    /// Expands the calls in outermost graphs.
+    pub(crate) fn roots(&mut self, roots: &[GraphId]) -> Result<(), Stopped> {
+        roots.iter().try_for_each(|&root| self.root(root))
+    }
+
+    /// Expands the calls in the functions that stay: those that were not used before, and those that are called now. A
+    /// function whose expansion was not expected and exceeds the limits stays as it is.
+    pub(crate) fn functions(
+        &mut self,
+        used: &SecondaryMap<FunctionId, ()>,
+        bodies: &SecondaryMap<FunctionId, Cost>,
+    ) -> Result<(), Stopped> {
+        let model = &*self.model;
+        // Converted copies have no cost: they go at the end.
+        let own = model.functions().iter().copied().filter(|&function| bodies.contains_key(function));
+        let mut open: Vec<FunctionId> = own.filter(|&function| !used.contains_key(function)).collect();
+        open.reverse();
+        let roots = model.all_graphs().filter(|&graph| model.scope(graph) == OpsetScope::Model);
+        let mut met: SecondaryMap<FunctionId, ()> = open.iter().map(|&function| (function, ())).collect();
+        for graph in roots.collect::<Vec<_>>() {
+            self.meet(graph, &mut met, &mut open);
+        }
+        while let Some(function) = open.pop() {
+            let size = bodies.get(function).copied().unwrap_or_default();
+            let limits = &self.options.execution.limits;
+            let nodes = size.nodes.saturating_add(self.model.node_count() as u64);
+            if nodes <= limits.nodes && size.entries <= limits.values.saturating_mul(4) {
+                let graphs: Vec<GraphId> = graphs_of(self.model, function).collect();
+                self.roots(&graphs)?;
+                // What is known about the body no longer holds.
+                self.needs.clear();
+                self.conversions.forget();
+            }
+            for graph in graphs_of(self.model, function).collect::<Vec<_>>() {
+                for nested in self.model.graphs_in(graph).collect::<Vec<_>>() {
+                    self.meet(nested, &mut met, &mut open);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the functions that nodes of a graph name.
+    fn meet(&self, graph: GraphId, met: &mut SecondaryMap<FunctionId, ()>, open: &mut Vec<FunctionId>) {
+        for node in self.model.nodes(graph) {
+            if let Some(function) = self.model.function_called(self.model.node(node))
+                && met.insert(function, ()).is_none()
+            {
+                open.push(function);
+            }
+        }
+    }
+
+    /// Ends the work: references to values that went are redirected, and copies of functions that were converted go.
+    pub(crate) fn finish(self) -> Vec<InlinedCall> {
+        redirect(self.model, &self.forwards);
+        self.conversions.remove(self.model);
+        self.report
+    }
+
+    /// Expands the calls in a graph and in everything nested in it, calls in the graphs of a call before the call.
+    fn root(&mut self, root: GraphId) -> Result<(), Stopped> {
+        let nodes = self.model.walk(root).filter_map(|event| match event {
+            Event::After(node) if self.calls.contains_key(&node) => Some(node),
+            _ => None,
+        });
+        let nodes: Vec<NodeId> = nodes.collect();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let mut names = Names::of(self.model, self.model.root(root), self.options.naming);
+        let empty: Arc<str> = Arc::from("");
+        for node in nodes {
+            self.copied.clear();
+            let mut tasks = vec![Task::Open { node, parent: None, path: Arc::clone(&empty) }];
+            let mut stopped = Ok(());
+            while let Some(task) = tasks.pop() {
+                match task {
+                    Task::Open { .. } if stopped.is_err() => {}
+                    Task::Open { node, parent, path } => {
+                        self.open(node, parent, &path, &mut names, &mut tasks);
+                        stopped = self.options.execution.interrupt.check();
+                    }
+                    Task::Close(frame) => self.close(&frame),
+                }
+            }
+            stopped?;
+        }
+        Ok(())
+    }
+
+    /// Puts the body into the place of a call, and adds the calls in it to the tasks.
+    fn open(
+        &mut self,
+        node: NodeId,
+        parent: Option<u32>,
+        around: &Arc<str>,
+        names: &mut Names,
+        tasks: &mut Vec<Task>,
+    ) {
+        // A model has fewer than 2^32 nodes.
+        let index = self.report.len() as u32;
+        let record = self.model.node(node);
+        let mut entry = InlinedCall {
+            function: (record.domain(), record.op(), record.overload()),
+            name: record.name(),
+            origin: self.model.node_origin(node),
+            parent,
+            result: Ok(0),
+        };
+        match self.copy(node) {
+            Err(reason) => entry.result = Err(reason),
+            Ok(call) => {
+                entry.result = Ok(call.map.copied_nodes().len());
+                names.release(self.model, node);
+                let path: Arc<str> = path(self.model, node, around).into();
+                for &(original, copy) in call.map.copied_nodes() {
+                    self.settle(node, original, copy);
+                    names.name(self.model, copy, &path);
+                }
+                let results = call.results.iter().map(|&(old, result)| (old, call.map.get(result)));
+                tasks.push(Task::Close(Frame { node, results: results.collect() }));
+                let nodes = call.map.copied_nodes().iter().rev();
+                let inner = nodes.filter_map(|&(original, copy)| Some((copy, *self.calls.get(&original)?)));
+                let inner: Vec<(NodeId, FunctionId)> = inner.collect();
+                for (copy, function) in inner {
+                    self.calls.insert(copy, function);
+                    let path = Arc::clone(&path);
+                    tasks.push(Task::Open { node: copy, parent: Some(index), path });
+                }
+            }
+        }
+        self.calls.remove(&node);
+        self.report.push(entry);
+    }
+
+    /// Binds a call and copies the body; the model is unchanged if there is a reason against it.
+    fn copy(&mut self, node: NodeId) -> Result<Call, Reason> {
+        let function = self.calls.get(&node).copied().ok_or("the node calls no function")?;
+        let graph = self.model.node(node).graph();
+        let needs = match self.needs.get(&function) {
+            Some(needs) => needs.clone(),
+            None => {
+                let needs = Needs::of(self.model, function, self.options.registry).map(Arc::new);
+                self.needs.insert(function, needs.clone());
+                needs
+            }
+        }?;
+        let known = self.conversions.get(self.model, function, graph, self.options, &mut self.calls)?;
+        let mut call = Call::bind_to(self.model, node, known.function, &needs)?;
+        call.copy_body(self.model, Position::Before(node))?;
+        add_imports(self.model, graph, &known.missing);
+        Ok(call)
+    }
+
+    /// Records where a copy comes from, and removes what its types say about variables of the function.
+    fn settle(&mut self, call: NodeId, original: NodeId, copy: NodeId) {
+        let origin = self.model.derive(self.pass, &[call, original]);
+        self.model.set_node_origin(copy, origin);
+        self.copied.insert(copy, ());
+        let record = self.model.node(copy);
+        // Graphs that the call passes have the variables of the scope around it.
+        if self.model.scope(self.model.node(original).graph()) == self.model.scope(record.graph()) {
+            return;
+        }
+        let mut values: Vec<ValueId> = record.outputs().iter().flatten().copied().collect();
+        values.extend(
+            record.nested_graphs().flat_map(|graph| self.model.graph(graph).inputs().iter().copied()),
+        );
+        for value in values {
+            let Some(ty) = self.model.value(value).shared_ty().cloned() else { continue };
+            let kept = self.types.entry(Arc::as_ptr(&ty)).or_insert_with(|| {
+                let free = without_variables(&ty);
+                (Arc::clone(&ty), free.map_or_else(|| Arc::clone(&ty), Arc::new))
+            });
+            // The key is the address of a type that the entry keeps alive.
+            let free = Arc::clone(&kept.1);
+            if !Arc::ptr_eq(&free, &ty) {
+                self.model.set_type(value, Some(free));
+            }
+        }
+    }
+
+    /// Replaces the outputs of a call by the results of the body, and erases the call.
+    fn close(&mut self, frame: &Frame) {
+        let mut named: Vec<ValueId> = Vec::new();
+        for &(old, result) in &frame.results {
+            let mut new = result;
+            while let Some(&next) = self.forwards.get(&new) {
+                new = next;
+            }
+            let is_copied = |producer: NodeId| self.copied.contains_key(&producer);
+            if self.model.value(new).producer().is_some_and(is_copied) && !named.contains(&new) {
+                named.push(new);
+                self.adopt(old, new);
+            }
+            // A value of a cycle cannot take the place of itself.
+            if old != new {
+                self.replace(frame.node, old, new);
+            }
+        }
+        // Its results have no uses any more.
+        let _ = self.model.erase_node(frame.node);
+    }
+
+    /// Replaces an output of a call, through an `Identity` where it is an output of a graph and the result is a value from outside.
+    fn replace(&mut self, call: NodeId, old: ValueId, new: ValueId) {
+        // It does not fail: the output of a call is not an input or initializer.
+        if let Ok(Some(alias)) = self.model.replace_or_alias(old, new) {
+            let graph = self.model.node(alias).graph();
+            add_imports(self.model, graph, &[(domain::ONNX, IDENTITY_VERSION)]);
+            let origin = self.model.derive(self.pass, &[call]);
+            self.model.set_node_origin(alias, origin);
+        }
+        self.forwards.insert(old, new);
+    }
+
+    /// Gives a result the name and the type of the output of the call: those are what the rest of the model says.
+    fn adopt(&mut self, old: ValueId, new: ValueId) {
+        let record = self.model.value(old);
+        let ty = record.shared_ty().cloned();
+        let has_name = !record.name().is_empty();
+        // Where callers know a name, it is exchanged with the replacement.
+        if has_name && !self.model.is_known_output(old) {
+            self.model.take_name(new, old);
+        }
+        if ty.is_some() {
+            self.model.set_type(new, ty);
+        }
+    }
+}
+
+/// Adds operator sets to the imports that apply to a graph.
+fn add_imports(model: &mut Model, graph: GraphId, missing: &[(Symbol, i64)]) {
+    for &(domain, version) in missing {
+        if model.versions_in(graph).get(domain).is_some() {
+            continue;
+        }
+        let import = OpsetImport::new(domain, version);
+        match model.scope(graph) {
+            OpsetScope::Model => model.info_mut().opset_imports.push(import),
+            OpsetScope::Function(function) => model.function_mut(function).opset_imports.push(import),
+        }
+    }
+}
+
+/// A type whose dimension variables are unknown dimensions; `None` if it has none. A variable of a function is a size in one
+/// call, and another one or the same in the next.
+fn without_variables(ty: &Type) -> Option<Type> {
+    let mut free = ty.clone();
+    let mut at = Some(&mut free);
+    while let Some(ty) = at {
+        ty.source = None;
+        at = match &mut ty.kind {
+            TypeKind::Tensor(tensor) | TypeKind::SparseTensor(tensor) => {
+                let dims = tensor.shape.as_mut().map(|shape| shape.dims_mut()).unwrap_or_default();
+                for dim in dims {
+                    if dim.known().is_none() {
+                        *dim = Dim::Unknown;
+                    }
+                }
+                None
+            }
+            TypeKind::Sequence(inner) | TypeKind::Optional(inner) => inner.as_deref_mut(),
+            TypeKind::Map { value, .. } => value.as_deref_mut(),
+            TypeKind::Undefined | TypeKind::Opaque { .. } => None,
+        };
+    }
+    (free != *ty).then_some(free)
+}

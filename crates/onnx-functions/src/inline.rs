@@ -1,0 +1,301 @@
+//! Inlining of calls: selection, cost, and the result of each call.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use onnx_diag::Quoted;
+use onnx_ir::{CallGraph, FunctionId, GraphId, Model, NodeId, Origin, Owner};
+use onnx_schema::Registry;
+use onnx_types::{Execution, Stopped, Symbol};
+use slotmap::SecondaryMap;
+
+use crate::cost::{Cost, Costs};
+use crate::expand::Expander;
+use crate::names::Naming;
+use crate::reason::Reason;
+use crate::versions::Convert;
+
+/// Options of [`inline`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct InlineOptions<'a> {
+    /// The operators that are known. By default those of ONNX.
+    pub registry: &'a Registry,
+    /// The names for which the path of calls becomes a prefix. By default where a name would collide with another one.
+    pub naming: Naming,
+    /// Conversion of functions that import other operator set versions. By default there is none, and calls of functions in which
+    /// such a version gives an operator another meaning stay.
+    pub convert: Option<&'a dyn Convert>,
+    /// Bounds on the result, and what ends the work early.
+    pub execution: Execution,
+}
+
+impl Default for InlineOptions<'_> {
+    fn default() -> Self {
+        Self {
+            registry: Registry::STANDARD,
+            naming: Naming::default(),
+            convert: None,
+            execution: Execution::DEFAULT,
+        }
+    }
+}
+
+onnx_types::option_setters! {
+    InlineOptions<'a> {
+        with_registry => registry: &'a Registry,
+        with_naming => naming: Naming,
+        with_convert => convert: into Option<&'a dyn Convert>,
+        with_execution => execution: into Execution,
+    }
+}
+
+/// The reason why nothing was inlined.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InlineError {
+    /// A function calls itself, directly or through others, so no expansion ends. The model is unchanged.
+    #[error("functions form a cycle of length {length}: {}", .functions.join(" -> "))]
+    Recursive {
+        /// The functions of the cycle in the order of the calls; at most 8 of them.
+        functions: Vec<String>,
+        /// Number of functions of the cycle.
+        length: usize,
+    },
+    /// The result would exceed a limit. The model is unchanged.
+    #[error("inlining would result in {needed} {limit}; the limit `{limit}` is {allowed}")]
+    TooLarge {
+        /// The name of the limit: `nodes` or `values`. Four operands, results or elements of attributes count as a value.
+        limit: &'static str,
+        /// The limit.
+        allowed: u64,
+        /// The number that the model would have, 2⁶⁴ - 1 for anything from that on.
+        needed: u64,
+    },
+    /// The work was interrupted. Some of the calls are inlined.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// The results of calls.
+#[derive(Clone, Debug, Default)]
+pub struct Inlined {
+    /// The selected calls, in the order in which they were visited. A call in the body of an inlined function occurs
+    /// once for each of its copies.
+    pub calls: Vec<InlinedCall>,
+    /// Number of functions that were removed because nothing calls them any more.
+    pub removed_functions: usize,
+}
+
+impl Inlined {
+    /// Number of calls that were inlined.
+    #[must_use]
+    pub fn inlined(&self) -> usize {
+        self.calls.iter().filter(|call| call.result.is_ok()).count()
+    }
+
+    /// The calls that stay, each with the reason.
+    pub fn kept(&self) -> impl Iterator<Item = (&InlinedCall, &Reason)> {
+        self.calls.iter().filter_map(|call| Some((call, call.result.as_ref().err()?)))
+    }
+
+    /// A call with the calls around it, the outermost first, for people.
+    #[must_use]
+    pub fn path(&self, call: &InlinedCall, model: &Model) -> String {
+        let mut parts = Vec::new();
+        let mut at = Some(call);
+        // A call comes after the one that made it, so the walk ends.
+        while let Some(call) = at {
+            let (domain, op, overload) = call.function;
+            let mut part = identity(model, domain, op, overload);
+            if !call.name.is_empty() {
+                part.push_str(&format!(" ({})", Quoted(model.str(call.name))));
+            }
+            parts.push(part);
+            at = call.parent.and_then(|parent| self.calls.get(parent as usize));
+        }
+        parts.reverse();
+        parts.join(" / ")
+    }
+}
+
+/// The result of a call.
+#[derive(Clone, Debug)]
+pub struct InlinedCall {
+    /// The domain, name and overload of the function.
+    pub function: (Symbol, Symbol, Symbol),
+    /// The name of the node.
+    pub name: Symbol,
+    /// The origin of the node: its place in the file, or the derivation from the call and the body that it comes from.
+    pub origin: Origin,
+    /// The index of the call whose body contained this one.
+    pub parent: Option<u32>,
+    /// Number of nodes that took the place of the call, those of nested graphs included; the reason if it stays.
+    pub result: Result<usize, Reason>,
+}
+
+/// The text of an identity of a function.
+pub(crate) fn identity(model: &Model, domain: Symbol, name: Symbol, overload: Symbol) -> String {
+    let mut text = match model.str(domain) {
+        "" => model.str(name).to_owned(),
+        domain => format!("{domain}.{}", model.str(name)),
+    };
+    if !overload.is_empty() {
+        text.push_str(&format!(":{}", model.str(overload)));
+    }
+    Quoted(&text).to_string()
+}
+
+/// The selected calls of a model.
+pub(crate) type Calls = HashMap<NodeId, FunctionId, RandomState>;
+
+/// Inlines the calls of functions of a model that `select` returns `true` for: in all graphs, and in bodies that take the place
+/// of calls. Functions that were called before and that nothing calls afterwards are removed.
+///
+/// A call stays if an operator of the function has another meaning in the versions that apply to the call, or if its meaning
+/// cannot be expressed without the call; [`Inlined`] has the reasons.
+///
+/// # Errors
+///
+/// Returns an error if selected calls form a cycle, if the result would exceed the limits `nodes` or `values`, or if the work is
+/// interrupted. The size of the result is computed before anything is copied.
+pub fn inline(
+    model: &mut Model,
+    options: &InlineOptions<'_>,
+    mut select: impl FnMut(&Model, NodeId, FunctionId) -> bool,
+) -> Result<Inlined, InlineError> {
+    let calls = calls(model, options.registry, &mut select);
+    if calls.is_empty() {
+        return Ok(Inlined::default());
+    }
+    let graph = CallGraph::of_calls(model, |node| calls.get(&node).copied());
+    refuse_recursion(model, &graph)?;
+    let used = used_functions(model);
+    let costs = Costs::new(model, &calls, graph.callees_first());
+    let roots: Vec<GraphId> = roots(model).collect();
+    let mut cost = Cost::default();
+    for &root in &roots {
+        cost += costs.of_graph(root);
+    }
+    for function in remaining(model, &calls, &used) {
+        cost += costs.of_function(function);
+    }
+    refuse_size(model, cost, options)?;
+    let bodies: SecondaryMap<FunctionId, Cost> =
+        model.functions().iter().map(|&function| (function, costs.of_function(function))).collect();
+    let mut expander = Expander::new(model, options, calls);
+    let expanded = expander.roots(&roots).and_then(|()| expander.functions(&used, &bodies));
+    let calls = expander.finish();
+    expanded?;
+    let now = used_functions(model);
+    let unused = model.functions().iter().copied();
+    let unused: Vec<FunctionId> =
+        unused.filter(|&function| used.contains_key(function) && !now.contains_key(function)).collect();
+    let removed = model.remove_functions(&unused);
+    Ok(Inlined { calls, removed_functions: removed })
+}
+
+/// Inlines all calls of functions of a model, like [`inline`].
+///
+/// # Errors
+///
+/// See [`inline`].
+pub fn inline_all(model: &mut Model, options: &InlineOptions<'_>) -> Result<Inlined, InlineError> {
+    inline(model, options, |_, _, _| true)
+}
+
+/// The selected calls.
+fn calls(
+    model: &Model,
+    registry: &Registry,
+    select: &mut impl FnMut(&Model, NodeId, FunctionId) -> bool,
+) -> Calls {
+    let mut calls = Calls::default();
+    if model.functions().is_empty() {
+        return calls;
+    }
+    for graph in model.all_graphs() {
+        for node in model.nodes(graph) {
+            // The hash lookup comes first: most nodes call no function.
+            if model.function_called(model.node(node)).is_some()
+                && let Some(function) = model.callee(node, registry).function()
+                && select(model, node, function)
+            {
+                calls.insert(node, function);
+            }
+        }
+    }
+    calls
+}
+
+fn refuse_recursion(model: &Model, graph: &CallGraph) -> Result<(), InlineError> {
+    let Some((_, cycle)) = graph.cycles().next() else { return Ok(()) };
+    let name = |&function: &FunctionId| {
+        let record = model.function(function);
+        identity(model, record.domain(), record.name(), record.overload())
+    };
+    Err(InlineError::Recursive {
+        functions: cycle.functions.iter().map(name).collect(),
+        length: cycle.length,
+    })
+}
+
+/// The functions that nodes of the model name, directly or through other functions that they name. A standard operator takes
+/// precedence over a function of its name in some readers only, so both count.
+pub(crate) fn used_functions(model: &Model) -> SecondaryMap<FunctionId, ()> {
+    let mut used = SecondaryMap::new();
+    let mut open: Vec<GraphId> = roots(model).collect();
+    while let Some(graph) = open.pop() {
+        for node in model.nodes_in(graph) {
+            if let Some(function) = model.function_called(model.node(node))
+                && used.insert(function, ()).is_none()
+            {
+                open.extend(graphs_of(model, function));
+            }
+        }
+    }
+    used
+}
+
+/// The outermost graphs that run without a call: the main graph and those of training.
+fn roots(model: &Model) -> impl Iterator<Item = GraphId> + '_ {
+    let is_of_model = |&root: &GraphId| !matches!(model.graph(root).owner(), Owner::Function(_));
+    model.roots().filter(is_of_model).chain(model.algorithms())
+}
+
+/// The graphs of a function: the body, and those of defaults.
+pub(crate) fn graphs_of(model: &Model, function: FunctionId) -> impl Iterator<Item = GraphId> + '_ {
+    let record = model.function(function);
+    let defaults = record.defaults.iter().flat_map(|default| default.value().graphs().iter().copied());
+    std::iter::once(record.body()).chain(defaults)
+}
+
+/// The functions that stay if all selected calls are inlined: those that are not used, and those that other nodes name.
+fn remaining(model: &Model, calls: &Calls, used: &SecondaryMap<FunctionId, ()>) -> Vec<FunctionId> {
+    let mut stays: SecondaryMap<FunctionId, ()> = SecondaryMap::new();
+    for graph in model.all_graphs() {
+        let others = model.nodes(graph).filter(|node| !calls.contains_key(node));
+        for function in others.filter_map(|node| model.function_called(model.node(node))) {
+            stays.insert(function, ());
+        }
+    }
+    let functions = model.functions().iter().copied();
+    functions.filter(|&function| stays.contains_key(function) || !used.contains_key(function)).collect()
+}
+
+fn refuse_size(model: &Model, cost: Cost, options: &InlineOptions<'_>) -> Result<(), InlineError> {
+    let limits = &options.execution.limits;
+    let needed = cost.nodes.saturating_add(model.node_count() as u64);
+    if needed > limits.nodes {
+        let allowed = limits.nodes;
+        return Err(InlineError::TooLarge { limit: "nodes", allowed, needed });
+    }
+    let needed = cost.entries.saturating_add(model.value_count() as u64);
+    // Operands refer to values, and most nodes have as many of them as results.
+    let allowed = limits.values.saturating_mul(4);
+    if needed > allowed {
+        let needed = needed.div_ceil(4);
+        return Err(InlineError::TooLarge { limit: "values", allowed: limits.values, needed });
+    }
+    Ok(())
+}

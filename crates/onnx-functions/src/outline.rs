@@ -1,0 +1,294 @@
+//! Outlining: nodes become a function and a call of it.
+
+use onnx_diag::Quoted;
+use onnx_ir::{
+    AttrValue, CopyMap, FunctionId, GraphId, Model, NodeId, OpsetImport, OpsetScope, Position, User, ValueId,
+};
+use onnx_schema::{Registry, normalize_domain};
+use onnx_types::Symbol;
+use slotmap::SecondaryMap;
+
+use crate::reason::Reason;
+
+/// Moves nodes of one graph into a new function of the model, and replaces them by a call of it. Values that the nodes use
+/// become inputs of the function in the order of first use, and those of their results that are used elsewhere become
+/// outputs. Returns the call. The domain is imported at version 1 if it is not imported yet, and the IR version is raised to 8,
+/// the first one with functions.
+///
+/// # Errors
+///
+/// Returns the reason if the nodes cannot become a function, see [`Region::new`], or if the identity of the function is taken,
+/// see [`Region::make_function`]. The model is unchanged then.
+pub fn outline(
+    model: &mut Model,
+    nodes: &[NodeId],
+    (domain, name): (&str, &str),
+    registry: &Registry,
+) -> Result<NodeId, Reason> {
+    let region = Region::new(model, nodes)?;
+    let function = region.make_function(model, domain, name, registry)?;
+    let call = region.replace(model, function)?;
+    if model.info().ir_version < IR_WITH_FUNCTIONS {
+        model.info_mut().ir_version = IR_WITH_FUNCTIONS;
+    }
+    Ok(call)
+}
+
+/// The first IR version with functions.
+const IR_WITH_FUNCTIONS: i64 = 8;
+
+/// Nodes of one graph that can become a function.
+///
+/// [`outline`] makes the function and the call. This type is for editors that apply an edit in separate steps.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// The graph of the nodes.
+    pub graph: GraphId,
+    /// The nodes in the order of the graph.
+    pub nodes: Vec<NodeId>,
+    /// The values from outside that the nodes use, in the order of first use: the inputs of the function.
+    pub inputs: Vec<ValueId>,
+    /// The results that are used elsewhere: the outputs of the function.
+    pub outputs: Vec<ValueId>,
+    /// The insertion point of the call.
+    pub at: Position,
+}
+
+impl Region {
+    /// Examines a set of nodes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the set of nodes is not convex (a node outside it depends on one of its nodes, and another of its
+    /// nodes depends on that node), or if the nodes are not of one sorted graph, refer to attributes of a function around them
+    /// or have no results that are used.
+    pub fn new(model: &Model, nodes: &[NodeId]) -> Result<Self, Reason> {
+        let mut members: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+        let first =
+            nodes.first().and_then(|&node| model.get_node(node)).ok_or("the list of nodes is empty")?;
+        let graph = first.graph();
+        for &node in nodes {
+            if model.get_node(node).is_none_or(|record| record.graph() != graph) {
+                return Err("the nodes are not of one graph".into());
+            }
+            if has_references(model, node) {
+                return Err("a node refers to an attribute of the function around it".into());
+            }
+            members.insert(node, ());
+        }
+        if !model.is_sorted(graph) {
+            return Err("the nodes of the graph are not sorted".into());
+        }
+        let nodes: Vec<NodeId> = model.nodes(graph).filter(|&node| members.contains_key(node)).collect();
+        let at = insertion_point(model, graph, &members)?;
+        let inputs = operands(model, graph, &nodes, &members);
+        let outputs = nodes.iter().flat_map(|&node| model.node(node).outputs().iter().flatten().copied());
+        let outputs: Vec<ValueId> =
+            outputs.filter(|&value| is_used_outside(model, graph, value, &members)).collect();
+        if outputs.is_empty() {
+            return Err("no result of the nodes is used".into());
+        }
+        Ok(Self { graph, nodes, inputs, outputs, at })
+    }
+
+    /// Makes a function of copies of the nodes; nothing calls it yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the function would have the identity of another one, of an operator that ONNX or the registry has in
+    /// any version, or of an operator that a node of the model names.
+    pub fn make_function(
+        &self,
+        model: &mut Model,
+        domain: &str,
+        name: &str,
+        registry: &Registry,
+    ) -> Result<FunctionId, Reason> {
+        let symbols = (normalize_domain(model.intern(domain)), model.intern(name));
+        refuse_taken_identity(model, registry, symbols)?;
+        let function = model.add_function(symbols.0, symbols.1, Symbol::EMPTY);
+        if let Err(reason) = fill(model, function, self) {
+            let _ = model.remove_function(function);
+            return Err(reason);
+        }
+        Ok(function)
+    }
+
+    /// Replaces the nodes by a call of a function that computes the same.
+    fn replace(&self, model: &mut Model, function: FunctionId) -> Result<NodeId, Reason> {
+        let record = model.function(function);
+        let (domain, name) = (record.domain(), record.name());
+        let [domain_text, name_text] = [domain, name].map(|name| model.str(name).to_owned());
+        if model.versions_in(self.graph).get(domain).is_none() {
+            let import = OpsetImport::new(domain, 1);
+            match model.scope(self.graph) {
+                OpsetScope::Model => model.info_mut().opset_imports.push(import),
+                OpsetScope::Function(around) => model.function_mut(around).opset_imports.push(import),
+            }
+        }
+        let mut build = model.build_at(self.at).derive("outline", &self.nodes);
+        let call = build.call(&domain_text, &name_text, self.inputs.iter().copied());
+        let results = call.outputs_if(&vec![true; self.outputs.len()])?;
+        let mut node = None;
+        for (&old, new) in self.outputs.iter().zip(results.into_iter().flatten()) {
+            node = model.value(new).producer();
+            model.take_name(new, old);
+            let ty = model.value(old).shared_ty().cloned();
+            model.set_type(new, ty);
+            model.replace_all_uses(old, new);
+        }
+        // Users first; nodes outside of the region do not use what is left.
+        for &node in self.nodes.iter().rev() {
+            model.erase_node(node)?;
+        }
+        node.ok_or_else(|| "the function has no outputs".into())
+    }
+}
+
+/// Where the call of a convex set of nodes is inserted: before the first node that depends on the set.
+fn insertion_point(
+    model: &Model,
+    graph: GraphId,
+    members: &SecondaryMap<NodeId, ()>,
+) -> Result<Position, Reason> {
+    // Nodes outside of the set that depend on it.
+    let mut dependent: SecondaryMap<NodeId, ()> = SecondaryMap::new();
+    let (mut first, mut last) = (None, None);
+    for node in model.nodes(graph) {
+        let (mut uses_member, mut used) = (false, None);
+        model.for_each_use_within(node, |value| {
+            let Some(producer) = model.value(value).producer() else { return };
+            uses_member |= members.contains_key(producer);
+            if dependent.contains_key(producer) {
+                used = Some(value);
+            }
+        });
+        if members.contains_key(node) {
+            if let Some(value) = used {
+                let value = Quoted(name(model, value));
+                let text = "the nodes are not convex: one of them needs";
+                return Err(Reason::new(format!("{text} {value}, which depends on another one")));
+            }
+            last = Some(node);
+        } else if uses_member || used.is_some() {
+            dependent.insert(node, ());
+            first = first.or(Some(node));
+        }
+    }
+    Ok(match (first, last) {
+        (Some(first), _) => Position::Before(first),
+        (None, Some(last)) => Position::After(last),
+        (None, None) => Position::End(graph),
+    })
+}
+
+/// The values from outside that nodes use, in the order of first use.
+fn operands(
+    model: &Model,
+    graph: GraphId,
+    nodes: &[NodeId],
+    members: &SecondaryMap<NodeId, ()>,
+) -> Vec<ValueId> {
+    let mut seen: SecondaryMap<ValueId, ()> = SecondaryMap::new();
+    let mut operands = Vec::new();
+    for &node in nodes {
+        model.for_each_use_within(node, |value| {
+            let home = model.graph_of(value);
+            let is_nested = home != graph && model.is_inside(home, graph);
+            let is_made =
+                model.value(value).producer().is_some_and(|producer| members.contains_key(producer));
+            if !is_nested && !is_made && seen.insert(value, ()).is_none() {
+                operands.push(value);
+            }
+        });
+    }
+    operands
+}
+
+/// Returns `true` if a value is an output of the graph, or if a node that is not in a set uses it.
+fn is_used_outside(
+    model: &Model,
+    graph: GraphId,
+    value: ValueId,
+    members: &SecondaryMap<NodeId, ()>,
+) -> bool {
+    model.value(value).uses().iter().any(|at| {
+        let user = match at.user {
+            User::Node(node) => Some(node),
+            User::Graph(nested) => model.owner_node(nested).filter(|_| nested != graph),
+        };
+        let user = user.and_then(|user| model.ancestor_in(user, graph));
+        !user.is_some_and(|user| members.contains_key(user))
+    })
+}
+
+/// The reason if a function with this domain and name would be something else already, or what a node of the model calls.
+fn refuse_taken_identity(
+    model: &Model,
+    registry: &Registry,
+    (domain, name): (Symbol, Symbol),
+) -> Result<(), Reason> {
+    if domain.is_empty() {
+        return Err("the function needs a domain".into());
+    }
+    if name.is_empty() {
+        return Err("the function needs a name".into());
+    }
+    let quoted = Quoted(model.str(name));
+    if model.find_function(domain, name, Symbol::EMPTY).is_some() {
+        return Err(Reason::new(format!("the function {quoted} exists")));
+    }
+    let is_declared = registry.declared_history(model.str(domain), model.str(name)).next().is_some();
+    if is_declared || !onnx_schema::versions(domain, name).is_empty() {
+        return Err(Reason::new(format!("the operator {quoted} exists")));
+    }
+    let is_it = |node: NodeId| {
+        let record = model.node(node);
+        record.op() == name && record.domain() == domain && record.overload().is_empty()
+    };
+    if model.all_graphs().any(|graph| model.nodes(graph).any(is_it)) {
+        return Err(Reason::new(format!("a node of the model calls another operator {quoted}")));
+    }
+    Ok(())
+}
+
+/// Makes the body of a function from the nodes of a region.
+fn fill(model: &mut Model, function: FunctionId, region: &Region) -> Result<(), Reason> {
+    let body = model.function(function).body();
+    let mut map = CopyMap::new();
+    for &input in &region.inputs {
+        let name = model.str(model.value(input).name()).to_owned();
+        let inner = model.add_graph_input(body, &name, None);
+        map.map(input, inner);
+    }
+    let mut imports: Vec<OpsetImport> = Vec::new();
+    for &node in &region.nodes {
+        for inner in model.walk_node(node).nodes() {
+            let record = model.node(inner);
+            let domain = record.domain();
+            if imports.iter().all(|import| import.domain() != domain)
+                && let Some(version) = model.versions_in(record.graph()).get(domain)
+            {
+                imports.push(OpsetImport::new(domain, version));
+            }
+        }
+    }
+    model.function_mut(function).opset_imports = imports;
+    model.copy_each(&region.nodes, Position::End(body), &mut map)?;
+    for &output in &region.outputs {
+        model.push_graph_output(body, map.get(output));
+    }
+    Ok(())
+}
+
+/// Returns `true` if a node, or a node nested in it, refers to an attribute of the function around it.
+fn has_references(model: &Model, node: NodeId) -> bool {
+    model.walk_node(node).nodes().any(|node| {
+        let attributes = model.node(node).attributes();
+        attributes.iter().any(|attribute| matches!(attribute.value(), AttrValue::Ref(_)))
+    })
+}
+
+fn name(model: &Model, value: ValueId) -> &str {
+    model.str(model.value(value).name())
+}

@@ -1,0 +1,27 @@
+//! The reason why a call or a set of nodes stays.
+
+use onnx_ir::EditError;
+
+/// The reason why a call is not inlined, or nodes are not outlined: a clause for the reader of a report.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Reason(String);
+
+impl Reason {
+    /// A reason, as a clause.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+impl From<EditError> for Reason {
+    fn from(error: EditError) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,44 @@
+//! References to values outside of the data flow: quantization annotations, shardings and training bindings.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use onnx_ir::{GraphId, Model, NodeId, ValueId, ValueRef};
+
+/// Lets references to values that were replaced refer to what took their place.
+pub(crate) fn redirect<S: BuildHasher>(model: &mut Model, forwards: &HashMap<ValueId, ValueId, S>) {
+    let new = |reference: &mut ValueRef| {
+        while let ValueRef::Value(value) = *reference
+            && let Some(&next) = forwards.get(&value)
+        {
+            *reference = ValueRef::Value(next);
+        }
+    };
+    let graphs: Vec<GraphId> =
+        model.all_graphs().filter(|&graph| !model.graph(graph).quantization.is_empty()).collect();
+    for graph in graphs {
+        for annotation in &mut model.graph_mut(graph).quantization {
+            new(&mut annotation.tensor);
+            annotation.parameters.iter_mut().for_each(|parameter| new(&mut parameter.value));
+        }
+    }
+    let is_sharded = |&node: &NodeId| {
+        model.node(node).extras().is_some_and(|extras| !extras.device_configurations.is_empty())
+    };
+    let nodes: Vec<NodeId> =
+        model.all_graphs().flat_map(|graph| model.nodes(graph)).filter(is_sharded).collect();
+    for node in nodes {
+        for configuration in &mut model.node_extras_mut(node).device_configurations {
+            configuration.shardings.iter_mut().for_each(|sharding| new(&mut sharding.tensor));
+        }
+    }
+    if !model.info().training.is_empty() {
+        for training in &mut model.info_mut().training {
+            let bindings = training.initialization_binding.iter_mut().chain(&mut training.update_binding);
+            for binding in bindings {
+                new(&mut binding.key);
+                new(&mut binding.value);
+            }
+        }
+    }
+}

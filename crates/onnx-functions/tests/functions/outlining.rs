@@ -1,0 +1,53 @@
+//! Nodes become functions.
+
+use onnx_functions::{InlineOptions, inline_all, outline};
+use onnx_ir::NodeId;
+use onnx_schema::Registry;
+
+use crate::{errors, maker, nodes, parse};
+
+const CHAIN: &str = r#"<ir_version: 7, opset_import: ["": 20]>
+    g (float[N] x, float[N] z) => (float[N] y, float[N] w) <float[1] two = {2}> {
+        a = Neg (x)
+        b = Mul (a, two)
+        c = Abs (b)
+        d = Add (c, a)
+        w = Sub (b, z)
+        y = Mul (d, w)
+    }"#;
+
+#[test]
+fn a_convex_set_becomes_a_function_and_inlining_is_the_inverse() {
+    let before = parse(CHAIN);
+    let mut model = before.clone();
+    let members: Vec<NodeId> = ["c", "b", "d"].iter().map(|name| maker(&model, name)).collect();
+    let call = outline(&mut model, &members, ("my", "Part"), Registry::STANDARD).unwrap();
+    model.verify_sorted().unwrap();
+    assert_eq!(model.str(model.node(call).op()), "Part");
+    assert_eq!(nodes(&model), ["a = Neg (x)", "b, d = my.Part (a, two)", "w = Sub (b, z)", "y = Mul (d, w)"]);
+    // The first IR version with functions.
+    assert_eq!(model.info().ir_version, 8);
+    assert_eq!(errors(&model), Vec::<String>::new());
+    inline_all(&mut model, &InlineOptions::default()).unwrap();
+    model.verify_sorted().unwrap();
+    assert_eq!(nodes(&model), nodes(&before));
+}
+
+#[test]
+fn sets_that_cannot_be_functions_have_a_reason_and_leave_no_trace() {
+    let check = |names: &[&str], (domain, name): (&str, &str), expected: &str| {
+        let mut model = parse(CHAIN);
+        let members: Vec<NodeId> = names.iter().map(|name| maker(&model, name)).collect();
+        let reason = outline(&mut model, &members, (domain, name), Registry::STANDARD).unwrap_err();
+        assert_eq!(reason.to_string(), expected);
+        assert_eq!(
+            (nodes(&model), model.functions().len(), model.graph_count()),
+            (nodes(&parse(CHAIN)), 0, 1)
+        );
+    };
+    let part = ("my", "Part");
+    check(&["a", "d"], part, "the nodes are not convex: one of them needs `c`, which depends on another one");
+    check(&[], part, "the list of nodes is empty");
+    check(&["c"], ("ai.onnx.ml", "Scaler"), "the operator `Scaler` exists");
+    check(&["c"], ("", "Part"), "the function needs a domain");
+}
