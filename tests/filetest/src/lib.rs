@@ -154,7 +154,7 @@ mod tests {
     fn directives_are_known() {
         for (text, message) in [
             ("g () => () { }", "begins with no directive"),
-            ("#! chekc\n", "no kind of test `chekc`"),
+            ("#! chekc\n", "unknown kind of test `chekc`"),
             ("#!\n", "names no kind"),
             ("#! check dta\n<ir_version: 10>\ng () => () { }", "`dta`"),
             ("#! text as=thing\ng () => () { }", "`as=thing`"),
