@@ -44,7 +44,7 @@ fn messages_of_another_type_are_refused() {
         .exits(1)
         .says("input `s`: declared with tensors of float, given one of int64");
     onnx(&folder, "run m.onnxtxt --feed s=tensor/output_0.pb").exits(2).says("a message of another type");
-    onnx(&folder, "run m.onnxtxt --feed s=absent/output_0.pb").exits(2).says("cannot be told");
+    onnx(&folder, "run m.onnxtxt --feed s=absent/output_0.pb").exits(2).says("cannot be decided");
     onnx(&folder, "run m.onnxtxt --feed s=empty.pb").exits(2).says("it holds no value");
     folder.put(
         "m.onnxtxt",

@@ -290,7 +290,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Refuses a name that cannot be that of a file beside those before it.
+/// Refuses a name that cannot be that of a file in addition to those before it.
 fn by_name(name: &str, before: Option<&[&str]>) -> Result<(), Failure> {
     /// What file systems accept.
     const MOST_BYTES: usize = 255;
