@@ -110,9 +110,9 @@ impl fmt::Display for WireErrorKind {
             Self::ForeignField { number } => {
                 write!(f, "field {number} is not one of this message: it is a message of another type")
             }
-            Self::Ambiguous => f.write_str(
-                "the type of the message cannot be decided: it states no type of its elements",
-            ),
+            Self::Ambiguous => {
+                f.write_str("the type of the message cannot be decided: it states no type of its elements")
+            }
             Self::Stopped => f.write_str("the reading was stopped"),
             Self::Limit { name, limit, wanted } => {
                 write!(f, "{wanted} exceeds the limit of {limit}: raise the limit `{name}` to accept it")
