@@ -75,6 +75,7 @@ pub struct NodeRun<'a> {
     pub depth: usize,
     /// The outputs in the order of the node; `None` for an output that the node omits or does not compute.
     pub outputs: &'a [Option<Value>],
-    /// Bytes of all values that the run keeps, the outputs included; weights of the model are not counted.
+    /// Bytes of all values that the run keeps, the outputs included; weights of the model are not counted. A tensor that is
+    /// kept counts as 128 bytes in addition to its elements, as for [`run_bytes`](onnx_types::Limits::run_bytes).
     pub live_bytes: u64,
 }
