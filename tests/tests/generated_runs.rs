@@ -81,10 +81,13 @@ impl Numbers {
                     (!self.next().is_multiple_of(3)).then(|| Arc::new(self.value(inner, sizes, depth + 1)));
                 Value::Optional(value)
             }
-            TypeKind::Map { value: Some(inner), .. } if depth < 4 => {
-                let entries = (0..self.next() % 3).map(|key| (MapKey::Int(key as i64), inner));
-                let entries: Vec<_> = entries.collect();
-                let made = entries.into_iter().map(|(key, inner)| (key, self.value(inner, sizes, depth + 1)));
+            TypeKind::Map { key, value: Some(inner) } if depth < 4 => {
+                let key = |index: u64| match key {
+                    ElemType::String => MapKey::Text(index.to_string().into()),
+                    _ => MapKey::Int(index as i64),
+                };
+                let count = self.next() % 3;
+                let made = (0..count).map(|index| (key(index), self.value(inner, sizes, depth + 1)));
                 Value::Map(Arc::new(made.collect()))
             }
             _ => {

@@ -541,6 +541,16 @@ mod ended {
         child
     }
 
+    /// The signals that end a process. One that this process ignores is ignored by the processes that it starts, as is SIGINT by
+    /// those in the background of a shell.
+    fn signals() -> impl Iterator<Item = Signal> {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+        let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL];
+        signals.into_iter().filter(move |&signal| ignored & (1 << (signal as u32 - 1)) == 0)
+    }
+
     #[cfg(target_arch = "x86_64")]
     fn has_temporary(folder: &Folder) -> bool {
         folder.list().iter().any(|name| name.starts_with(".onnx-"))
@@ -551,7 +561,7 @@ mod ended {
     #[cfg(target_arch = "x86_64")]
     fn an_interrupted_write_removes_named_files() {
         use std::os::unix::process::ExitStatusExt as _;
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
+        for signal in signals() {
             let folder = Folder::new();
             let mut child = writing_with_name(&folder);
             kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
@@ -564,7 +574,7 @@ mod ended {
 
     #[test]
     fn an_interrupted_write_leaves_nothing() {
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
+        for signal in signals() {
             use std::os::unix::process::ExitStatusExt as _;
             let folder = Folder::new();
             let mut child = writing(&folder, None);
