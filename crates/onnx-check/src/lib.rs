@@ -5,7 +5,7 @@
 //!
 //! [`check`] takes a [`Model`] and gives a [`Sink`] of findings. It never stops at the first one, and the same model gives
 //! the same findings in the same order every time. It takes time linear in the model and reads no weights unless
-//! [`CheckOptions::data`] asks for it, except what every reader has to: the indices of sparse tensors, and 6-bit floats.
+//! [`CheckOptions::elements`] asks for it, except what every reader has to: the indices of sparse tensors, and 6-bit floats.
 //!
 //! A **rule** is one defect that a model can have. [`RULES`] lists them; each says how severe it is, which section of the
 //! specification it follows, whether the reference checker enforces it, and explains itself with an example of a wrong

@@ -5,7 +5,7 @@
 //! variables. A model runs as a whole; then each peer runs each node in isolation on the values of that run, so that a difference is
 //! one of this node and does not spread. An output must also have the type and the sizes that inference concluded, without
 //! exceptions. Differences are compared with `tests/conformance/deviations/eval.txt`, where each has a reason, which says
-//! which result is correct: see [`deviations`].
+//! which result is correct: see `deviations.rs`.
 //!
 //! `--count N` sets the number of models, `--seed S` the first seed.
 
