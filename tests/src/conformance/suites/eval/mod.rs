@@ -117,10 +117,13 @@ impl Suite for EvalSuite {
         ];
         let mut lines: Vec<String> =
             counts.iter().map(|count| format!("eval: {} {count}", report.count(count))).collect();
-        lines.extend(self.deviations.unused(report).map(|line| format!("eval: not found: {line}")));
-        lines.extend(
-            self.reference.absent().map(|reason| format!("eval: the reference was not asked: {reason}")),
-        );
+        match self.reference.absent() {
+            Some(reason) => lines.push(format!("eval: the reference was not asked: {reason}")),
+            None => {
+                let unused = self.deviations.unused(report);
+                lines.extend(unused.map(|line| format!("eval: not found: {line}")));
+            }
+        }
         lines.join("\n")
     }
 }
