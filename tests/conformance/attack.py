@@ -1,7 +1,6 @@
 """Runs generated models with onnxruntime and observes every intermediate value, for `cargo xtask attack infer`.
 
-Each question is a length, then a line of JSON, then the bytes of a model; each answer is a length, a byte that is 1 if the
-question was understood, and JSON. The first answer is the version of the reference. A question is
+Questions and answers have the form of `peer.py`: a question is JSON and the bytes of a model, an answer is JSON. A question is
 
     {"bindings": [{input: {"elem", "dims", "low", "high", "optional"}}], "data": number, "by": "runtime" | "reference"}
 
@@ -17,13 +16,9 @@ With `by: reference`, the nodes are run one at a time by the evaluator of the re
 left out.
 """
 
-import faulthandler
 import json
 import os
 import re
-import signal
-import struct
-import sys
 import warnings
 
 import numpy as np
@@ -32,6 +27,8 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import onnxruntime
+
+from peer import questions_in_json, send, send_version, time_limit
 
 onnxruntime.set_default_logger_severity(4)
 warnings.filterwarnings("ignore")
@@ -230,48 +227,28 @@ def reference(model, question):
 
 
 def answer_to(question, data):
-    signal.alarm(PATIENCE)
-    faulthandler.dump_traceback_later(END, exit=True)
     try:
-        model = onnx.load_model_from_string(data)
-        return reference(model, question) if question["by"] == "reference" else observe(model, question)
+        with time_limit(PATIENCE, END):
+            model = onnx.load_model_from_string(data)
+            return reference(model, question) if question["by"] == "reference" else observe(model, question)
     except Exception as error:
         return {"removed": {}, "load": f"{type(error).__name__}: {error}"[:300], "runs": []}
-    finally:
-        signal.alarm(0)
-        faulthandler.cancel_dump_traceback_later()
-
-
-def give_up(*_):
-    raise TimeoutError("it takes too long")
-
-
-def send(content):
-    sys.stdout.buffer.write(struct.pack("<QB", len(content), 1) + content)
-    sys.stdout.buffer.flush()
-
-
-def serve():
-    signal.signal(signal.SIGALRM, give_up)
-    while header := sys.stdin.buffer.read(8):
-        content = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
-        line, _, data = content.partition(b"\n")
-        send(json.dumps(answer_to(json.loads(line), data)).encode())
 
 
 def main():
     """Serves in a child process. One that ends without an answer, as onnxruntime crashed, is replaced."""
-    send(onnx.__version__.encode())
+    send_version()
     while True:
         child = os.fork()
         if child == 0:
-            serve()
+            for question, data in questions_in_json():
+                send(True, json.dumps(answer_to(question, data)).encode())
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status == 0:
             return
         crash = {"removed": {}, "load": f"the runtime ended with status {status}", "crash": True, "runs": []}
-        send(json.dumps(crash).encode())
+        send(True, json.dumps(crash).encode())
 
 
 main()

@@ -1,7 +1,6 @@
 """Runs single nodes with the reference's evaluator and with onnxruntime, on values that the suite `eval` gives.
 
-Each question is a length, then a line of JSON, then bytes; each answer is a length, a byte that says whether it was
-understood, and content of the same form. The first answer is the version. The JSON of a question:
+Questions and answers have the form of `peer.py`, and an answer is a line of JSON and bytes, too. The JSON of a question:
 
     {"model": length, "values": [[name, kind, length]], "nodes": [[index, [element type of each output]]], "peers": [name]}
 
@@ -14,17 +13,15 @@ messages of the outputs:
 Each peer runs every node alone, on the given values, so that a difference is one of this node.
 """
 
-import faulthandler
 import json
-import signal
-import struct
-import sys
 import warnings
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+from peer import KINDS, serve, time_limit, to_message, to_python, without_overloads
 
 try:
     import onnxruntime
@@ -58,58 +55,6 @@ CAST = {
 
 def dtype_of(elem):
     return helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(elem.upper()))
-
-
-def to_python(kind, message):
-    """The value that a message holds, as both peers take it."""
-    if kind == "tensor":
-        return numpy_helper.to_array(message)
-    if kind == "sequence":
-        items = [("tensor", item) for item in message.tensor_values]
-        items += [("sequence", item) for item in message.sequence_values]
-        items += [("map", item) for item in message.map_values]
-        items += [("optional", item) for item in message.optional_values]
-        return [to_python(*item) for item in items]
-    if kind == "map":
-        keys = list(message.keys) or [key.decode() for key in message.string_keys]
-        values = to_python("sequence", message.values)
-        return {key: value.item() if np.ndim(value) == 0 else value for key, value in zip(keys, values)}
-    for inner, field in (("tensor", "tensor_value"), ("sequence", "sequence_value"), ("map", "map_value")):
-        if message.HasField(field):
-            return to_python(inner, getattr(message, field))
-    return None
-
-
-def tensor_message(value):
-    value = np.asarray(value)
-    if value.dtype.kind in "OUS":
-        texts = [item if isinstance(item, bytes) else str(item).encode() for item in value.reshape(-1)]
-        return helper.make_tensor("", TensorProto.STRING, value.shape, texts)
-    return numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape))
-
-
-def to_message(value):
-    """The message that holds a result, with its kind."""
-    if value is None:
-        return "optional", onnx.OptionalProto()
-    if isinstance(value, dict):
-        message = onnx.MapProto()
-        for key, item in value.items():
-            if isinstance(key, str):
-                message.string_keys.append(key.encode())
-            else:
-                message.keys.append(int(key))
-            item = np.float32(item) if isinstance(item, float) else item
-            message.values.tensor_values.append(tensor_message(item))
-        return "map", message
-    if isinstance(value, (list, tuple)):
-        message = onnx.SequenceProto()
-        fields = {"tensor": "tensor_values", "sequence": "sequence_values", "map": "map_values"}
-        for item in value:
-            kind, inner = to_message(item)
-            getattr(message, fields[kind]).append(inner)
-        return "sequence", message
-    return "tensor", tensor_message(value)
 
 
 def alone(model, node):
@@ -216,34 +161,6 @@ def outputs_of(peer, model, index, elems, values, messages):
     return {"outputs": described}, [entry[1] for entry in blobs if entry is not None]
 
 
-KINDS = {
-    "tensor": onnx.TensorProto,
-    "sequence": onnx.SequenceProto,
-    "optional": onnx.OptionalProto,
-    "map": onnx.MapProto,
-}
-
-
-def rename_overloads(nodes):
-    for node in nodes:
-        if node.overload:
-            node.op_type += "__" + node.overload
-            node.overload = ""
-        for attribute in node.attribute:
-            rename_overloads(attribute.g.node)
-            for graph in attribute.graphs:
-                rename_overloads(graph.node)
-
-
-def without_overloads(model):
-    """The model with another name for each overload: peers look up functions only by domain and name."""
-    rename_overloads(model.graph.node)
-    for function in model.functions:
-        rename_overloads(function.node)
-        if function.overload:
-            function.name += "__" + function.overload
-            function.overload = ""
-    return model
 
 
 def answer_to(question, data):
@@ -266,31 +183,9 @@ def answer_to(question, data):
     return json.dumps({"nodes": nodes}).encode() + b"\n" + b"".join(blobs)
 
 
-def give_up(*_):
-    raise TimeoutError("it takes too long")
+def within_time(question, data):
+    with time_limit(PATIENCE, END):
+        return answer_to(question, data)
 
 
-def send(understood, content):
-    sys.stdout.buffer.write(struct.pack("<QB", len(content), understood) + content)
-    sys.stdout.buffer.flush()
-
-
-def main():
-    signal.signal(signal.SIGALRM, give_up)
-    send(True, onnx.__version__.encode())
-    while header := sys.stdin.buffer.read(8):
-        content = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
-        line, _, data = content.partition(b"\n")
-        signal.alarm(PATIENCE)
-        faulthandler.dump_traceback_later(END, exit=True)
-        try:
-            understood, answer = True, answer_to(json.loads(line), data)
-        except Exception as error:  # Values that numpy does not hold, or no more patience.
-            understood, answer = False, f"{type(error).__name__}: {error}"[:300].encode()
-        finally:
-            signal.alarm(0)
-            faulthandler.cancel_dump_traceback_later()
-        send(understood, answer)
-
-
-main()
+serve(within_time)

@@ -1,6 +1,6 @@
 """Fills the weights of real models and runs them with onnxruntime, for the suite `models-eval`.
 
-Questions and answers have the form of `eval.py`. There are two questions:
+Questions and answers have the form of `peer.py`. There are two questions:
 
     {"fill": path, "to": path}
     {"run": path, "values": [[name, kind, length]], "inner": bool}
@@ -12,8 +12,6 @@ followed by the messages, of the outputs or, with `inner`, of all values of node
 
 import json
 import pathlib
-import struct
-import sys
 import zlib
 
 import numpy as np
@@ -22,13 +20,9 @@ from onnx import TensorProto, numpy_helper
 
 import onnxruntime
 
+from peer import KINDS, serve, to_message, to_python
+
 onnxruntime.set_default_logger_severity(4)
-KINDS = {
-    "tensor": onnx.TensorProto,
-    "sequence": onnx.SequenceProto,
-    "optional": onnx.OptionalProto,
-    "map": onnx.MapProto,
-}
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 
@@ -60,42 +54,6 @@ def fill(path, to):
     return {}, []
 
 
-def to_python(kind, message):
-    if kind == "tensor":
-        return numpy_helper.to_array(message)
-    if kind == "sequence":
-        return [numpy_helper.to_array(item) for item in message.tensor_values]
-    if kind == "map":
-        keys = list(message.keys) or [key.decode() for key in message.string_keys]
-        values = [numpy_helper.to_array(item) for item in message.values.tensor_values]
-        return {key: value.item() for key, value in zip(keys, values)}
-    return None
-
-
-def to_message(value):
-    if isinstance(value, (list, tuple)):
-        message = onnx.SequenceProto()
-        for item in value:
-            kind, inner = to_message(item)
-            (message.map_values if kind == "map" else message.tensor_values).append(inner)
-        return "sequence", message
-    if isinstance(value, dict):
-        message = onnx.MapProto()
-        for key, item in value.items():
-            if isinstance(key, str):
-                message.string_keys.append(key.encode())
-            else:
-                message.keys.append(key)
-            item = np.float32(item) if isinstance(item, float) else item
-            message.values.tensor_values.append(numpy_helper.from_array(np.asarray(item)))
-        return "map", message
-    value = np.asarray(value)
-    if value.dtype.kind in "OUS":
-        texts = [str(item).encode() for item in value.reshape(-1)]
-        return "tensor", onnx.helper.make_tensor("", TensorProto.STRING, value.shape, texts)
-    return "tensor", numpy_helper.from_array(value)
-
-
 def run(path, values, inner):
     model = onnx.load(path)
     if inner:
@@ -125,21 +83,9 @@ def answer_to(question, data):
     return run(question["run"], values, question["inner"])
 
 
-def send(understood, content):
-    sys.stdout.buffer.write(struct.pack("<QB", len(content), understood) + content)
-    sys.stdout.buffer.flush()
+def answer(question, data):
+    answer, blobs = answer_to(question, data)
+    return json.dumps(answer).encode() + b"\n" + b"".join(blobs)
 
 
-def main():
-    send(True, onnx.__version__.encode())
-    while header := sys.stdin.buffer.read(8):
-        content = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
-        line, _, data = content.partition(b"\n")
-        try:
-            answer, blobs = answer_to(json.loads(line), data)
-            send(True, json.dumps(answer).encode() + b"\n" + b"".join(blobs))
-        except Exception as error:  # Whatever is raised is the answer.
-            send(False, f"{type(error).__name__}: {error}"[:500].encode())
-
-
-main()
+serve(answer)

@@ -1,7 +1,7 @@
 """Checks and runs generated models with the reference implementation, one after the other, for the suite `smith`.
 
-Each question is a length, then a line of JSON, then the bytes of a model; each answer is a length, a byte that says
-whether it was understood, and JSON. The first answer is the version. A question asks for runs:
+Questions and answers have the form of `peer.py`: a question is JSON and the bytes of a model, an answer is JSON. A question
+asks for runs:
 
     {"runs": [{"inputs": {name: type}}], "by": "evaluator" | "runtime"}
 
@@ -14,17 +14,15 @@ The evaluator runs node by node: one that fails leaves its outputs out. What it 
 that is installed; `by: runtime` asks that alone.
 """
 
-import faulthandler
 import json
-import signal
-import struct
-import sys
 import warnings
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
+
+from peer import serve, time_limit, without_overloads
 
 try:
     import onnxruntime
@@ -73,30 +71,6 @@ def seen(value):
         return ["string", list(value.shape)]
     dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
     return [TensorProto.DataType.Name(dtype).lower(), list(value.shape)]
-
-
-def rename_overloads(nodes):
-    for node in nodes:
-        if node.overload:
-            node.op_type += "__" + node.overload
-            node.overload = ""
-        for attribute in node.attribute:
-            rename_overloads(attribute.g.node)
-            for graph in attribute.graphs:
-                rename_overloads(graph.node)
-
-
-def without_overloads(model):
-    """The same model with another name for each overload: runtimes look up functions only by domain and name."""
-    known = onnx.ModelProto()
-    known.CopyFrom(model)
-    rename_overloads(known.graph.node)
-    for function in known.functions:
-        rename_overloads(function.node)
-        if function.overload:
-            function.name += "__" + function.overload
-            function.overload = ""
-    return known
 
 
 def evaluator_of(model, failed):
@@ -217,36 +191,14 @@ def answer_to(question, data):
         onnx.checker.check_model(data, full_check=True)
     except Exception as error:  # Whatever is raised is the answer.
         answer["check"] = f"{type(error).__name__}: {error}"
-    signal.alarm(PATIENCE)
-    faulthandler.dump_traceback_later(END, exit=True)
     try:
-        if question["runs"]:
-            model = without_overloads(onnx.load_model_from_string(data))
-            answer["runs"] = runs_of(model, question, answer["failed"])
+        with time_limit(PATIENCE, END):
+            if question["runs"]:
+                model = without_overloads(onnx.load_model_from_string(data))
+                answer["runs"] = runs_of(model, question, answer["failed"])
     except Exception as error:  # Inputs that cannot be made, or no more patience.
         answer["failed"]["*"] = f"{type(error).__name__}: {error}"[:200]
-    finally:
-        signal.alarm(0)
-        faulthandler.cancel_dump_traceback_later()
-    return answer
+    return json.dumps(answer).encode()
 
 
-def give_up(*_):
-    raise TimeoutError("it takes too long")
-
-
-def send(understood, content):
-    sys.stdout.buffer.write(struct.pack("<QB", len(content), understood) + content)
-    sys.stdout.buffer.flush()
-
-
-def main():
-    signal.signal(signal.SIGALRM, give_up)
-    send(True, onnx.__version__.encode())
-    while header := sys.stdin.buffer.read(8):
-        content = sys.stdin.buffer.read(struct.unpack("<Q", header)[0])
-        line, _, data = content.partition(b"\n")
-        send(True, json.dumps(answer_to(json.loads(line), data)).encode())
-
-
-main()
+serve(answer_to)
