@@ -4,7 +4,7 @@ use onnx_diag::Locus;
 use onnx_types::Interrupt;
 use onnx_types::tensor::Tensor;
 
-use super::elements;
+use super::elements::Tensors;
 use super::tolerance::Tolerances;
 use crate::fault::Failure;
 use crate::value::Value;
@@ -178,8 +178,8 @@ fn tensors(
         return Ok(Difference::mismatch(path, format!("{b} instead of {a}")));
     }
     let mut found = Difference::default();
-    elements::tensors(a, b, tolerances.of(a.elem()), interrupt, &mut found)
-        .map_err(|stop| Failure::of_stop(stop, None, Locus::model()))?;
+    let tensors = Tensors { a, b, tolerance: tolerances.of(a.elem()), interrupt };
+    tensors.compare(&mut found).map_err(|stop| Failure::of_stop(stop, None, Locus::model()))?;
     if let Some(first) = &mut found.first {
         path.clone_into(&mut first.path);
         first.index = index(first.linear, a.dims());

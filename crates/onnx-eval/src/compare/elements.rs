@@ -11,37 +11,37 @@ use crate::number::{Elems, Unit};
 /// Elements that are compared at once, between two checks of the interrupt.
 const CHUNK: usize = 1 << 16;
 
-/// Adds the differences of two tensors of equal type and shape.
-pub(super) fn tensors(
-    a: &Tensor,
-    b: &Tensor,
-    tolerance: Tolerance,
-    interrupt: &Interrupt,
-    into: &mut Difference,
-) -> Outcome {
-    let count = a.element_count().unwrap_or_default();
-    if matches!((a.payload(), b.payload()), (Payload::Splat(_), Payload::Splat(_))) && count > 0 {
-        let mut one_element = Difference::default();
-        tensors_of_many(&one(a), &one(b), tolerance, interrupt, &mut one_element)?;
-        into.merge(one_element.repeated(count));
-        return Ok(());
-    }
-    tensors_of_many(a, b, tolerance, interrupt, into)
+/// Two tensors of equal type and shape.
+#[derive(Clone, Copy)]
+pub(super) struct Tensors<'a> {
+    pub(super) a: &'a Tensor,
+    pub(super) b: &'a Tensor,
+    pub(super) tolerance: Tolerance,
+    pub(super) interrupt: &'a Interrupt,
 }
 
-fn tensors_of_many(
-    a: &Tensor,
-    b: &Tensor,
-    tolerance: Tolerance,
-    interrupt: &Interrupt,
-    into: &mut Difference,
-) -> Outcome {
-    into.elements += a.element_count().unwrap_or_default();
-    match a.elem().class() {
-        ElemClass::String => strings(a, b, interrupt, into),
-        ElemClass::Float => floats(a, b, tolerance, interrupt, into),
-        ElemClass::Complex => complex(a, b, tolerance, interrupt, into),
-        _ => integers(a, b, interrupt, into),
+impl Tensors<'_> {
+    /// Adds the differences.
+    pub(super) fn compare(self, into: &mut Difference) -> Outcome {
+        let count = self.a.element_count().unwrap_or_default();
+        if matches!((self.a.payload(), self.b.payload()), (Payload::Splat(_), Payload::Splat(_))) && count > 0
+        {
+            let mut one_element = Difference::default();
+            Tensors { a: &one(self.a), b: &one(self.b), ..self }.compare_elements(&mut one_element)?;
+            into.merge(one_element.repeated(count));
+            return Ok(());
+        }
+        self.compare_elements(into)
+    }
+
+    fn compare_elements(self, into: &mut Difference) -> Outcome {
+        into.elements += self.a.element_count().unwrap_or_default();
+        match self.a.elem().class() {
+            ElemClass::String => strings(self, into),
+            ElemClass::Float => floats(self, into),
+            ElemClass::Complex => complex(self, into),
+            _ => integers(self, into),
+        }
     }
 }
 
@@ -50,11 +50,11 @@ fn one(splat: &Tensor) -> Tensor {
     Tensor::from_parts(splat.data_type(), [1].into_iter().collect(), splat.payload().clone())
 }
 
-fn strings(a: &Tensor, b: &Tensor, interrupt: &Interrupt, into: &mut Difference) -> Outcome {
-    let pairs = a.string_bytes()?.iter().zip(b.string_bytes()?);
+fn strings(tensors: Tensors<'_>, into: &mut Difference) -> Outcome {
+    let pairs = tensors.a.string_bytes()?.iter().zip(tensors.b.string_bytes()?);
     for (index, (a, b)) in pairs.enumerate() {
         if index.is_multiple_of(CHUNK) {
-            interrupt.check().map_err(Stop::Interrupted)?;
+            tensors.interrupt.check().map_err(Stop::Interrupted)?;
         }
         if a != b {
             let text = |bytes: &[u8]| onnx_diag::Quoted(&String::from_utf8_lossy(bytes)).to_string();
@@ -89,32 +89,25 @@ impl<T: Unit + Copy> Codes<T> {
 }
 
 /// Calls a function with the index and the bits of each pair of elements whose bits are not the same.
-fn differing(
-    a: &Tensor,
-    b: &Tensor,
-    interrupt: &Interrupt,
-    found: &mut dyn FnMut(usize, u128, u128),
-) -> Outcome {
-    match a.elem().bits() {
-        Some(0..=8) => differing_as::<u8>(a, b, interrupt, found),
-        Some(16) => differing_as::<u16>(a, b, interrupt, found),
-        Some(32) => differing_as::<u32>(a, b, interrupt, found),
-        Some(64) => differing_as::<u64>(a, b, interrupt, found),
-        _ => differing_as::<u128>(a, b, interrupt, found),
+fn differing(tensors: Tensors<'_>, found: &mut dyn FnMut(usize, u128, u128)) -> Outcome {
+    match tensors.a.elem().bits() {
+        Some(0..=8) => differing_as::<u8>(tensors, found),
+        Some(16) => differing_as::<u16>(tensors, found),
+        Some(32) => differing_as::<u32>(tensors, found),
+        Some(64) => differing_as::<u64>(tensors, found),
+        _ => differing_as::<u128>(tensors, found),
     }
 }
 
 fn differing_as<T: Unit + Copy + Eq + Into<u128>>(
-    a: &Tensor,
-    b: &Tensor,
-    interrupt: &Interrupt,
+    tensors: Tensors<'_>,
     found: &mut dyn FnMut(usize, u128, u128),
 ) -> Outcome {
-    let count = a.element_count().and_then(|count| usize::try_from(count).ok());
+    let count = tensors.a.element_count().and_then(|count| usize::try_from(count).ok());
     let count = count.ok_or(Stop::Limit("run_elements"))?;
-    let (a, b) = (Codes::<T>::of(a)?, Codes::<T>::of(b)?);
+    let (a, b) = (Codes::<T>::of(tensors.a)?, Codes::<T>::of(tensors.b)?);
     for start in (0..count).step_by(CHUNK) {
-        interrupt.check().map_err(Stop::Interrupted)?;
+        tensors.interrupt.check().map_err(Stop::Interrupted)?;
         let range = start..count.min(start + CHUNK);
         if let (Codes::All(a), Codes::All(b)) = (&a, &b)
             && a.get(range.clone()) == b.get(range.clone())
@@ -151,20 +144,15 @@ impl Numbers {
     }
 }
 
-fn floats(
-    a: &Tensor,
-    b: &Tensor,
-    tolerance: Tolerance,
-    interrupt: &Interrupt,
-    into: &mut Difference,
-) -> Outcome {
-    let bits = a.elem().bits().unwrap_or(64);
-    let is_signed = a.elem() != ElemType::Float8E8M0;
-    let (mut numbers_a, mut numbers_b) = (Numbers::of(a)?, Numbers::of(b)?);
-    differing(a, b, interrupt, &mut |index, code_a, code_b| {
+fn floats(tensors: Tensors<'_>, into: &mut Difference) -> Outcome {
+    let elem = tensors.a.elem();
+    let bits = elem.bits().unwrap_or(64);
+    let is_signed = elem != ElemType::Float8E8M0;
+    let (mut numbers_a, mut numbers_b) = (Numbers::of(tensors.a)?, Numbers::of(tensors.b)?);
+    differing(tensors, &mut |index, code_a, code_b| {
         let [ordered_a, ordered_b] = [code_a, code_b].map(|code| ordered(code, bits, is_signed));
         let numbers = (numbers_a.at(index), numbers_b.at(index));
-        number(index, numbers, (ordered_a.abs_diff(ordered_b), bits), tolerance, into);
+        number(index, numbers, (ordered_a.abs_diff(ordered_b), bits), tensors.tolerance, into);
     })
 }
 
@@ -199,33 +187,28 @@ fn shown(number: f64, bits: u32) -> String {
     if bits <= 32 { format!("{:?}", number as f32) } else { format!("{number:?}") }
 }
 
-fn complex(
-    a: &Tensor,
-    b: &Tensor,
-    tolerance: Tolerance,
-    interrupt: &Interrupt,
-    into: &mut Difference,
-) -> Outcome {
-    let half = a.elem().bits().unwrap_or(128) / 2;
+fn complex(tensors: Tensors<'_>, into: &mut Difference) -> Outcome {
+    let half = tensors.a.elem().bits().unwrap_or(128) / 2;
     let float = |code: u128| match half {
         32 => f64::from(f32::from_bits(code as u32)),
         _ => f64::from_bits(code as u64),
     };
     let mask = (1_u128 << half) - 1;
-    differing(a, b, interrupt, &mut |index, a, b| {
+    differing(tensors, &mut |index, a, b| {
         for shift in [0, half] {
             let [a, b] = [a, b].map(|code| code >> shift & mask);
             let ulps = ordered(a, half, true).abs_diff(ordered(b, half, true));
-            number(index, (float(a), float(b)), (ulps, half), tolerance, into);
+            number(index, (float(a), float(b)), (ulps, half), tensors.tolerance, into);
         }
     })
 }
 
-fn integers(a: &Tensor, b: &Tensor, interrupt: &Interrupt, into: &mut Difference) -> Outcome {
-    let bits = a.elem().bits().unwrap_or(64);
-    let is_signed = a.elem().class() == ElemClass::Int;
-    let is_bool = a.elem() == ElemType::Bool;
-    differing(a, b, interrupt, &mut |index, a, b| {
+fn integers(tensors: Tensors<'_>, into: &mut Difference) -> Outcome {
+    let elem = tensors.a.elem();
+    let bits = elem.bits().unwrap_or(64);
+    let is_signed = elem.class() == ElemClass::Int;
+    let is_bool = elem == ElemType::Bool;
+    differing(tensors, &mut |index, a, b| {
         let [a, b] = [a, b].map(|code| match code {
             _ if is_bool => i128::from(code != 0),
             _ if is_signed => (code << (128 - bits)).cast_signed() >> (128 - bits),

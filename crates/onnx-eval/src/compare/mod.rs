@@ -26,13 +26,13 @@ mod difference;
 mod elements;
 mod tolerance;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use onnx_diag::Locus;
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ir::{GraphOutput, Model, NodeId, ValueId};
 use onnx_types::Interrupt;
 
 use crate::engine::Evaluator;
@@ -236,35 +236,40 @@ impl<'m> Pair<'m> {
     ) -> Result<Comparison, CompareFailure> {
         let on = |side| move |failure| CompareFailure { side, failure };
         let (a, b, options) = (self.a.model(), self.b.model(), &self.options);
+        // Of several values for a name, the first one counts.
+        let given: Given<'_> = inputs.iter().rev().map(|(name, value)| (*name, value)).collect();
         let collector = Collector {
             model: a,
-            wanted: wanted(a, b, inputs, options),
+            wanted: wanted(a, b, &given, options),
             left: Mutex::new(Some(self.a.options().execution.limits.run_bytes)),
             values: Mutex::default(),
         };
-        let outputs = run(&self.a, inputs, seed_a, &collector).map_err(on(Side::A))?;
+        let outputs = run(&self.a, &given, seed_a, &collector).map_err(on(Side::A))?;
         let mut known = collector.finish().map_err(on(Side::A))?;
         let names = output_names(a);
         known.extend(names.iter().cloned().zip(outputs));
 
-        let mut given = inputs.to_vec();
+        let mut given = given.clone();
         for &input in self.b.inputs() {
             let record = b.value(input);
             let name = b.str(record.name());
-            let is_open = record.initializer().is_none() && !given.iter().any(|(known, _)| *known == name);
-            if let Some(value) = known.get(name).filter(|_| is_open) {
-                given.push((name, value.clone()));
+            if record.initializer().is_none()
+                && !given.contains_key(name)
+                && let Some(value) = known.get(name)
+            {
+                given.insert(name, value);
             }
         }
         let interrupt = &self.b.options().execution.interrupt;
         let found = Mutex::new(Ok(Vec::new()));
-        let comparer = Comparer { model: b, known: &known, options, interrupt, found };
+        let of_b = b.graph(b.main_graph()).outputs().iter().map(GraphOutput::value).collect();
+        let comparer = Comparer { model: b, outputs: of_b, known: &known, options, interrupt, found };
         let outputs = run(&self.b, &given, seed_b, &comparer).map_err(on(Side::B))?;
         let inner =
             comparer.found.into_inner().unwrap_or_else(PoisonError::into_inner).map_err(on(Side::B))?;
         let mut comparison = Comparison { inner, ..Comparison::default() };
         comparison.compare_outputs(b, &outputs, &known, options, interrupt).map_err(on(Side::B))?;
-        let ours = output_names(b);
+        let ours: HashSet<String, RandomState> = output_names(b).into_iter().collect();
         comparison.only_in_a = names.into_iter().filter(|name| !ours.contains(name)).collect();
         Ok(comparison)
     }
@@ -308,26 +313,27 @@ fn output_names(model: &Model) -> Vec<String> {
 /// Runs a model on those of the inputs that it has.
 fn run(
     evaluator: &Evaluator<'_>,
-    inputs: &[(&str, Value)],
+    given: &Given<'_>,
     seed: u64,
     observer: &dyn Observer,
 ) -> Result<Vec<Value>, Failure> {
     let model = evaluator.model();
-    let of_input = |&input: &ValueId| {
-        let name = model.str(model.value(input).name());
-        inputs.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
-    };
+    let of_input =
+        |&input: &ValueId| given.get(model.str(model.value(input).name())).map(|&value| value.clone());
     let values = evaluator.inputs().iter().map(of_input).collect();
     evaluator.run_within(values, &evaluator.options().clone().with_observer(observer).with_seed(seed))
 }
 
 type Values = HashMap<String, Value, RandomState>;
 
+/// Values by the names of inputs.
+type Given<'v> = HashMap<&'v str, &'v Value, RandomState>;
+
 /// The names of inner values of the first model that are needed.
 fn wanted(
     a: &Model,
     b: &Model,
-    inputs: &[(&str, Value)],
+    given: &Given<'_>,
     options: &CompareOptions,
 ) -> HashMap<String, (), RandomState> {
     let graph = b.graph(b.main_graph());
@@ -335,7 +341,7 @@ fn wanted(
     let name = |value: ValueId| b.str(b.value(value).name()).to_owned();
     wanted.extend(graph.outputs().iter().map(|output| (name(output.value()), ())));
     let open = graph.inputs().iter().map(|&input| name(input));
-    wanted.extend(open.filter(|name| !inputs.iter().any(|(known, _)| known == name)).map(|name| (name, ())));
+    wanted.extend(open.filter(|name| !given.contains_key(name.as_str())).map(|name| (name, ())));
     if options.inner {
         for node in b.nodes(b.main_graph()) {
             wanted.extend(b.node(node).outputs().iter().flatten().map(|&value| (name(value), ())));
@@ -394,6 +400,7 @@ impl Observer for Collector<'_> {
 /// Compares values of the second model as it computes them.
 struct Comparer<'a> {
     model: &'a Model,
+    outputs: HashSet<ValueId, RandomState>,
     known: &'a Values,
     options: &'a CompareOptions,
     interrupt: &'a Interrupt,
@@ -414,8 +421,7 @@ impl Observer for Comparer<'_> {
             let Ok(list) = &mut *found else { return };
             match compare_values_within(expected, value, &self.options.tolerances, self.interrupt) {
                 Ok(difference) => {
-                    let outputs = self.model.graph(self.model.main_graph()).outputs();
-                    let is_output = outputs.iter().any(|output| output.value() == id);
+                    let is_output = self.outputs.contains(&id);
                     let (name, ty) = (name.to_owned(), expected.describe());
                     list.push(Compared { name, value: id, node: Some(run.node), ty, is_output, difference });
                 }

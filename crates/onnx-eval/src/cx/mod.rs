@@ -86,8 +86,8 @@ impl From<TensorFault> for Stop {
 
 /// The context of a kernel: operands, parameters, outputs and budget of one node.
 ///
-/// A kernel reads operands ([`Cx::tensor`], [`Cx::read`]) and attributes ([`Cx::int`], by symbol or text), and sets every output ([`Cx::put`]). Each method
-/// that allocates counts the memory and the work, so a kernel calls [`Cx::work`] only if it does more than a constant number
+/// A kernel reads operands ([`Cx::tensor`], [`Cx::read`]) and attributes ([`Cx::int`], by symbol or text), and sets every
+/// output ([`Cx::put`]). Each method that allocates counts the memory and the work, so a kernel calls [`Cx::work`] only if it does more than a constant number
 /// of operations for each element that it reads or writes.
 pub struct Cx<'r, 'm> {
     pub(crate) model: &'m Model,

@@ -1,5 +1,8 @@
 //! The evaluator: a model that is planned once and runs any number of times.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, Places, ValueId};
 use onnx_types::{ElemType, Type, TypeKind};
 
@@ -60,8 +63,12 @@ impl<'m> Evaluator<'m> {
     pub fn run(&self, inputs: &[(&str, Value)]) -> Result<Vec<Value>, Failure> {
         let ids = self.inputs();
         let mut values = vec![None; ids.len()];
+        // Of several inputs of one name, the first one has it.
+        let names = ids.iter().map(|&input| self.model.str(self.model.value(input).name()));
+        let names: HashMap<&str, usize, RandomState> =
+            names.enumerate().map(|(index, name)| (name, index)).rev().collect();
         for (name, value) in inputs {
-            let index = ids.iter().position(|&input| self.model.str(self.model.value(input).name()) == *name);
+            let index = names.get(name).copied();
             let Some(slot) = index.and_then(|index| values.get_mut(index)) else {
                 let quoted = onnx_diag::Quoted(name);
                 let message = format!("the model has no input {quoted}");

@@ -81,24 +81,24 @@ impl<'p, 'm> Machine<'p, 'm> {
         arguments: Vec<Attribute>,
     ) -> Result<Vec<Option<Value>>, Failure> {
         let homes = vec![0; arguments.len()];
-        let frame = self.push_frame(0, arguments, homes);
-        let result =
-            self.enter((0, frame), inputs, Then::Return).map_err(|stop| halt(None, stop, String::new()));
-        let result = result.and_then(|()| self.execute());
+        let entered = self.push_frame(0, arguments, homes);
+        let entered = entered.and_then(|frame| self.enter((0, frame), inputs, Then::Return));
+        let result = entered.map_err(|stop| halt(None, stop, String::new())).and_then(|()| self.execute());
         result.map_err(|halt| {
             let (node, stop, operands) = *halt;
             failure(self.model, node, stop, &operands)
         })
     }
 
-    /// Adds a frame for the root of a graph, and returns its index.
-    fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>, homes: Vec<usize>) -> usize {
+    /// Adds a frame for the root of a graph, and returns its index. Its slots are work.
+    fn push_frame(&mut self, graph: usize, arguments: Vec<Attribute>, homes: Vec<usize>) -> Outcome<usize> {
         let root = self.plan.graphs.get(graph).map_or(0, |plan| plan.root);
         let count = self.plan.roots.get(root).copied().unwrap_or(0);
+        self.budget.work(count as u64)?;
         let mut slots = Vec::new();
         slots.resize_with(count, || None);
         self.frames.push(Frame { slots, arguments, homes });
-        self.frames.len() - 1
+        Ok(self.frames.len() - 1)
     }
 
     /// The frame of the graph that runs.
@@ -241,9 +241,7 @@ impl<'p, 'm> Machine<'p, 'm> {
                 }
                 let mut values = inputs.to_vec();
                 values.resize(formal, None);
-                let slots = self.plan.graphs.get(*graph).and_then(|plan| self.plan.roots.get(plan.root));
-                self.budget.work(slots.map_or(0, |&slots| slots as u64))?;
-                let frame = self.push_frame(*graph, arguments, homes);
+                let frame = self.push_frame(*graph, arguments, homes)?;
                 self.enter((*graph, frame), values, Then::Call)
             }
             Action::Missing(reason) => Err(Stop::Unsupported(reason.clone())),
