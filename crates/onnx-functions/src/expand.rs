@@ -1,6 +1,6 @@
 //! The engine of inlining: bodies are copied from the outside in, and results replaced from the inside out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -12,7 +12,7 @@ use slotmap::SecondaryMap;
 use crate::call::{Call, Needs};
 use crate::convert::Conversions;
 use crate::cost::Cost;
-use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of};
+use crate::inline::{Calls, InlineOptions, InlinedCall, graphs_of, max_entries};
 use crate::names::{Names, path};
 use crate::reason::Reason;
 use crate::references::redirect;
@@ -96,7 +96,7 @@ impl<'a> Expander<'a> {
             let size = bodies.get(function).copied().unwrap_or_default();
             let limits = &self.options.execution.limits;
             let nodes = size.nodes.saturating_add(self.model.node_count() as u64);
-            if nodes <= limits.nodes && size.entries <= limits.values.saturating_mul(4) {
+            if nodes <= limits.nodes && size.entries <= max_entries(limits) {
                 let graphs: Vec<GraphId> = graphs_of(self.model, function).collect();
                 self.roots(&graphs)?;
                 // What is known about the body no longer holds.
@@ -255,15 +255,14 @@ impl<'a> Expander<'a> {
 
     /// Replaces the outputs of a call by the results of the body, and erases the call.
     fn close(&mut self, frame: &Frame) {
-        let mut named: Vec<ValueId> = Vec::new();
+        let mut named: HashSet<ValueId, RandomState> = HashSet::default();
         for &(old, result) in &frame.results {
             let mut new = result;
             while let Some(&next) = self.forwards.get(&new) {
                 new = next;
             }
             let is_copied = |producer: NodeId| self.copied.contains_key(&producer);
-            if self.model.value(new).producer().is_some_and(is_copied) && !named.contains(&new) {
-                named.push(new);
+            if self.model.value(new).producer().is_some_and(is_copied) && named.insert(new) {
                 self.adopt(old, new);
             }
             // A value of a cycle cannot take the place of itself.

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use onnx_diag::Quoted;
 use onnx_ir::{CallGraph, FunctionId, GraphId, Model, NodeId, Origin, Owner};
 use onnx_schema::Registry;
-use onnx_types::{Execution, Stopped, Symbol};
+use onnx_types::{Execution, Limits, Stopped, Symbol};
 use slotmap::SecondaryMap;
 
 use crate::cost::{Cost, Costs};
@@ -283,6 +283,15 @@ fn remaining(model: &Model, calls: &Calls, used: &SecondaryMap<FunctionId, ()>) 
     functions.filter(|&function| stays.contains_key(function) || !used.contains_key(function)).collect()
 }
 
+/// Number of entries (operands, results, elements of attributes) that count as a value: operands refer to values, and most nodes
+/// have as many of them as results.
+const ENTRIES_OF_VALUE: u64 = 4;
+
+/// The most entries that the limits allow.
+pub(crate) fn max_entries(limits: &Limits) -> u64 {
+    limits.values.saturating_mul(ENTRIES_OF_VALUE)
+}
+
 fn refuse_size(model: &Model, cost: Cost, options: &InlineOptions<'_>) -> Result<(), InlineError> {
     let limits = &options.execution.limits;
     let needed = cost.nodes.saturating_add(model.node_count() as u64);
@@ -291,10 +300,8 @@ fn refuse_size(model: &Model, cost: Cost, options: &InlineOptions<'_>) -> Result
         return Err(InlineError::TooLarge { limit: "nodes", allowed, needed });
     }
     let needed = cost.entries.saturating_add(model.value_count() as u64);
-    // Operands refer to values, and most nodes have as many of them as results.
-    let allowed = limits.values.saturating_mul(4);
-    if needed > allowed {
-        let needed = needed.div_ceil(4);
+    if needed > max_entries(limits) {
+        let needed = needed.div_ceil(ENTRIES_OF_VALUE);
         return Err(InlineError::TooLarge { limit: "values", allowed: limits.values, needed });
     }
     Ok(())
