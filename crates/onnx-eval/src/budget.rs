@@ -18,6 +18,8 @@ pub(crate) struct Budget {
     live: u64,
     /// Bytes that the kernel that runs has allocated.
     scratch: u64,
+    /// Bytes of operands that are part of a result of the kernel.
+    reused: u64,
     /// Work that is counted with the next.
     pending: Cell<u64>,
     watch: Watch,
@@ -42,6 +44,7 @@ impl Budget {
             splat: limits.splat_bytes,
             live: 0,
             scratch: 0,
+            reused: 0,
             pending: Cell::new(0),
             watch: Watch::new(execution, "run", 0, WATCHED_STEPS),
         }
@@ -81,6 +84,17 @@ impl Budget {
             return Err(Stop::Limit("run_bytes"));
         }
         self.work(count as u64)
+    }
+
+    /// Counts the work of reading and writing the elements of an operand in place.
+    pub(crate) fn reuse(&mut self, count: usize, size: usize) -> Outcome {
+        self.reused = self.reused.saturating_add((count as u64).saturating_mul(size as u64));
+        self.work((count as u64).saturating_mul(2))
+    }
+
+    /// Bytes that are both in an operand and in a result of the last kernel.
+    pub(crate) const fn take_reused(&mut self) -> u64 {
+        std::mem::replace(&mut self.reused, 0)
     }
 
     /// Counts the work of reading an operand without elements; kernels count that of elements.

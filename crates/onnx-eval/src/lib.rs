@@ -114,6 +114,7 @@ mod ops;
 mod options;
 mod registry;
 mod statistics;
+mod threads;
 mod value;
 
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};

@@ -71,6 +71,10 @@ pub struct EvalOptions<'a> {
     pub precision: Precision,
     /// A perturbation of results that the standard leaves open. Default: none.
     pub perturbation: Option<Perturbation>,
+    /// The greatest number of threads that compute a node at one time: parts of products of matrices, convolutions and
+    /// functions of many elements. They are those of the current pool of `rayon`. Default: 1, the thread of the caller; so
+    /// it is without the feature `rayon`. Results do not depend on it.
+    pub threads: usize,
 }
 
 impl Default for EvalOptions<'_> {
@@ -82,6 +86,7 @@ impl Default for EvalOptions<'_> {
             observer: None,
             precision: Precision::Declared,
             perturbation: None,
+            threads: 1,
         }
     }
 }
@@ -120,6 +125,13 @@ impl<'a> EvalOptions<'a> {
     #[must_use]
     pub const fn with_perturbation(mut self, perturbation: Perturbation) -> Self {
         self.perturbation = Some(perturbation);
+        self
+    }
+
+    /// Sets the greatest number of threads that compute a node at one time.
+    #[must_use]
+    pub const fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 

@@ -318,3 +318,39 @@ fn quantized_elements_by_scale() {
         assert_eq!(back, expected, "{dims:?} {attributes}");
     }
 }
+
+/// The tensor with bytes that are not aligned for its elements.
+fn unaligned(tensor: &Tensor) -> Tensor {
+    let mut bytes = vec![0_u8];
+    bytes.extend_from_slice(&tensor.bytes(&NoData).unwrap());
+    // One of two neighbors is not aligned, wherever the vector is.
+    let bytes = bytes::Bytes::from(bytes);
+    let payload = onnx_types::tensor::Payload::Raw(bytes.slice(1..));
+    let tensor = Tensor::from_parts(tensor.data_type(), tensor.dims().into(), payload);
+    tensor.validate().unwrap();
+    tensor
+}
+
+#[test]
+fn rows_of_unaligned_tables_are_those_of_aligned_ones() {
+    let mut random = Random(7);
+    for dims in [vec![300, 9], vec![300, 1], vec![3, 290, 5]] {
+        let elements = random.elements(&dims);
+        let table = tensor(&dims, &elements);
+        for axis in 0..dims.len() {
+            // Few rows are read by themselves, many in a copy of the table.
+            for count in [0, 1, 3, 400] {
+                let indices: Vec<i64> =
+                    (0..count).map(|_| random.between(0, dims[axis] - 1) as i64).collect();
+                let indices = tensor(&[count], &indices);
+                let node = format!("Gather <axis = {axis}> (a, b)");
+                let expected = run(&node, "y", &[table.clone(), indices.clone()]);
+                assert_eq!(
+                    run(&node, "y", &[unaligned(&table), indices]),
+                    expected,
+                    "{dims:?} {axis} {count}"
+                );
+            }
+        }
+    }
+}

@@ -380,3 +380,30 @@ fn integers_wrap_and_narrow_floats_are_rounded_once() {
         &[1.0 + 2.0_f64.powi(-10)],
     );
 }
+
+#[test]
+fn a_scan_output_of_no_iteration_has_a_declared_type() {
+    let graph = |outputs: &str, inner: &str| {
+        in_main(&format!(
+            "g (int64 n, float[2] x) => ({outputs}) {{
+                go = Constant <value = bool {{1}}> ()
+                scan = Loop (n, go) <body = b (int64 i, bool c) => (bool d, {inner}) {{
+                    d = Identity (c)
+                    o = Neg (x)
+                }}>
+            }}"
+        ))
+    };
+    let dims = |model: &Model| {
+        let inputs = [("n", Tensor::scalar(0_i64)), ("x", Tensor::vector(&[1.0_f32, 2.0]))];
+        let outputs = run_with(model, &inputs, &EvalOptions::default())?;
+        let scan = outputs[0].tensor().unwrap();
+        Ok::<_, Failure>((scan.elem(), scan.dims().to_vec()))
+    };
+    let float = onnx_types::ElemType::Float;
+    // Of the body, of the `Loop`, of the `Loop` without sizes, and of neither.
+    assert_eq!(dims(&graph("scan", "float[2] o")).unwrap(), (float, vec![0, 2]));
+    assert_eq!(dims(&graph("float[N, 2] scan", "o")).unwrap(), (float, vec![0, 2]));
+    assert_eq!(dims(&graph("float[N, M] scan", "o")).unwrap(), (float, vec![0, 0]));
+    assert_eq!(dims(&graph("scan", "o")).unwrap_err().kind(), FailureKind::Missing);
+}

@@ -46,7 +46,7 @@ impl Operand {
     }
 }
 
-impl<'r> Cx<'r, '_> {
+impl Cx<'_, '_> {
     /// Number of inputs, omitted ones in the middle included.
     #[must_use]
     pub fn input_count(&self) -> usize {
@@ -64,7 +64,7 @@ impl<'r> Cx<'r, '_> {
     /// # Errors
     ///
     /// Returns an error if the input is omitted.
-    pub fn value(&self, index: usize) -> Outcome<&'r Value> {
+    pub fn value(&self, index: usize) -> Outcome<&Value> {
         let value = self.inputs.get(index).and_then(Option::as_ref);
         value.ok_or_else(|| Stop::failed(format_args!("input {index} is missing")))
     }

@@ -4,6 +4,7 @@ mod attrs;
 pub(crate) mod axes;
 mod inputs;
 mod outputs;
+mod reuse;
 
 use std::fmt;
 
@@ -15,9 +16,11 @@ use onnx_types::{ElemType, Interner, Symbol};
 use smallvec::SmallVec;
 
 pub use inputs::Operand;
+pub(crate) use reuse::{Buffer, REUSED_INPUTS};
 
 use crate::budget::Budget;
 use crate::engine::is_narrow;
+use crate::threads::Threads;
 use crate::value::Value;
 
 /// Sizes of a tensor in memory.
@@ -95,13 +98,18 @@ pub struct Cx<'r, 'm> {
     pub(crate) schema: Option<SchemaRef<'m>>,
     /// Attributes of the call of the function around the node, its defaults at the end.
     pub(crate) arguments: &'r [Attribute],
-    pub(crate) inputs: &'r [Option<Value>],
+    pub(crate) inputs: &'r mut [Option<Value>],
+    /// The memory of the first inputs, if no other node uses them.
+    pub(crate) spare: [Option<Buffer>; REUSED_INPUTS],
     pub(crate) outputs: SmallVec<[Option<Value>; 2]>,
+    /// The memory of the outputs, if it can be reused.
+    pub(crate) buffers: SmallVec<[Option<Buffer>; 2]>,
     pub(crate) budget: &'r mut Budget,
     pub(crate) data: &'m dyn DataSource,
     pub(crate) seed: u64,
     /// Whether floats are computed in 64 bits.
     pub(crate) is_double: bool,
+    pub(crate) threads: Threads,
 }
 
 impl<'m> Cx<'_, 'm> {
@@ -161,6 +169,11 @@ impl<'m> Cx<'_, 'm> {
             schema.outputs().iter().any(|formal| schema.types_of(formal).contains_tensor(ElemType::Double))
         };
         if self.is_double && is_narrow(elem) && takes_double() { ElemType::Double } else { elem }
+    }
+
+    /// The threads that pay for some work, in element operations.
+    pub(crate) fn threads_for(&self, steps: usize) -> Threads {
+        self.threads.for_work(steps)
     }
 
     /// Counts work, in element operations.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use onnx_types::ElemType;
 use onnx_types::tensor::{Payload, Splat, Tensor};
 
-use super::{Cx, Outcome, Stop};
+use super::{Cx, Outcome, Stop, reuse};
 use crate::number::{Number, Unit};
 use crate::value::Value;
 
@@ -72,8 +72,18 @@ impl Cx<'_, '_> {
         dims: &[usize],
         elements: Vec<T>,
     ) -> Outcome {
-        let tensor = self.tensor_of(elem, dims, T::encode(elem, elements))?;
-        self.put_value(index, tensor)
+        if !reuse::is_kept::<T>(elem, elements.len()) {
+            let tensor = self.tensor_of(elem, dims, T::encode(elem, elements))?;
+            return self.put_value(index, tensor);
+        }
+        let elements = Arc::new(elements);
+        let tensor = self.tensor_of(elem, dims, Payload::Raw(T::shared(&elements)))?;
+        self.put_value(index, tensor)?;
+        self.buffers.resize(self.outputs.len(), None);
+        if let Some(slot) = self.buffers.get_mut(index) {
+            *slot = Some(elements);
+        }
+        Ok(())
     }
 
     /// Sets an output to complex numbers with these real and imaginary parts.

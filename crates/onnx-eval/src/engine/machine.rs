@@ -11,11 +11,12 @@ use super::notes::{self, operands};
 use super::plan::{Action, Plan, Step};
 use super::{proof, types};
 use crate::budget::Budget;
-use crate::cx::{Cx, Outcome, Stop};
+use crate::cx::{Buffer, Cx, Outcome, REUSED_INPUTS, Stop};
 use crate::fault::Failure;
 use crate::observer::NodeRun;
 use crate::options::{EvalOptions, Precision};
 use crate::registry::has_open_rounding;
+use crate::threads::Threads;
 use crate::value::Value;
 
 pub(super) struct Machine<'p, 'm> {
@@ -25,6 +26,8 @@ pub(super) struct Machine<'p, 'm> {
     budget: Budget,
     frames: Vec<Frame>,
     active: Vec<Active>,
+    /// The memory of the first operands of the node that runs, if no other node uses them.
+    spare: [Option<Buffer>; REUSED_INPUTS],
 }
 
 /// The values of a root, and the attributes of the call.
@@ -36,9 +39,12 @@ struct Frame {
 }
 
 struct Stored {
-    value: Value,
+    /// `None` while the last node that uses it runs.
+    value: Option<Value>,
     /// Bytes that the budget counts for it; weights count as 0.
     bytes: u64,
+    /// Its memory, if a kernel may overwrite it.
+    buffer: Option<Buffer>,
 }
 
 /// A graph that runs.
@@ -61,6 +67,13 @@ enum Then {
     Control(Box<dyn Control>, SmallVec<[Option<Value>; 4]>),
 }
 
+/// The outputs that a kernel has set, with their memory.
+#[derive(Default)]
+struct Made {
+    outputs: SmallVec<[Option<Value>; 2]>,
+    buffers: SmallVec<[Option<Buffer>; 2]>,
+}
+
 /// Why the machine stops: the node, the reason, and the types of its operands.
 type Halt = Box<(Option<NodeId>, Stop, String)>;
 
@@ -71,7 +84,7 @@ fn halt(node: Option<NodeId>, stop: Stop, operands: String) -> Halt {
 impl<'p, 'm> Machine<'p, 'm> {
     pub(super) fn new(model: &'m Model, options: &'p EvalOptions<'m>, plan: &'p Plan<'m>) -> Self {
         let budget = Budget::new(&options.execution);
-        Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new() }
+        Self { model, options, plan, budget, frames: Vec::new(), active: Vec::new(), spare: [None, None] }
     }
 
     /// Runs the first graph of the plan. Inputs that are `None` keep the value of their initializer.
@@ -122,14 +135,14 @@ impl<'p, 'm> Machine<'p, 'm> {
             if let Some(weight) = plan.weights.get(weight) {
                 let value = weight.value(self.options.data, &mut self.budget)?;
                 let value = self.in_force(value)?;
-                self.store(frame, slot, value, false)?;
+                self.store(frame, slot, (value, None), false)?;
             }
         }
         self.budget.end_kernel();
         for (&slot, value) in entered.inputs.iter().zip(inputs) {
             if let Some(value) = value {
                 let value = self.in_force(value)?;
-                self.store(frame, slot, value, true)?;
+                self.store(frame, slot, (value, None), true)?;
             }
         }
         self.active.push(Active { graph, frame, at: 0, then });
@@ -144,12 +157,18 @@ impl<'p, 'm> Machine<'p, 'm> {
         }
     }
 
-    fn store(&mut self, frame: usize, slot: u32, value: Value, is_counted: bool) -> Outcome {
+    fn store(
+        &mut self,
+        frame: usize,
+        slot: u32,
+        (value, buffer): (Value, Option<Buffer>),
+        is_counted: bool,
+    ) -> Outcome {
         let bytes = if is_counted { self.budget.bytes_of(&value)? } else { 0 };
         let frame = self.frames.get_mut(frame);
         let place = frame.and_then(|frame| frame.slots.get_mut(slot as usize));
         let Some(place) = place else { return Ok(()) };
-        if let Some(old) = place.replace(Stored { value, bytes }) {
+        if let Some(old) = place.replace(Stored { value: Some(value), bytes, buffer }) {
             self.budget.release(old.bytes);
         }
         self.budget.keep(bytes)
@@ -167,7 +186,23 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     fn load(&self, slot: u32) -> Option<Value> {
         let stored = self.frames.get(self.frame())?.slots.get(slot as usize)?.as_ref()?;
-        Some(stored.value.clone())
+        stored.value.clone()
+    }
+
+    /// The value of a slot that no other node uses, as an operand whose memory may be reused. The bytes count until the slot is
+    /// freed.
+    fn take(&mut self, slot: u32, operand: usize) -> Option<Value> {
+        let frame = self.frame();
+        let stored = self.frames.get_mut(frame)?.slots.get_mut(slot as usize)?.as_mut()?;
+        if let Some(spare) = self.spare.get_mut(operand) {
+            *spare = stored.buffer.take();
+        }
+        stored.value.take()
+    }
+
+    /// Whether kernels may overwrite operands: the modes for proofs read them again.
+    fn overwrites(&self) -> bool {
+        self.options.precision == Precision::Declared && self.options.perturbation.is_none()
     }
 
     /// Runs until the first graph ends.
@@ -191,8 +226,14 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     fn step(&mut self, step: &Step<'m>) -> Result<(), Halt> {
         let mut inputs: SmallVec<[Option<Value>; 4]> = SmallVec::with_capacity(step.inputs.len());
-        for (&slot, value) in step.inputs.iter().zip(step.node.inputs()) {
-            let loaded = slot.and_then(|slot| self.load(slot));
+        let overwrites = self.overwrites();
+        for (index, (&slot, value)) in step.inputs.iter().zip(step.node.inputs()).enumerate() {
+            let is_taken = overwrites && step.takes.get(index) == Some(&true);
+            let loaded = match slot {
+                Some(slot) if is_taken => self.take(slot, index),
+                Some(slot) => self.load(slot),
+                None => None,
+            };
             // An omitted argument of a function is an input of its body without a value.
             let is_argument = |value| matches!(self.model.value(value).def(), onnx_ir::Def::Input { .. });
             if let (Some(value), None) = (value.filter(|&value| !is_argument(value)), &loaded) {
@@ -252,9 +293,10 @@ impl<'p, 'm> Machine<'p, 'm> {
     fn kernel<T>(
         &mut self,
         step: &Step<'m>,
-        inputs: &[Option<Value>],
+        inputs: &mut [Option<Value>],
         run: impl FnOnce(&mut Cx<'_, 'm>) -> Outcome<T>,
-    ) -> Outcome<(T, SmallVec<[Option<Value>; 2]>)> {
+    ) -> Outcome<(T, Made)> {
+        let spare = std::mem::take(&mut self.spare);
         let arguments = self.frames.get(self.frame()).map_or(&[][..], |frame| &frame.arguments);
         let mut cx = Cx {
             model: self.model,
@@ -262,11 +304,14 @@ impl<'p, 'm> Machine<'p, 'm> {
             schema: step.schema,
             arguments,
             inputs,
+            spare,
             outputs: SmallVec::new(),
+            buffers: SmallVec::new(),
             budget: &mut self.budget,
             data: self.options.data,
             seed: self.options.execution.seed,
             is_double: self.options.precision == Precision::Double,
+            threads: Threads::new(self.options.threads),
         };
         let result = run(&mut cx)?;
         if let Some(perturbation) = self.options.perturbation
@@ -275,9 +320,10 @@ impl<'p, 'm> Machine<'p, 'm> {
         {
             proof::perturb(&mut cx, perturbation)?;
         }
-        let outputs = std::mem::take(&mut cx.outputs);
+        let made =
+            Made { outputs: std::mem::take(&mut cx.outputs), buffers: std::mem::take(&mut cx.buffers) };
         self.budget.end_kernel();
-        Ok((result, outputs))
+        Ok((result, made))
     }
 
     /// Resumes an operator with graphs.
@@ -287,7 +333,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         state: Box<dyn Control>,
         inputs: SmallVec<[Option<Value>; 4]>,
         next: Next,
-        outputs: SmallVec<[Option<Value>; 2]>,
+        outputs: Made,
     ) -> Outcome {
         match next {
             Next::Done => self.finish(step, outputs),
@@ -318,27 +364,34 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     /// Stores the outputs of a node and frees what is not used after it.
-    fn finish(&mut self, step: &Step<'m>, mut outputs: SmallVec<[Option<Value>; 2]>) -> Outcome {
+    fn finish(&mut self, step: &Step<'m>, Made { mut outputs, mut buffers }: Made) -> Outcome {
         outputs.resize(outputs.len().max(step.outputs.len()), None);
         if self.options.precision == Precision::Double {
             for output in &mut outputs {
                 *output = output.take().map(|value| self.in_force(value)).transpose()?;
             }
         }
+        let reused = self.budget.take_reused();
         if let Some(observer) = self.options.observer {
             let made = outputs.iter().flatten().map(Value::resident_bytes).fold(0, u64::saturating_add);
-            let live_bytes = self.budget.live().saturating_add(made);
+            let live_bytes = self.budget.live().saturating_add(made).saturating_sub(reused);
             observer.end(&NodeRun { node: step.id, depth: self.active.len(), outputs: &outputs, live_bytes });
         }
-        for (index, (&slot, value)) in step.outputs.iter().zip(outputs).enumerate() {
+        // Operands that a kernel has overwritten are not counted twice.
+        self.free(&step.frees);
+        buffers.resize(outputs.len(), None);
+        for (index, (&slot, (value, buffer))) in
+            step.outputs.iter().zip(outputs.into_iter().zip(buffers)).enumerate()
+        {
             match (slot, value) {
-                (Some(slot), Some(value)) => self.store(self.frame(), slot, value, true)?,
+                (Some(slot), Some(value)) => self.store(self.frame(), slot, (value, buffer), true)?,
                 (Some(_), None) => {
                     return Err(Stop::unsupported(format_args!("output {index} is not computed")));
                 }
                 (None, _) => {}
             }
         }
+        // Outputs that nothing uses.
         self.free(&step.frees);
         Ok(())
     }
@@ -356,19 +409,18 @@ impl<'p, 'm> Machine<'p, 'm> {
         match left.then {
             Then::Return => Ok(Some(outputs)),
             Then::Call => {
-                let done = self.finish(step, outputs.into());
+                let done = self.finish(step, Made { outputs: outputs.into(), ..Made::default() });
                 done.map_err(|stop| halt(Some(step.id), stop, String::new())).map(|()| None)
             }
-            Then::Control(mut state, inputs) => {
+            Then::Control(mut state, mut inputs) => {
                 let mut defined = Vec::with_capacity(outputs.len());
                 for (value, &(_, id)) in outputs.into_iter().zip(&plan.graphs[left.graph].outputs) {
                     let name = || self.model.str(self.model.value(id).name()).to_owned();
                     let undefined = || halt(Some(step.id), Stop::Undefined(name()), String::new());
                     defined.push(value.ok_or_else(undefined)?);
                 }
-                let failed = |stop| halt(Some(step.id), stop, operands(&inputs));
-                let run = self.kernel(step, &inputs, |cx| state.step(cx, Some(defined)));
-                let (next, outputs) = run.map_err(failed)?;
+                let run = self.kernel(step, &mut inputs, |cx| state.step(cx, Some(defined)));
+                let (next, outputs) = run.map_err(|stop| halt(Some(step.id), stop, operands(&inputs)))?;
                 let id = Some(step.id);
                 let done = self.control(step, state, inputs, next, outputs);
                 done.map_err(|stop| halt(id, stop, String::new())).map(|()| None)

@@ -5,6 +5,7 @@ pub(crate) mod control;
 mod evaluator;
 mod machine;
 mod notes;
+mod order;
 mod plan;
 mod proof;
 pub(crate) mod types;

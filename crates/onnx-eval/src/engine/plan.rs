@@ -11,6 +11,8 @@ use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
 use super::constant::Weight;
+use super::order::order;
+use crate::cx::REUSED_INPUTS;
 use crate::fault::{self, Failure, FailureKind};
 use crate::options::EvalOptions;
 use crate::registry::{ControlFn, CustomKernel, Kernel, KernelFn, Kernels, kernel};
@@ -65,8 +67,25 @@ pub(super) struct Step<'m> {
     pub(super) steps: u64,
     /// Slots whose values are not used after this node.
     pub(super) frees: SmallVec<[u32; 2]>,
+    /// Which of the first inputs no other node uses, and this one only once: their memory may be reused.
+    pub(super) takes: [bool; REUSED_INPUTS],
     /// Nested graphs by the name of their attribute.
     pub(super) graphs: SmallVec<[(Symbol, usize); 2]>,
+}
+
+impl Step<'_> {
+    /// Finds the inputs whose values are not used after this node, nor twice by it.
+    fn find_takes(&mut self) {
+        // A function or a graph has values longer than the node begins.
+        if !matches!(self.action, Action::Plain(_) | Action::Custom(_)) || !self.graphs.is_empty() {
+            return;
+        }
+        for (index, takes) in self.takes.iter_mut().enumerate() {
+            let slot = self.inputs.get(index).copied().flatten();
+            let uses = self.inputs.iter().filter(|input| slot.is_some() && **input == slot).count();
+            *takes = uses == 1 && slot.is_some_and(|slot| self.frees.contains(&slot));
+        }
+    }
 }
 
 /// The implementation that runs a node.
@@ -197,11 +216,7 @@ impl<'m, 'o> Planner<'m, 'o> {
         for value in initializers {
             self.weight(value, index);
         }
-        let order = if self.model.is_sorted(graph) {
-            self.model.nodes(graph).collect()
-        } else {
-            self.model.sorted_nodes(graph).map_err(|cycle| cyclic(self.model, &cycle))?
-        };
+        let order = order(self.model, graph).map_err(|cycle| cyclic(self.model, &cycle))?;
         let mut steps: Vec<Step<'m>> = order.iter().map(|&node| self.step(node, root)).collect();
         self.last_uses(graph, &mut steps);
         if let Some(plan) = self.plan.graphs.get_mut(index) {
@@ -231,6 +246,7 @@ impl<'m, 'o> Planner<'m, 'o> {
                 step.frees.push(slot);
             }
         }
+        steps.iter_mut().for_each(Step::find_takes);
     }
 
     fn step(&mut self, id: NodeId, root: usize) -> Step<'m> {
@@ -269,7 +285,8 @@ impl<'m, 'o> Planner<'m, 'o> {
             }
         }
         let steps = steps(node);
-        Step { id, node, schema, action, inputs, outputs, steps, frees: SmallVec::new(), graphs }
+        let takes = [false; REUSED_INPUTS];
+        Step { id, node, schema, action, inputs, outputs, steps, frees: SmallVec::new(), takes, graphs }
     }
 
     fn custom(&self, node: &Node, reason: impl FnOnce() -> String) -> Action {

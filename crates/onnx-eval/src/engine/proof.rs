@@ -172,7 +172,7 @@ fn hash_of_call(cx: &Cx<'_, '_>, seed: u64) -> u64 {
         state.write(cx.model.str(name).as_bytes());
         hash_attribute(cx, name, &mut state);
     }
-    for input in cx.inputs {
+    for input in cx.inputs.iter() {
         state.write(&[u8::from(input.is_some())]);
         if let Some(Value::Tensor(tensor)) = input {
             tensor.hash_meaning(cx.data, &mut state);

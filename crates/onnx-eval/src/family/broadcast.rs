@@ -110,6 +110,29 @@ pub(crate) fn map2<A: Copy, B: Copy, R: Clone>(
     Ok((dims, out))
 }
 
+/// Replaces each element of an operand that has the sizes of the result by a function of it and the element of another one.
+pub(crate) fn update2<A: Copy, B: Copy>(
+    a: &mut [A],
+    dims: &[usize],
+    (b, b_dims): (&[B], &[usize]),
+    function: impl Fn(A, B) -> A,
+) {
+    let steps = [repeated(dims, dims), repeated(b_dims, dims)];
+    for_each_row(dims, [&steps[0], &steps[1]], |[a_at, b_at], [_, b_step], length| {
+        let row = &mut a[a_at..a_at + length];
+        match b_step {
+            1 => row.iter_mut().zip(&b[b_at..b_at + length]).for_each(|(a, &b)| *a = function(*a, b)),
+            0 => {
+                let b = b[b_at];
+                row.iter_mut().for_each(|a| *a = function(*a, b));
+            }
+            _ => {
+                row.iter_mut().zip(b[b_at..].iter().step_by(b_step)).for_each(|(a, &b)| *a = function(*a, b))
+            }
+        }
+    });
+}
+
 /// The sizes of the second operand as the version in scope lays it along the first: before version 7, sizes are equal
 /// unless `broadcast` is set, and `axis` names the axis of the first operand where the second one begins.
 pub(crate) fn aligned(cx: &Cx<'_, '_>, a: &Operand, b: &Operand) -> Outcome<Dims> {

@@ -4,18 +4,18 @@ use std::cell::Cell;
 
 use onnx_types::ElemType;
 
-use super::broadcast::{aligned, map2};
-use crate::cx::{Cx, Outcome, Stop};
+use super::broadcast::{aligned, joined, map2, update2};
+use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::number::{Float, Number, by_float, by_number};
 
 /// A function of one number of any type.
-pub(crate) trait Map {
+pub(crate) trait Map: Sync {
     /// The result for an element.
     fn apply<T: Number>(&self, value: T) -> T;
 }
 
 /// A function of one float.
-pub(crate) trait MapFloat {
+pub(crate) trait MapFloat: Sync {
     /// The result for an element.
     fn apply<T: Float>(&self, value: T) -> T;
 }
@@ -29,23 +29,43 @@ pub(crate) trait Map2 {
 /// Applies a function to the elements of the first input.
 pub(crate) fn map(cx: &mut Cx<'_, '_>, function: &impl Map) -> Outcome {
     let x = cx.tensor(0)?;
-    by_number!(x.elem, T => {
-        let elements = cx.read::<T>(&x)?;
-        let mut out = cx.buffer(x.count)?;
-        out.extend(elements.iter().map(|&value| function.apply::<T>(value)));
-        cx.put(0, x.elem, &x.dims, out)
-    })
+    by_number!(x.elem, T => map_elements::<T>(cx, x, |value| function.apply::<T>(value)))
 }
 
 /// Applies a function to the elements of the first input, which are floats.
 pub(crate) fn map_float(cx: &mut Cx<'_, '_>, function: &impl MapFloat) -> Outcome {
     let x = cx.tensor(0)?;
-    by_float!(x.elem, T => {
-        let elements = cx.read::<T>(&x)?;
-        let mut out = cx.buffer(x.count)?;
-        out.extend(elements.iter().map(|&value| function.apply::<T>(value)));
-        cx.put(0, x.elem, &x.dims, out)
-    })
+    by_float!(x.elem, T => map_elements::<T>(cx, x, |value| function.apply::<T>(value)))
+}
+
+/// The operations that a function of one element counts as where threads are chosen: those that take long are functions of
+/// floats.
+const FUNCTION: usize = 8;
+
+/// Applies a function to the elements of the first input, in their memory if nothing else uses them.
+pub(crate) fn map_elements<T: Number>(
+    cx: &mut Cx<'_, '_>,
+    x: Operand,
+    function: impl Fn(T) -> T + Sync,
+) -> Outcome {
+    let (elem, dims) = (x.elem, x.dims.clone());
+    let threads = cx.threads_for(x.count.saturating_mul(FUNCTION));
+    let out = match cx.reuse::<T>(0, x)? {
+        Ok(mut elements) => {
+            threads.for_each_part(&mut elements, 1, |_, part| {
+                part.iter_mut().for_each(|value| *value = function(*value));
+                Ok(())
+            })?;
+            elements
+        }
+        Err(x) => {
+            let elements = cx.read::<T>(&x)?;
+            let mut out = cx.buffer(x.count)?;
+            threads.map(&elements, &mut out, function);
+            out
+        }
+    };
+    cx.put(0, elem, &dims, out)
 }
 
 /// Applies a function to the elements of the first two inputs, which broadcast.
@@ -54,18 +74,51 @@ pub(crate) fn zip(cx: &mut Cx<'_, '_>, function: &impl Map2) -> Outcome {
     let b_dims = aligned(cx, &a, &b)?;
     let is_undefined = Cell::new(false);
     by_number!(a.elem, T => {
-        let (x, y) = (cx.read::<T>(&a)?, cx.read::<T>(&b)?);
-        let (dims, out) = map2(cx, (&x, &a.dims), (&y, &b_dims), |a, b| {
+        let apply = |a, b| {
             function.apply::<T>(a, b).unwrap_or_else(|| {
                 is_undefined.set(true);
                 T::ZERO
             })
-        })?;
+        };
+        let elem = a.elem;
+        let (dims, out) = combined::<T>(cx, a, (b, &b_dims), apply)?;
         if is_undefined.get() {
             return Err(Stop::failed("an integer is divided by zero"));
         }
-        cx.put(0, a.elem, &dims, out)
+        cx.put(0, elem, &dims, out)
     })
+}
+
+/// Applies a function to each pair of elements of the first two inputs, in the memory of one that has the sizes of the result
+/// if nothing else uses it.
+fn combined<T: Number>(
+    cx: &mut Cx<'_, '_>,
+    mut a: Operand,
+    (mut b, b_dims): (Operand, &[usize]),
+    function: impl Fn(T, T) -> T,
+) -> Outcome<(Dims, Vec<T>)> {
+    let a_dims = a.dims.clone();
+    let dims = joined(&[&a_dims, b_dims])?;
+    if dims == a_dims {
+        match cx.reuse::<T>(0, a)? {
+            Ok(mut out) => {
+                update2(&mut out, &dims, (&cx.read::<T>(&b)?, b_dims), &function);
+                return Ok((dims, out));
+            }
+            Err(operand) => a = operand,
+        }
+    }
+    if dims[..] == *b_dims {
+        match cx.reuse::<T>(1, b)? {
+            Ok(mut out) => {
+                update2(&mut out, &dims, (&cx.read::<T>(&a)?, &a_dims), |b, a| function(a, b));
+                return Ok((dims, out));
+            }
+            Err(operand) => b = operand,
+        }
+    }
+    let (x, y) = (cx.read::<T>(&a)?, cx.read::<T>(&b)?);
+    map2(cx, (&x, &a_dims), (&y, b_dims), function)
 }
 
 /// Applies a function to the elements of the first two inputs, which broadcast; the result is a tensor of `bool`.

@@ -1,13 +1,15 @@
 //! Products of matrices, the one place where sums of products are accumulated.
 //!
-//! `f32` and `f64` use the kernel of `matrixmultiply`, through the checked views of `ndarray`; it runs on one thread, so the
-//! order of a sum depends on the sizes only. Integers are summed in order, and wrap.
+//! `f32` and `f64` use the kernel of `matrixmultiply`, through the checked views of `ndarray`. Threads compute parts of the rows
+//! or columns, never of a sum, so the order of a sum depends on the number of its elements only. Integers are summed in order,
+//! and wrap.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
 
 use crate::cx::{Cx, Outcome, Stop};
 use crate::number::Number;
+use crate::threads::{self, Threads};
 
 /// A matrix in a slice: rows, columns, and the distances between neighbors in a column and in a row.
 #[derive(Clone, Copy)]
@@ -41,12 +43,40 @@ impl<'a, T> Matrix<'a, T> {
 pub(crate) trait Product: Number {
     /// `out` (`rows × columns`, row-major) becomes `a · b`.
     fn product(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self]) -> Outcome {
-        Self::product_into(a, b, out, b.columns)
+        Self::product_into(a, b, out, b.columns, Threads::ONE)
     }
 
     /// The rows of `out` that are `step` apart become those of `a · b`; what is between them stays.
-    fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome;
+    fn product_into(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        out: &mut [Self],
+        step: usize,
+        threads: Threads,
+    ) -> Outcome;
 }
+
+/// The operands and the result of a product.
+pub(crate) type Job<'a, T> = (Matrix<'a, T>, Matrix<'a, T>, &'a mut [T]);
+
+/// Computes products of equal sizes, whose work is counted: each by one thread if there are enough of them. They are removed.
+pub(crate) fn products<T: Product>(cx: &Cx<'_, '_>, jobs: &mut Vec<Job<'_, T>>) -> Outcome {
+    let Some((a, b, _)) = jobs.first() else { return Ok(()) };
+    let steps = a.rows.saturating_mul(a.columns).saturating_mul(b.columns);
+    let threads = cx.threads_for(steps.saturating_mul(jobs.len()));
+    if jobs.len() < threads.count() {
+        let threads = cx.threads_for(steps);
+        return jobs.drain(..).try_for_each(|(a, b, out)| T::product_into(a, b, out, b.columns, threads));
+    }
+    let outcome = threads.for_each_part(jobs, 1, |_, jobs| {
+        jobs.iter_mut().try_for_each(|(a, b, out)| T::product(*a, *b, out))
+    });
+    jobs.clear();
+    outcome
+}
+
+/// The least number of rows or columns that a thread computes, a multiple of those of the kernels.
+const PART: usize = 16;
 
 /// Counts the work of a product.
 pub(crate) fn work(cx: &mut Cx<'_, '_>, rows: usize, depth: usize, columns: usize) -> Outcome {
@@ -60,7 +90,13 @@ fn outside() -> Stop {
 macro_rules! by_ndarray {
     ($($type:ty),*) => {$(
         impl Product for $type {
-            fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome {
+            fn product_into(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                step: usize,
+                threads: Threads,
+            ) -> Outcome {
                 if a.rows == 0 || b.columns == 0 {
                     return Ok(());
                 }
@@ -74,8 +110,25 @@ macro_rules! by_ndarray {
                 let right = ArrayView2::from_shape(view(b), b.elements).map_err(|_| outside())?;
                 let shape = (a.rows, b.columns).strides((step, 1));
                 let mut product = ArrayViewMut2::from_shape(shape, out).map_err(|_| outside())?;
-                general_mat_mul(1.0, &left, &right, 0.0, &mut product);
-                Ok(())
+                if threads.count() == 1 {
+                    general_mat_mul(1.0, &left, &right, 0.0, &mut product);
+                    return Ok(());
+                }
+                let parts: Vec<_> = if b.columns >= a.rows {
+                    let size = threads.part(b.columns, PART);
+                    let columns = right.axis_chunks_iter(Axis(1), size);
+                    let results = product.axis_chunks_iter_mut(Axis(1), size);
+                    columns.zip(results).map(|(right, result)| (left, right, result)).collect()
+                } else {
+                    let size = threads.part(a.rows, PART);
+                    let rows = left.axis_chunks_iter(Axis(0), size);
+                    let results = product.axis_chunks_iter_mut(Axis(0), size);
+                    rows.zip(results).map(|(left, result)| (left, right, result)).collect()
+                };
+                threads::for_each(parts, |(left, right, mut result)| {
+                    general_mat_mul(1.0, &left, &right, 0.0, &mut result);
+                    Ok(())
+                })
             }
         }
     )*};
@@ -86,7 +139,13 @@ by_ndarray!(f32, f64);
 macro_rules! in_order {
     ($($type:ty),*) => {$(
         impl Product for $type {
-            fn product_into(a: Matrix<'_, Self>, b: Matrix<'_, Self>, out: &mut [Self], step: usize) -> Outcome {
+            fn product_into(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                step: usize,
+                _: Threads,
+            ) -> Outcome {
                 for row in 0..a.rows {
                     for column in 0..b.columns {
                         let mut sum = 0 as Self;

@@ -19,6 +19,7 @@ mod unit;
 
 use std::fmt::Debug;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_types::ElemType;
@@ -207,6 +208,8 @@ pub trait Number: Unit + Copy + PartialEq + PartialOrd + Debug + Default {
     fn decode(tensor: &Tensor, data: &dyn DataSource) -> Result<Elems<Self>, TensorError>;
     /// The payload of elements of a type that is computed in this type.
     fn encode(elem: ElemType, elements: Vec<Self>) -> Payload;
+    /// The bytes of elements as they are in memory, which are shared with the vector.
+    fn shared(elements: &Arc<Vec<Self>>) -> Bytes;
 }
 
 /// A floating-point type that kernels compute with: functions have the same result on every platform.
@@ -329,6 +332,10 @@ macro_rules! number_of_floats {
             fn encode(elem: ElemType, elements: Vec<Self>) -> Payload {
                 $encode(elem, elements)
             }
+
+            fn shared(elements: &Arc<Vec<Self>>) -> Bytes {
+                unit::shared(elements)
+            }
         }
     };
 }
@@ -388,6 +395,10 @@ macro_rules! number_of_integers {
 
             fn encode(elem: ElemType, elements: Vec<Self>) -> Payload {
                 $encode(elem, elements)
+            }
+
+            fn shared(elements: &Arc<Vec<Self>>) -> Bytes {
+                unit::shared(elements)
             }
         }
     };

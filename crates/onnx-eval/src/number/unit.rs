@@ -1,5 +1,7 @@
 //! Elements as units that are moved: bytes of a width, or strings.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use onnx_types::ElemType;
 use onnx_types::tensor::{DataSource, Payload, SPLAT_LIMIT, Tensor, TensorError};
@@ -58,12 +60,17 @@ fn bytes_in(tensor: &Tensor, data: &dyn DataSource) -> Result<Bytes, TensorError
 }
 
 /// A vector as the owner of shared bytes.
-struct Owner<T>(Vec<T>);
+struct Owner<T>(Arc<Vec<T>>);
 
 impl<T: bytemuck::NoUninit> AsRef<[u8]> for Owner<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(&self.0)
     }
+}
+
+/// The bytes of a vector that is shared with them, in the order of memory.
+pub(super) fn shared<T: bytemuck::NoUninit + Send + Sync>(elements: &Arc<Vec<T>>) -> Bytes {
+    Bytes::from_owner(Owner(Arc::clone(elements)))
 }
 
 /// The little-endian bytes of numbers, without a copy where memory has this order already.
@@ -73,7 +80,7 @@ fn bytes_of<T: bytemuck::NoUninit + Send + Sync>(mut elements: Vec<T>, to_le: fn
             *element = to_le(*element);
         }
     }
-    Bytes::from_owner(Owner(elements))
+    Bytes::from_owner(Owner(Arc::new(elements)))
 }
 
 fn cast<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Option<&[T]> {

@@ -3,12 +3,13 @@
 //! Count and condition may both be absent. A count of 0 or less gives the initial values, and scan outputs without elements.
 //! Scan outputs are stacked along a new first axis; the values of an iteration must have equal sizes.
 //!
-//! The sizes of a scan output of no iteration are not defined by values: axes whose size the declared type of the graph's
-//! output gives have it, all others are 0.
+//! The type and the sizes of a scan output of no iteration are not defined by values. They are declared ones: those of the
+//! graph's output, else those of the `Loop`'s output; an axis whose size is not declared has size 0. Without a declared type, the
+//! run fails.
 
-use onnx_ir::GraphId;
+use onnx_ir::{GraphId, GraphOutput, ValueId};
 use onnx_schema::{attr, op};
-use onnx_types::ElemType;
+use onnx_types::{Dim, ElemType, Shape, TensorType};
 
 use super::collected::Collected;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
@@ -87,7 +88,7 @@ impl Control for Loop {
         }
         for (index, scan) in std::mem::take(&mut self.scans).into_iter().enumerate() {
             let stacked = match scan.values() {
-                [] => nothing(cx, self.body, 1 + count + index, &[0], Some(0))?,
+                [] => no_iteration(cx, self.body, 1 + count + index, count + index)?,
                 values => stacked(cx, values)?,
             };
             scan.release(cx);
@@ -95,6 +96,27 @@ impl Control for Loop {
         }
         Ok(Next::Done)
     }
+}
+
+/// A scan output of no iteration, by the type of an output of the body or of the node.
+fn no_iteration(cx: &mut Cx<'_, '_>, body: GraphId, inner: usize, output: usize) -> Outcome<Value> {
+    if declared(cx, cx.model.graph(body).outputs().get(inner).map(GraphOutput::value)).is_some() {
+        return nothing(cx, body, inner, &[0], Some(0));
+    }
+    let ty = declared(cx, cx.node.output(output)).ok_or_else(undeclared)?;
+    // The first axis is that of the iterations.
+    let dims = ty.shape.as_ref().map(|shape| shape.dims().get(1..).unwrap_or_default());
+    zeros(cx, ty.elem, dims, &[0], Some(0))
+}
+
+fn undeclared() -> Stop {
+    Stop::unsupported("a scan output of no iteration whose type is not declared")
+}
+
+/// The tensor type that a value is declared with.
+fn declared<'m>(cx: &Cx<'_, 'm>, value: Option<ValueId>) -> Option<&'m TensorType> {
+    let ty = cx.model.ty(value?)?.tensor_type()?;
+    (ty.elem != ElemType::Undefined).then_some(ty)
 }
 
 /// A scan output of no iteration: zeros of the sizes in front and those that the body declares. A size that is not declared is
@@ -106,15 +128,23 @@ pub(super) fn nothing(
     front: &[usize],
     unknown: Option<usize>,
 ) -> Outcome<Value> {
-    let output = cx.model.graph(body).outputs().get(output);
-    let ty = output.and_then(|output| cx.model.ty(output.value()));
-    let ty = ty.and_then(onnx_types::Type::tensor_type).filter(|ty| ty.elem != ElemType::Undefined);
-    let undeclared = || Stop::unsupported("a scan output of no iteration whose type is not declared");
-    let ty = ty.ok_or_else(undeclared)?;
+    let output = cx.model.graph(body).outputs().get(output).map(GraphOutput::value);
+    let ty = declared(cx, output).ok_or_else(undeclared)?;
+    zeros(cx, ty.elem, ty.shape.as_ref().map(Shape::dims), front, unknown)
+}
+
+/// Zeros of the sizes in front and the declared ones.
+fn zeros(
+    cx: &mut Cx<'_, '_>,
+    elem: ElemType,
+    declared: Option<&[Dim]>,
+    front: &[usize],
+    unknown: Option<usize>,
+) -> Outcome<Value> {
     let mut dims: Dims = front.into();
-    match ty.shape.as_ref() {
-        Some(shape) => {
-            for dim in shape.dims() {
+    match declared {
+        Some(declared) => {
+            for dim in declared {
                 let size = dim.known().and_then(|size| usize::try_from(size).ok()).or(unknown);
                 dims.push(size.ok_or_else(undeclared)?);
             }
@@ -122,8 +152,8 @@ pub(super) fn nothing(
         None if unknown.is_none() => return Err(undeclared()),
         None => {}
     }
-    let payload = by_unit!(ty.elem, U => U::store(ty.elem, cx.filled(cx.count(&dims)?, U::zero())?));
-    Ok(cx.tensor_of(ty.elem, &dims, payload)?.into())
+    let payload = by_unit!(elem, U => U::store(elem, cx.filled(cx.count(&dims)?, U::zero())?));
+    Ok(cx.tensor_of(elem, &dims, payload)?.into())
 }
 
 /// Tensors of equal sizes along a new first axis.

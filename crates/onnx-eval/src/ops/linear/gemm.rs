@@ -7,7 +7,7 @@ use onnx_schema::{attr, op};
 
 use crate::cx::{Cx, Dims, Outcome, Stop};
 use crate::family::broadcast::{for_each_row, joined, repeated};
-use crate::family::gemm::{Matrix, Product, work};
+use crate::family::gemm::{Matrix, Product, products, work};
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
@@ -78,7 +78,7 @@ fn computed<T: Product>(
     };
     let (left, right) = (matrix(x, dims[0], depth, flip[0]), matrix(y, depth, dims[1], flip[1]));
     let mut out = cx.filled(cx.count(&dims)?, T::ZERO)?;
-    T::product(left, right, &mut out)?;
+    products(cx, &mut vec![(left, right, &mut out)])?;
     // A negative factor of unsigned integers wraps.
     let factor = |factor: f64| if T::IS_FLOAT { T::of_f64(factor) } else { T::of_i64(factor as i64) };
     if alpha != 1.0 {

@@ -10,7 +10,7 @@ use onnx_types::ElemType;
 use crate::cx::axes::product;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
 use crate::family::broadcast::{for_each_row, joined, repeated};
-use crate::family::gemm::{Matrix, Product, work};
+use crate::family::gemm::{Matrix, Product, products, work};
 use crate::number::by_number;
 use crate::ops::quant::linear::{put_quantized, quantized};
 use crate::registry::{OpKernels, eval, since};
@@ -20,6 +20,9 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
     eval(op::MAT_MUL_INTEGER, &[since(10, matmul_integer)]),
     eval(op::Q_LINEAR_MAT_MUL, &[since(10, quantized_matmul)]),
 ];
+
+/// Number of products that are computed at one time.
+const JOBS: usize = 256;
 
 fn matmul(cx: &mut Cx<'_, '_>) -> Outcome {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
@@ -64,24 +67,27 @@ pub(crate) fn multiply<T: Product>(
     // One product suffices if the right operand is one matrix.
     if product(b_batch) == 1 && b_dims.len() >= 2 {
         let rows = product(&batch).saturating_mul(rows);
-        T::product(Matrix::new(a, rows, depth), Matrix::new(b, depth, columns), &mut out)?;
+        products(cx, &mut vec![(Matrix::new(a, rows, depth), Matrix::new(b, depth, columns), &mut out)])?;
         return Ok((dims, out));
     }
     let steps = [a_batch, b_batch].map(|own| repeated(own, &batch));
     let mut results = out.chunks_exact_mut(rows * columns);
-    let mut outcome = Ok(());
+    let (mut jobs, mut outcome) = (Vec::new(), Ok(()));
     for_each_row(&batch, [&steps[0], &steps[1]], |[x, y], [dx, dy], length| {
         for i in 0..length {
             let a = a.get((x + i * dx) * rows * depth..).unwrap_or_default();
             let b = b.get((y + i * dy) * depth * columns..).unwrap_or_default();
             let (Some(a), Some(b)) = (a.get(..rows * depth), b.get(..depth * columns)) else { return };
             let Some(result) = results.next() else { return };
-            if outcome.is_ok() {
-                outcome = T::product(Matrix::new(a, rows, depth), Matrix::new(b, depth, columns), result);
+            jobs.push((Matrix::new(a, rows, depth), Matrix::new(b, depth, columns), result));
+            if jobs.len() == JOBS && outcome.is_ok() {
+                outcome = products(cx, &mut jobs);
             }
         }
     });
-    outcome.map(|()| (dims, out))
+    outcome?;
+    products(cx, &mut jobs)?;
+    Ok((dims, out))
 }
 
 /// `a - zero point` of the rows (axis -2) or columns (axis -1), which are one number, or one for each of them.

@@ -6,7 +6,8 @@
 use onnx_schema::{attr, op};
 
 use super::variadic::{greater, smaller};
-use crate::cx::{Cx, Outcome};
+use crate::cx::{Cx, Operand, Outcome};
+use crate::family::elementwise::map_elements;
 use crate::number::{Number, by_number};
 use crate::registry::{OpKernels, eval, since};
 
@@ -19,7 +20,7 @@ fn by_attributes(cx: &mut Cx<'_, '_>) -> Outcome {
     let (low, high) = (bound(attr::MIN)?, bound(attr::MAX)?);
     by_number!(x.elem, T => {
         let [low, high] = [low, high].map(|bound| bound.map(|bound| T::of_f64(f64::from(bound))));
-        clip::<T>(cx, low, high)
+        clip::<T>(cx, x, low, high)
     })
 }
 
@@ -27,17 +28,13 @@ fn by_inputs(cx: &mut Cx<'_, '_>) -> Outcome {
     let x = cx.tensor(0)?;
     by_number!(x.elem, T => {
         let (low, high) = (cx.optional_scalar::<T>(1)?, cx.optional_scalar::<T>(2)?);
-        clip::<T>(cx, low, high)
+        clip::<T>(cx, x, low, high)
     })
 }
 
-fn clip<T: Number>(cx: &mut Cx<'_, '_>, low: Option<T>, high: Option<T>) -> Outcome {
-    let x = cx.tensor(0)?;
-    let elements = cx.read::<T>(&x)?;
-    let mut out = cx.buffer(x.count)?;
-    out.extend(elements.iter().map(|&value| {
+fn clip<T: Number>(cx: &mut Cx<'_, '_>, x: Operand, low: Option<T>, high: Option<T>) -> Outcome {
+    map_elements::<T>(cx, x, |value| {
         let raised = low.map_or(value, |low| greater(value, low));
         high.map_or(raised, |high| smaller(raised, high))
-    }));
-    cx.put(0, x.elem, &x.dims, out)
+    })
 }

@@ -62,7 +62,7 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
 
 struct InDouble<F>(F);
 
-impl<F: Fn(f64) -> f64> MapFloat for InDouble<F> {
+impl<F: Fn(f64) -> f64 + Sync> MapFloat for InDouble<F> {
     fn apply<T: Float>(&self, value: T) -> T {
         value.map(&self.0)
     }

@@ -20,6 +20,7 @@ mod trees;
 mod zip_map;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use onnx_schema::attr;
@@ -67,9 +68,9 @@ fn row<T>(elements: &[T], index: usize, features: usize) -> &[T] {
 }
 
 /// The entries of a map.
-fn entries<'r>(cx: &Cx<'r, '_>) -> Outcome<&'r BTreeMap<MapKey, Value>> {
+fn entries(cx: &Cx<'_, '_>) -> Outcome<Arc<BTreeMap<MapKey, Value>>> {
     match cx.value(0)? {
-        Value::Map(entries) => Ok(entries),
+        Value::Map(entries) => Ok(Arc::clone(entries)),
         _ => Err(Stop::failed("the input is not a map")),
     }
 }

@@ -12,7 +12,7 @@ use onnx_types::{ElemType, Symbol};
 
 use crate::cx::axes::size;
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::gemm::{Matrix, Product, work};
+use crate::family::gemm::{Matrix, products, work};
 use crate::number::round_all;
 use crate::ops::math::cast::put_real;
 use crate::registry::{OpKernels, eval, since};
@@ -217,12 +217,13 @@ fn attend(cx: &mut Cx<'_, '_>) -> Outcome {
         let (mut scores, other) = (cx.filled(cx.count(&score_dims[2..])?, 0.0)?, head / (q.heads / k.heads));
         work(cx, q.steps, q.width.saturating_add(v.width).saturating_add(8), k.steps)?;
         let keys = Matrix::new(k.head(n, other), k.steps, k.width).transposed();
-        f64::product(Matrix::new(q.head(n, head), q.steps, q.width), keys, &mut scores)?;
+        let queries = Matrix::new(q.head(n, head), q.steps, q.width);
+        products(cx, &mut vec![(queries, keys, &mut scores)])?;
         let seen = settings.probabilities(&mut scores, k.steps, |query, key| masks.bias(n, head, query, key));
         shown.extend(seen.into_iter().take(wanted));
         let values = Matrix::new(v.head(n, other), v.steps, v.width);
         if let Some(result) = results.next() {
-            f64::product(Matrix::new(&scores, q.steps, k.steps), values, result)?;
+            products(cx, &mut vec![(Matrix::new(&scores, q.steps, k.steps), values, result)])?;
         }
     }
     put_joined(cx, &query, &q, v.width, &out)?;

@@ -7,7 +7,7 @@ use onnx_types::ElemType;
 
 use crate::cx::axes::{product, size};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::gemm::{Matrix, Product, work};
+use crate::family::gemm::{Matrix, Product, products, work};
 use crate::family::window::{Run, Windows};
 use crate::number::{Number, by_float};
 use crate::ops::quant::linear::{put_quantized, quantized, spread};
@@ -85,6 +85,12 @@ impl Shape {
         dims.extend(windows.counts());
         Ok(Self { batch: *batch, groups, channels: *depth, features: *features, windows, dims })
     }
+
+    /// Whether each window is one element of the input, in order.
+    fn is_direct(&self) -> bool {
+        let mut axes = self.windows.axes.iter();
+        axes.all(|axis| axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.windows == axis.size)
+    }
 }
 
 /// The elements of a convolution without bias.
@@ -98,30 +104,31 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
     let kernel: usize = shape.windows.axes.iter().map(|axis| axis.kernel).product();
     let (features, depth) = (shape.features / shape.groups, shape.channels * kernel);
     work(cx, out.len(), depth, 1)?;
-    // The groups of all elements of the batch: input, weights and result of each.
-    let inputs = x.chunks_exact((shape.channels * input_plane).max(1));
-    let weights = w.chunks_exact((features * depth).max(1)).cycle();
-    let groups = inputs.zip(weights).zip(out.chunks_exact_mut(features * plane));
+    // The groups of all elements of the batch, from one on: input and weights of each.
+    let groups = |first: usize| {
+        let inputs = x.chunks_exact((shape.channels * input_plane).max(1)).skip(first);
+        inputs.zip(w.chunks_exact((features * depth).max(1)).cycle().skip(first % shape.groups))
+    };
     if features < FEW {
         let runs = shape.windows.runs(cx, 0..shape.windows.rows())?;
-        groups.for_each(|((input, weights), result)| {
-            for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
-                let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
-                channels.for_each(|(weights, input)| accumulate(&runs, weights, input, result));
+        let threads = cx.threads_for(out.len().saturating_mul(depth));
+        let block = features * plane;
+        threads.for_each_part(&mut out, block, |first, part| {
+            for ((input, weights), result) in groups(first / block).zip(part.chunks_exact_mut(block)) {
+                for (weights, result) in weights.chunks_exact(depth).zip(result.chunks_exact_mut(plane)) {
+                    let channels = weights.chunks_exact(kernel).zip(input.chunks_exact(input_plane.max(1)));
+                    channels.for_each(|(weights, input)| accumulate(&runs, weights, input, result));
+                }
             }
-        });
+            Ok(())
+        })?;
         return Ok(out);
     }
-    let is_direct =
-        shape.windows.axes.iter().all(|axis| {
-            axis.kernel == 1 && axis.stride == 1 && axis.before == 0 && axis.windows == axis.size
-        });
-    if is_direct {
-        let mut products = groups.map(|((input, weights), result)| {
-            let matrix = Matrix::new(input, depth, plane);
-            T::product(Matrix::new(weights, features, depth), matrix, result)
-        });
-        products.try_for_each(|product| product)?;
+    if shape.is_direct() {
+        for ((input, weights), result) in groups(0).zip(out.chunks_exact_mut(features * plane)) {
+            let (weights, input) = (Matrix::new(weights, features, depth), Matrix::new(input, depth, plane));
+            products(cx, &mut vec![(weights, input, result)])?;
+        }
         return Ok(out);
     }
     let (rows, row) = (shape.windows.rows(), shape.windows.axes.last().map_or(1, |axis| axis.windows));
@@ -133,13 +140,17 @@ pub(super) fn convolved<T: Product>(cx: &mut Cx<'_, '_>, shape: &Shape, x: &[T],
             Part { from: rows.start * row, length: rows.len() * row, runs: shape.windows.runs(cx, rows)? };
         columns.clear();
         columns.resize(depth * part.length, T::ZERO);
-        let weights = w.chunks_exact((features * depth).max(1)).cycle();
-        let groups = x.chunks_exact((shape.channels * input_plane).max(1)).zip(weights);
-        for ((input, weights), result) in groups.zip(out.chunks_exact_mut(features * plane)) {
-            part.lay_out(input, input_plane, kernel, &mut columns);
+        let threads = cx.threads_for(columns.len().saturating_mul(features));
+        for ((input, weights), result) in groups(0).zip(out.chunks_exact_mut(features * plane)) {
+            let block = kernel * part.length;
+            threads.for_each_part(&mut columns, block, |first, columns| {
+                let input = input.get(first / block * input_plane..).unwrap_or_default();
+                part.lay_out(input, input_plane, kernel, columns);
+                Ok(())
+            })?;
             let matrix = Matrix::new(&columns, depth, part.length);
             let result = result.get_mut(part.from..).unwrap_or_default();
-            T::product_into(Matrix::new(weights, features, depth), matrix, result, plane)?;
+            T::product_into(Matrix::new(weights, features, depth), matrix, result, plane, threads)?;
         }
     }
     Ok(out)

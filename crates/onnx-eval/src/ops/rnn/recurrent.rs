@@ -10,7 +10,7 @@ use onnx_schema::{attr, op};
 
 use super::cells::{Activation, Cell, activations};
 use crate::cx::{Cx, Dims, Operand, Outcome, Stop};
-use crate::family::gemm::{Matrix, Product, work};
+use crate::family::gemm::{Matrix, Product, products, work};
 use crate::number::{Elems, Float, by_float};
 use crate::registry::{OpKernels, Takes, eval, since};
 
@@ -216,7 +216,7 @@ fn run<T: Float + Product>(cx: &mut Cx<'_, '_>, x: &Operand, layer: &Layer) -> O
         let mut driven = cx.filled(cx.count(&[rows, gates])?, T::ZERO)?;
         work(cx, rows, layer.inputs, gates)?;
         let weights = Matrix::new(weights, gates, layer.inputs).transposed();
-        T::product(Matrix::new(&inputs, rows, layer.inputs), weights, &mut driven)?;
+        products(cx, &mut vec![(Matrix::new(&inputs, rows, layer.inputs), weights, &mut driven)])?;
         let mut pass = Pass { layer, cell, direction, driven: &driven, recurrence };
         pass.run(cx, &mut state, &mut memory, &mut all)?;
     }

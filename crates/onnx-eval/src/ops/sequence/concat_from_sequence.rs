@@ -13,7 +13,7 @@ fn concat(cx: &mut Cx<'_, '_>) -> Outcome {
     let is_new = cx.flag(attr::NEW_AXIS)?;
     let axis = cx.int(attr::AXIS)?.ok_or_else(|| Stop::failed("attribute `axis` is missing"))?;
     let mut operands = Vec::new();
-    for item in items(cx, 0)? {
+    for item in items(cx, 0)?.iter() {
         let tensor = item.tensor().ok_or_else(|| Stop::failed("an element is not a tensor"))?;
         let mut operand = Operand::new(tensor.clone())?;
         if is_new {

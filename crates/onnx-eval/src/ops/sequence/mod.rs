@@ -12,6 +12,8 @@ mod sequence_insert;
 mod sequence_length;
 mod split_to_sequence;
 
+use std::sync::Arc;
+
 use crate::cx::{Cx, Outcome, Stop};
 use crate::registry::OpKernels;
 use crate::value::Value;
@@ -31,9 +33,11 @@ pub(in crate::ops) const KERNELS: &[OpKernels] = &[
 ];
 
 /// The elements of a sequence.
-fn items<'r>(cx: &Cx<'r, '_>, index: usize) -> Outcome<&'r [Value]> {
-    let items = cx.value(index)?.sequence();
-    items.ok_or_else(|| Stop::failed(format_args!("input {index} is not a sequence")))
+fn items(cx: &Cx<'_, '_>, index: usize) -> Outcome<Arc<Vec<Value>>> {
+    match cx.value(index)? {
+        Value::Sequence(items) => Ok(Arc::clone(items)),
+        _ => Err(Stop::failed(format_args!("input {index} is not a sequence"))),
+    }
 }
 
 /// The position that an optional input names, among `count` of them; negative ones count from the end.

@@ -1,11 +1,15 @@
 //! `Gather`: slices of a tensor along an axis, by indices, which count from the end if negative. An index outside the axis
 //! fails the run.
 
-use onnx_schema::{attr, op};
+use std::ops::Range;
 
-use crate::cx::{Cx, Dims, Outcome, Stop, axes};
+use bytes::Bytes;
+use onnx_schema::{attr, op};
+use onnx_types::tensor::{NoData, Payload, Tensor};
+
+use crate::cx::{Cx, Dims, Operand, Outcome, Stop, axes};
 use crate::family::lines::Lines;
-use crate::number::by_unit;
+use crate::number::{Elems, Unit, by_unit};
 use crate::registry::{OpKernels, Takes, eval, since};
 
 pub(super) const KERNELS: OpKernels =
@@ -28,14 +32,53 @@ fn gather(cx: &mut Cx<'_, '_>) -> Outcome {
     let list = cx.read::<i64>(&indices)?;
     let places = list.iter().map(|&at| index(at, lines.length)).collect::<Outcome<Vec<_>>>()?;
     by_unit!(x.elem, U => {
-        let elements = cx.units::<U>(&x)?;
-        let mut out = cx.buffer(cx.count(&dims)?)?;
+        let count = cx.count(&dims)?;
+        let table = Table::<U>::read(cx, &x, lines.outer.saturating_mul(places.len()), count)?;
+        let mut out = cx.buffer(count)?;
         for outer in 0..lines.outer {
             for place in &places {
                 let from = (outer * lines.length + place) * lines.inner;
-                out.extend_from_slice(elements.get(from..from + lines.inner).unwrap_or_default());
+                table.append(from..from + lines.inner, &mut out)?;
             }
         }
         cx.put_units::<U>(0, x.elem, &dims, out)
     })
+}
+
+/// The operand.
+enum Table<'a, U> {
+    Elements(Elems<U>),
+    /// Bytes that are not aligned for elements, of which few are read: a copy of all of them would cost more.
+    Bytes(&'a Operand, &'a Bytes),
+}
+
+impl<'a, U: Unit> Table<'a, U> {
+    fn read(cx: &mut Cx<'_, '_>, x: &'a Operand, rows: usize, count: usize) -> Outcome<Self> {
+        /// A row that is read by itself costs about as much as a copy of so many elements.
+        const ROW: usize = 64;
+        if let Payload::Raw(bytes) = x.tensor.payload()
+            && x.elem.bits().is_some_and(|bits| bits as usize == size_of::<U>() * 8)
+            && !bytes.as_ptr().addr().is_multiple_of(align_of::<U>())
+            && rows.saturating_mul(ROW).saturating_add(count) < x.count
+        {
+            x.tensor.validate()?;
+            return Ok(Self::Bytes(x, bytes));
+        }
+        cx.units::<U>(x).map(Self::Elements)
+    }
+
+    /// Appends some elements to a vector.
+    fn append(&self, range: Range<usize>, out: &mut Vec<U>) -> Outcome {
+        match self {
+            Self::Elements(elements) => out.extend_from_slice(elements.get(range).unwrap_or_default()),
+            Self::Bytes(x, bytes) => {
+                let (count, size) = (range.len(), size_of::<U>());
+                let row = bytes.get(range.start * size..range.end * size).unwrap_or_default();
+                let row = Payload::Raw(bytes.slice_ref(row));
+                let row = Tensor::from_parts(x.elem.code(), [count as i64].as_slice().into(), row);
+                out.extend_from_slice(&U::load(&row, &NoData)?);
+            }
+        }
+        Ok(())
+    }
 }

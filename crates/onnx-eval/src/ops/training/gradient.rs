@@ -130,17 +130,21 @@ fn run<R>(
         return Err(Stop::unsupported(format_args!("the derivative of `{name}`")));
     };
     types::check(schema, inputs)?;
+    let mut inputs = inputs.to_vec();
     let mut inner = Cx {
         model: cx.model,
         node,
         schema: Some(onnx_schema::SchemaRef::Standard(schema)),
         arguments: cx.arguments,
-        inputs,
+        inputs: &mut inputs,
+        spare: [None, None],
         outputs: SmallVec::new(),
+        buffers: SmallVec::new(),
         budget: &mut *cx.budget,
         data: cx.data,
         seed: cx.seed,
         is_double: cx.is_double,
+        threads: cx.threads,
     };
     then(&mut inner, kernel)
 }

@@ -1,0 +1,80 @@
+//! Parts of a computation on several threads.
+//!
+//! A part of a result is computed from the operands just as it is in the whole, so a result has the same bits for every number of
+//! threads. Work is counted before the parts begin: a limit and an interrupt act between kernels, as on one thread.
+
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
+
+use crate::cx::Outcome;
+
+/// The least number of operations of a part: they take much longer than passing the part to a thread.
+const LEAST: usize = 1 << 17;
+
+/// The greatest number of threads that a kernel uses at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads(usize);
+
+impl Threads {
+    /// The thread of the caller.
+    pub(crate) const ONE: Self = Self(1);
+
+    pub(crate) fn new(count: usize) -> Self {
+        if cfg!(feature = "rayon") { Self(count.max(1)) } else { Self::ONE }
+    }
+
+    /// As many as have enough work.
+    pub(crate) fn for_work(self, steps: usize) -> Self {
+        Self(self.0.min(steps / LEAST).max(1))
+    }
+
+    pub(crate) const fn count(self) -> usize {
+        self.0
+    }
+
+    /// The size of the parts of `count` items, a multiple of `unit` except for the last one.
+    pub(crate) fn part(self, count: usize, unit: usize) -> usize {
+        let unit = unit.max(1);
+        count.div_ceil(unit).div_ceil(self.0).max(1).saturating_mul(unit)
+    }
+
+    /// Calls a function for parts of a slice of a multiple of `unit` elements each, with the index of the first element.
+    pub(crate) fn for_each_part<T: Send>(
+        self,
+        elements: &mut [T],
+        unit: usize,
+        function: impl Fn(usize, &mut [T]) -> Outcome + Sync,
+    ) -> Outcome {
+        let size = self.part(elements.len(), unit);
+        let parts = elements.chunks_mut(size).enumerate();
+        for_each(parts.map(|(index, part)| (index * size, part)).collect(), |(first, part)| {
+            function(first, part)
+        })
+    }
+
+    /// Appends a function of each element to an empty vector.
+    pub(crate) fn map<T: Copy + Sync, R: Send>(
+        self,
+        elements: &[T],
+        out: &mut Vec<R>,
+        function: impl Fn(T) -> R + Sync,
+    ) {
+        #[cfg(feature = "rayon")]
+        if self.0 > 1 {
+            let elements = elements.par_iter().with_min_len(elements.len().div_ceil(self.0));
+            elements.map(|&element| function(element)).collect_into_vec(out);
+            return;
+        }
+        out.extend(elements.iter().map(|&element| function(element)));
+    }
+}
+
+/// Calls a function for each item, all at the same time; returns the first failure in the order of the items.
+pub(crate) fn for_each<I: Send>(items: Vec<I>, function: impl Fn(I) -> Outcome + Sync) -> Outcome {
+    #[cfg(feature = "rayon")]
+    if items.len() > 1 {
+        let results: Vec<Outcome> = items.into_par_iter().with_max_len(1).map(&function).collect();
+        return results.into_iter().collect();
+    }
+    items.into_iter().try_for_each(function)
+}
