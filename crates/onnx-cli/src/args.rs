@@ -19,6 +19,7 @@ use crate::limits::LimitArgs;
 use crate::ops::args::OpsArgs;
 use crate::part::Part;
 use crate::report::ReportArgs;
+use crate::rewrite::RewriteArgs;
 use crate::run::RunArgs;
 
 pub(crate) use convert::ConvertArgs;
@@ -88,6 +89,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Change the format, or the location of the weights.
     Convert(ConvertArgs),
+    /// Apply passes, with a proof of each edit.
+    Rewrite(RewriteArgs),
     /// Show a model, or a part of it, as text.
     Print(PrintArgs),
     /// Format text models in place; comments stay.

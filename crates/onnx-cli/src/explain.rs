@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use onnx_diag::{Reference, Rule, Severity};
+use onnx_pass::Pass;
+use onnx_schema::Registry;
 use onnx_types::{LIMITS, Limit};
 use serde_json::json;
 
@@ -17,6 +19,7 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
         let (kind, key, items) = match subject {
             Subject::Rules(rules) => ("rules/1", "rules", rules.into_iter().map(item).collect()),
             Subject::Limits(limits) => ("limits/1", "limits", limits.iter().map(limits::item).collect()),
+            Subject::Passes(passes) => ("passes/1", "passes", passes.iter().map(pass_item).collect()),
         };
         out.result_kind(kind, key);
         out.items(items);
@@ -28,6 +31,8 @@ pub(crate) fn run(args: &ExplainArgs, out: &mut Out) -> Result<Outcome, Failure>
         }
         Subject::Rules(rules) => list(rules)?,
         Subject::Limits(_) if args.list.is_some() => limits::table()?,
+        Subject::Passes(passes) if args.list.is_some() => pass_list(&passes),
+        Subject::Passes(passes) => passes.iter().map(|pass| pass.page().to_owned()).collect(),
         Subject::Limits(limits) => limits.iter().map(limits::page).collect::<Result<_, _>>()?,
     };
     out.text(&text)?;
@@ -40,17 +45,48 @@ const ALL_LIMITS: &[Limit] = &LIMITS;
 enum Subject {
     Rules(Vec<&'static Rule>),
     Limits(&'static [Limit]),
+    Passes(Vec<Pass>),
 }
 
 fn subject(args: &ExplainArgs) -> Result<Subject, Failure> {
     Ok(match (&args.list, &args.name) {
         (Some(ListKind::Limits), _) => Subject::Limits(ALL_LIMITS),
+        (Some(ListKind::Passes), _) => Subject::Passes(Pass::standard()),
         (None, Some(name)) => match ALL_LIMITS.iter().position(|limit| limit.name == name) {
             Some(index) => Subject::Limits(ALL_LIMITS.get(index..=index).unwrap_or_default()),
-            None => Subject::Rules(vec![rules::find(name)?]),
+            None => match Pass::find(name, Registry::STANDARD) {
+                Some(pass) => Subject::Passes(vec![pass]),
+                None => Subject::Rules(vec![rules::find(name)?]),
+            },
         },
         (Some(ListKind::Rules), _) | (None, None) => Subject::Rules(rules::all()),
     })
+}
+
+/// A pass, as an item of `passes/1`.
+fn pass_item(pass: &Pass) -> String {
+    json!({
+        "name": pass.name(),
+        "summary": pass.summary(),
+        "class": pass.class().name(),
+        "requires": pass.requires().collect::<Vec<_>>(),
+        "text": pass.page(),
+    })
+    .to_string()
+}
+
+/// The passes, one a line.
+fn pass_list(passes: &[Pass]) -> String {
+    let width = passes.iter().map(|pass| pass.name().len()).max().unwrap_or(0);
+    let line = |pass: &Pass| {
+        format!(
+            "{}  {:8}  {}\n",
+            paint(KEY, format!("{:width$}", pass.name())),
+            pass.class().name(),
+            pass.summary()
+        )
+    };
+    passes.iter().map(line).collect()
 }
 
 /// A rule, as an item of `rules/1`.

@@ -1,4 +1,4 @@
-//! The `onnx` command: inspects ONNX models, checks them, and converts between their formats.
+//! The `onnx` command: inspects ONNX models, checks, runs and changes them, and converts between their formats.
 //!
 //! One file for each subcommand; what they share is [`args`] (the command line), [`input`] (from a path to a model),
 //! [`format`](mod@format) (the formats a model can be stored in), [`part`] (parts of a model in separate files),
@@ -31,6 +31,7 @@ mod part;
 mod print;
 mod progress;
 mod report;
+mod rewrite;
 mod rules;
 mod run;
 mod size;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, &mut out),
         Command::Compare(args) => compare::run(&args, &mut out),
         Command::Convert(args) => convert::run(&args, &mut out),
+        Command::Rewrite(args) => rewrite::run(&args, &mut out),
         Command::Print(args) => print::run(&args, &mut out),
         Command::Fmt(args) => fmt::run(&args, &mut out),
         Command::Explain(args) => explain::run(&args, &mut out),

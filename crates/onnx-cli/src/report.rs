@@ -101,6 +101,7 @@ impl Command {
         match self {
             Self::Infer(args) => args.output.report.file.as_deref(),
             Self::Convert(args) => args.output.report.file.as_deref(),
+            Self::Rewrite(args) => args.output.report.file.as_deref(),
             Self::Smith(args) => args.output.report.file.as_deref(),
             Self::Ops(args) => args.report_file(),
             _ => None,
@@ -116,6 +117,7 @@ impl Command {
             Self::Run(_) => "run",
             Self::Compare(_) => "compare",
             Self::Convert(_) => "convert",
+            Self::Rewrite(_) => "rewrite",
             Self::Print(_) => "print",
             Self::Fmt(_) => "fmt",
             Self::Explain(_) => "explain",
@@ -135,6 +137,7 @@ impl Command {
             Self::Compare(args) => args.report.format,
             Self::Infer(args) => args.output.report.effective_format(),
             Self::Convert(args) => args.output.report.effective_format(),
+            Self::Rewrite(args) => args.output.report.effective_format(),
             Self::Smith(args) => args.output.report.effective_format(),
             Self::Explain(args) => args.report.format,
             Self::Debug(DebugArgs { command: DebugCommand::Verify(args) }) => args.report.format,

@@ -1,6 +1,7 @@
 //! Whether a node returns the same outputs each time it runs on the same inputs.
 
-use onnx_schema::{Determinism, Registry};
+use onnx_schema::{Determinism, Registry, Schema, attr, op};
+use onnx_types::tensor::NoData;
 
 use crate::entity::NodeId;
 use crate::model::Model;
@@ -34,10 +35,31 @@ impl Model {
             Callee::Standard(schema) => {
                 schema.determinism() == Determinism::Deterministic
                     || self.nodes[node].nested_graphs().next().is_some()
+                    || self.is_dropout_outside_training(node, schema)
             }
             Callee::Custom(schema) => schema.determinism == Determinism::Deterministic,
             Callee::Function(_) => true,
             _ => false,
+        }
+    }
+
+    /// `Dropout` draws random numbers in training only.
+    fn is_dropout_outside_training(&self, node: NodeId, schema: &Schema) -> bool {
+        let node = &self.nodes[node];
+        if !node.is(op::DROPOUT) {
+            return false;
+        }
+        match (schema.since_version(), node.input(2)) {
+            (7 | 10, _) | (12.., None) => true,
+            (12.., Some(mode)) => {
+                let producer = self.values[mode].producer().map(|producer| &self.nodes[producer]);
+                let constant = producer.filter(|producer| producer.is(op::CONSTANT));
+                let held = constant.and_then(|constant| constant.attribute(attr::VALUE)?.as_tensor());
+                let tensor = held.map(AsRef::as_ref).or_else(|| self.constant_tensor(mode));
+                let elements = tensor.and_then(|tensor| tensor.get_i64s(&NoData, 1).ok());
+                elements.is_some_and(|elements| elements == [0])
+            }
+            _ => node.int(attr::IS_TEST) == Some(1),
         }
     }
 }

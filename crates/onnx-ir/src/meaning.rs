@@ -72,7 +72,7 @@ impl Model {
         for input in node.inputs() {
             // Initializers of equal elements are equal operands.
             match input.and_then(|input| self.values[input].constant()) {
-                Some(constant) => hash_constant(constant, source, state),
+                Some(constant) => constant.hash_meaning(source, state),
                 None => input.hash(state),
             }
         }
@@ -117,6 +117,44 @@ impl AttrValue {
     }
 }
 
+impl Constant {
+    /// Whether two constants have the same type and elements, as [`Model::same_meaning`] compares tensors. A sparse one differs
+    /// from every dense one.
+    #[must_use]
+    pub fn same_meaning(&self, other: &Self, source: &dyn DataSource) -> bool {
+        match (self, other) {
+            (Self::Dense(a), Self::Dense(b)) => a.same_meaning(b, source),
+            (Self::Sparse(a), Self::Sparse(b)) => a.same_meaning(b, source),
+            _ => false,
+        }
+    }
+
+    /// Feeds a hash that constants of the [same meaning](Self::same_meaning) share; a few hundred bytes of the elements are
+    /// read.
+    pub fn hash_meaning(&self, source: &dyn DataSource, state: &mut impl Hasher) {
+        match self {
+            Self::Dense(tensor) => tensor.hash_meaning(source, state),
+            Self::Sparse(sparse) => {
+                sparse.dims.hash(state);
+                if let Some(values) = &sparse.values {
+                    values.hash_meaning(source, state);
+                }
+            }
+        }
+    }
+}
+
+impl SparseTensor {
+    fn same_meaning(&self, other: &Self, source: &dyn DataSource) -> bool {
+        let same = |a: &Option<_>, b: &Option<_>| match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => onnx_types::tensor::Tensor::same_meaning(a, b, source),
+            _ => false,
+        };
+        self.dims == other.dims && same(&self.values, &other.values) && same(&self.indices, &other.indices)
+    }
+}
+
 fn same_floats(a: &[f32], b: &[f32]) -> bool {
     a.iter().map(|value| value.to_bits()).eq(b.iter().map(|value| value.to_bits()))
 }
@@ -141,18 +179,6 @@ fn hash_value(value: &AttrValue, source: &dyn DataSource, state: &mut impl Hashe
         // What is inside is compared, not hashed: nested graphs may be large.
         AttrValue::Graphs(graphs) => graphs.len().hash(state),
         _ => {}
-    }
-}
-
-fn hash_constant(constant: &Constant, source: &dyn DataSource, state: &mut impl Hasher) {
-    match constant {
-        Constant::Dense(tensor) => tensor.hash_meaning(source, state),
-        Constant::Sparse(sparse) => {
-            sparse.dims.hash(state);
-            if let Some(values) = &sparse.values {
-                values.hash_meaning(source, state);
-            }
-        }
     }
 }
 
@@ -300,20 +326,11 @@ impl<'a> Comparison<'a> {
     }
 
     fn constants(&self, a: &Constant, b: &Constant) -> bool {
-        match (a, b) {
-            (Constant::Dense(a), Constant::Dense(b)) => a.same_meaning(b, self.source),
-            (Constant::Sparse(a), Constant::Sparse(b)) => self.sparse(a, b),
-            _ => false,
-        }
+        a.same_meaning(b, self.source)
     }
 
     fn sparse(&self, a: &SparseTensor, b: &SparseTensor) -> bool {
-        let same = |a: &Option<_>, b: &Option<_>| match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => onnx_types::tensor::Tensor::same_meaning(a, b, self.source),
-            _ => false,
-        };
-        a.dims == b.dims && same(&a.values, &b.values) && same(&a.indices, &b.indices)
+        a.same_meaning(b, self.source)
     }
 
     /// Compares the values of two attributes of one name; pairs of graphs are noted.

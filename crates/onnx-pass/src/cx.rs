@@ -14,7 +14,7 @@ use crate::assumption::{Condition, Exactness};
 use crate::commit::assumed_in;
 use crate::extract::Known;
 use crate::passes::Report;
-use crate::patch::{Draft, Patch, Proof};
+use crate::patch::{Draft, Level, Patch, Proof};
 use crate::prove::Verdict;
 use crate::query::Reason;
 
@@ -29,8 +29,9 @@ pub struct PassOptions<'a> {
     pub allow_assumed: bool,
     /// Conditions on numbers at run time that the caller grants. Default: none.
     pub conditions: &'a [Condition],
-    /// Whether edits are proved. Without it, only their structure is checked. Default: `true`.
-    pub prove: bool,
+    /// The last level at which edits are proved. [`Level::Types`] compares the sides of an edit without running them.
+    /// Default: [`Level::Values`], all of them.
+    pub level: Level,
     /// Whether edits whose values could not be compared are refused. Default: `false`.
     pub require_tested: bool,
     /// The operators that are known. By default those of ONNX.
@@ -47,7 +48,7 @@ impl Default for PassOptions<'_> {
             class: Exactness::Rounding,
             allow_assumed: false,
             conditions: &[],
-            prove: true,
+            level: Level::Values,
             require_tested: false,
             registry: Registry::STANDARD,
             data: &NoData,
@@ -61,7 +62,7 @@ onnx_types::option_setters! {
         with_class => class: Exactness,
         with_assumed => allow_assumed: bool,
         with_conditions => conditions: &'a [Condition],
-        with_proofs => prove: bool,
+        with_level => level: Level,
         with_tests_required => require_tested: bool,
         with_registry => registry: &'a Registry,
         with_data => data: &'a dyn DataSource,
@@ -82,9 +83,24 @@ pub struct Entry {
     pub verdict: Verdict,
     /// Guards and conditions that the edit depends on.
     pub assumed: Vec<String>,
+    /// Number of edits: 1 for a patch, and those that [`PassCx::restructure`] counted.
+    pub edits: usize,
+}
+
+/// The state of a context to which it can return.
+pub(crate) struct Checkpoint {
+    pub(crate) model: Model,
+    revision: Revision,
+    journal: usize,
+    assumed: HashSet<String, RandomState>,
 }
 
 impl Entry {
+    /// An edit of the whole model.
+    pub(crate) fn whole(pass: &str, class: Exactness, verdict: Verdict, edits: usize) -> Self {
+        Self { pass: pass.to_owned(), sources: Vec::new(), class, verdict, assumed: Vec::new(), edits }
+    }
+
     pub(crate) fn new(model: &Model, draft: &Draft, proof: &Proof) -> Self {
         let sources = draft
             .sources
@@ -97,6 +113,7 @@ impl Entry {
             class: draft.class,
             verdict: proof.verdict.clone(),
             assumed: draft.assumed().map(str::to_owned).collect(),
+            edits: 1,
         }
     }
 }
@@ -151,6 +168,45 @@ impl<'m> PassCx<'m> {
     #[must_use]
     pub fn journal(&self) -> &[Entry] {
         &self.journal
+    }
+
+    /// The journal, which outlives the context.
+    #[must_use]
+    pub fn into_journal(self) -> Vec<Entry> {
+        self.journal
+    }
+
+    /// For edits that are compared with a checkpoint.
+    pub(crate) const fn model_mut(&mut self) -> &mut Model {
+        self.model
+    }
+
+    pub(crate) fn record(&mut self, entry: Entry) {
+        self.journal.push(entry);
+    }
+
+    /// The state to which [`roll_back`](Self::roll_back) returns.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            model: self.model.clone(),
+            revision: self.model.revision(),
+            journal: self.journal.len(),
+            assumed: self.assumed.clone(),
+        }
+    }
+
+    /// Returns `true` if the model was not edited since a checkpoint.
+    pub(crate) fn is_unchanged(&self, checkpoint: &Checkpoint) -> bool {
+        self.model.changes_since(&checkpoint.revision).is_empty()
+    }
+
+    /// Returns to a checkpoint.
+    pub(crate) fn roll_back(&mut self, checkpoint: Checkpoint) {
+        *self.model = checkpoint.model;
+        self.journal.truncate(checkpoint.journal);
+        self.assumed = checkpoint.assumed;
+        // The record of edits belongs to the model that is gone.
+        self.refresh();
     }
 
     /// Infers what the edits since the last inference concern.

@@ -21,6 +21,8 @@ mod infer;
 #[cfg(any(feature = "infer", feature = "run"))]
 mod marks;
 pub mod pages;
+#[cfg(feature = "pass")]
+mod pass;
 #[cfg(feature = "roundtrip")]
 mod roundtrip;
 #[cfg(feature = "run")]
@@ -51,6 +53,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("check", check::run),
     #[cfg(feature = "infer")]
     ("infer", infer::run),
+    #[cfg(feature = "pass")]
+    ("pass", pass::run),
     #[cfg(feature = "roundtrip")]
     ("roundtrip", roundtrip::run),
     #[cfg(feature = "run")]

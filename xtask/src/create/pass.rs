@@ -17,44 +17,46 @@ pub(super) fn plan(files: &Files, name: &str) -> Result<Plan, String> {
          use super::Report;\n\
          use crate::assumption::Exactness;\n\
          use crate::cx::PassCx;\n\
+         use crate::pass::Pass;\n\
+         \n\
+         /// The name of the pass.\n\
+         const NAME: &str = \"{slug}\";\n\
+         \n\
+         pub(super) fn pass() -> Pass {{\n\
+         \u{20}   Pass::new(NAME, \"Leaves the model as it is.\", Exactness::Exact, {function})\n\
+         \u{20}       .with_page(include_str!(\"{function}.md\"))\n\
+         }}\n\
          \n\
          /// Leaves the model as it is: a candidate is every `Identity`, and each is reported as missed.\n\
          pub fn {function}(cx: &mut PassCx<'_>) -> Report {{\n\
-         \u{20}   cx.rewrite(\"{slug}\", Exactness::Exact, op::IDENTITY, |_, _| Err(\"the pass is not written\".into()))\n\
+         \u{20}   cx.rewrite(NAME, Exactness::Exact, op::IDENTITY, |_, _| Err(\"the pass is not written\".into()))\n\
          }}\n"
+    );
+    let page = format!(
+        "# {slug}\n\n## What it changes\n\nNothing yet.\n\n## What it does not change\n\nEverything.\n"
     );
     let test = format!(
-        "//! The pass `{slug}`.\n\
+        "#! pass {slug}\n\
          \n\
-         use onnx_pass::passes::{function};\n\
-         \n\
-         use crate::check;\n\
-         \n\
-         #[test]\n\
-         fn candidates_are_edited() {{\n\
-         \u{20}   check(\n\
-         \u{20}       r#\"<ir_version: 10, opset_import: [\"\": 20]>\n\
-         \u{20}       g (float[N] x) => (float[N] y) {{\n\
-         \u{20}           a = Identity (x)\n\
-         \u{20}           y = Relu (a)\n\
-         \u{20}       }}\"#,\n\
-         \u{20}       {function},\n\
-         \u{20}       &[\"y = Relu (x)\"],\n\
-         \u{20}       &[\"tested in # runs (# attempts)\"],\n\
-         \u{20}   );\n\
-         }}\n"
+         # What the pass edits.\n\
+         <ir_version: 10, opset_import: [\"\": 20]>\n\
+         g (float[N] x) => (float[N] y) {{\n\
+         \u{20}   a = Identity (x)\n\
+         \u{20}   y = Relu (a)\n\
+         }}\n\
+         #>\n"
     );
     plan.create(files, format!("crates/onnx-pass/src/passes/{function}.rs"), pass)?;
-    plan.create(files, format!("crates/onnx-pass/tests/edits/{function}.rs"), test)?;
+    plan.create(files, format!("crates/onnx-pass/src/passes/{function}.md"), page)?;
+    plan.create(files, format!("crates/onnx-pass/tests/filetests/{function}.onnxtxt"), test)?;
     plan.change(files, "crates/onnx-pass/src/passes/mod.rs", |text| {
         let text = add_line(text, &["mod "], &format!("mod {function};"))?;
-        add_line(&text, &["pub use "], &format!("pub use {function}::{function};"))
-    })?;
-    plan.change(files, "crates/onnx-pass/tests/edits/main.rs", |text| {
-        add_line(text, &["mod "], &format!("mod {function};"))
+        let text = add_line(&text, &["pub use "], &format!("pub use {function}::{function};"))?;
+        Ok(text.replacen("    vec![\n", &format!("    vec![\n        {function}::pass(),\n"), 1))
     })?;
     plan.next.push("write the pass; `docs/write-a-pass.md` shows how".to_owned());
-    plan.next.push("cargo test -p onnx-pass --test edits".to_owned());
+    plan.next.push("list it where it belongs in `passes::all`".to_owned());
+    plan.next.push("BLESS=1 cargo test -p onnx-pass --test filetests".to_owned());
     Ok(plan)
 }
 
@@ -68,14 +70,15 @@ mod tests {
         let tree = read_tree().unwrap();
         let plan = plan(&tree, "fuse-two-nodes").unwrap();
         for (path, _) in &plan.created {
-            let folder = path.strip_suffix("/fuse_two_nodes.rs").unwrap();
-            assert!(tree.has(&format!("{folder}/conditional.rs")), "{path}");
+            let (folder, file) = path.rsplit_once('/').unwrap();
+            let known = file.replace("fuse_two_nodes", "no_identities");
+            assert!(tree.has(&format!("{folder}/{known}")), "{path}");
         }
-        let changed = |index: usize| plan.changed[index].1.as_str();
-        assert!(changed(0).contains("mod conditional;\nmod fuse_two_nodes;\n"), "{}", changed(0));
-        assert!(changed(0).contains("\npub use fuse_two_nodes::fuse_two_nodes;\n"), "{}", changed(0));
-        assert!(changed(1).contains("mod figures;\nmod fuse_two_nodes;\n"), "{}", changed(1));
-        assert_eq!((plan.created.len(), plan.changed.len()), (2, 2));
-        assert!(super::plan(&tree, "conditional").unwrap_err().contains("exists"));
+        let changed = plan.changed[0].1.as_str();
+        assert!(changed.contains("mod folded_constants;\nmod fuse_two_nodes;\n"), "{changed}");
+        assert!(changed.contains("\npub use fuse_two_nodes::fuse_two_nodes;\n"), "{changed}");
+        assert!(changed.contains("        fuse_two_nodes::pass(),\n"), "{changed}");
+        assert_eq!((plan.created.len(), plan.changed.len()), (3, 1));
+        assert!(super::plan(&tree, "no-identities").unwrap_err().contains("exists"));
     }
 }

@@ -10,7 +10,7 @@ use super::{COMMON, Cli, STYLES};
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Inspect a model", &["info", "print"]),
     ("Judge a model", &["check", "infer", "run", "compare"]),
-    ("Change a model", &["convert"]),
+    ("Change a model", &["rewrite", "convert"]),
     ("Write and test tools", &["fmt", "smith"]),
     ("Look up", &["ops", "explain", "completions"]),
 ];

@@ -11,6 +11,7 @@ Examples:
   onnx explain ONNX1003
   onnx explain attribute-with-several-values
   onnx explain message_depth
+  onnx explain no-identities
   onnx explain --list rules
   onnx explain --list limits --format json";
 
@@ -18,7 +19,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
-    /// A rule as diagnostics name it (`ONNX1003`, `1003`, or its name), or a limit.
+    /// A rule as diagnostics name it (`ONNX1003`, `1003`, or its name), a limit, or a pass.
     #[arg(required_unless_present = "list", value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// List everything of a kind.
@@ -35,6 +36,8 @@ pub(crate) enum ListKind {
     Rules,
     /// The limits on what a model may cost, with their defaults.
     Limits,
+    /// The passes of `onnx rewrite`.
+    Passes,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -1,15 +1,55 @@
 //! Passes, each a function of a [`PassCx`](crate::PassCx). They return the number of edits and the refusals.
 
-mod batch_normalization;
-mod conditional;
-mod reshape;
-mod subexpression;
+mod constants_as_initializers;
+mod explicit_default_attributes;
+mod folded_batch_normalization;
+mod folded_constants;
+mod initializers_as_constants;
+mod initializers_as_inputs;
+mod known_elements;
+mod no_dead_nodes;
+mod no_default_attributes;
+mod no_documentation;
+mod no_identities;
+mod no_initializer_inputs;
+mod no_known_branches;
+mod no_metadata;
+mod no_nested_initializers;
+mod no_unused_functions;
+mod no_unused_imports;
+mod no_unused_initializers;
+mod no_unused_outputs;
+mod no_value_info;
+mod sorted;
+mod unique_constants;
+mod unique_names;
+mod unique_subexpressions;
 mod version;
 
-pub use batch_normalization::fold_batch_normalization;
-pub use conditional::splice_conditionals;
-pub use reshape::remove_reshapes;
-pub use subexpression::merge_subexpressions;
+pub use constants_as_initializers::lift_constants;
+pub use explicit_default_attributes::add_default_attributes;
+pub use folded_batch_normalization::fold_batch_normalization;
+pub use folded_constants::fold_constants;
+pub use initializers_as_constants::lower_initializers;
+pub use initializers_as_inputs::add_initializer_inputs;
+pub use known_elements::materialize_elements;
+pub use no_dead_nodes::remove_dead_nodes;
+pub use no_default_attributes::remove_default_attributes;
+pub use no_documentation::remove_documentation;
+pub use no_identities::remove_identities;
+pub use no_initializer_inputs::remove_initializer_inputs;
+pub use no_known_branches::splice_conditionals;
+pub use no_metadata::remove_metadata;
+pub use no_nested_initializers::lift_initializers;
+pub use no_unused_functions::remove_unused_functions;
+pub use no_unused_imports::remove_unused_imports;
+pub use no_unused_initializers::remove_unused_initializers;
+pub use no_unused_outputs::remove_unused_outputs;
+pub use no_value_info::remove_value_info;
+pub use sorted::sort;
+pub use unique_constants::merge_constants;
+pub use unique_names::make_names_unique;
+pub use unique_subexpressions::merge_subexpressions;
 pub use version::squeeze_to_13;
 
 use std::fmt;
@@ -17,8 +57,39 @@ use std::fmt;
 use onnx_diag::Quoted;
 use onnx_ir::{Model, NodeId};
 
+use crate::pass::Pass;
 use crate::patch::{Patch, Refusal};
 use crate::query::Reason;
+
+/// All passes with a record, those that other passes rely on first.
+pub(crate) fn all() -> Vec<Pass> {
+    vec![
+        sorted::pass(),
+        no_dead_nodes::pass(),
+        no_unused_initializers::pass(),
+        no_unused_functions::pass(),
+        no_unused_imports::pass(),
+        no_unused_outputs::pass(),
+        constants_as_initializers::pass(),
+        initializers_as_constants::pass(),
+        no_nested_initializers::pass(),
+        unique_constants::pass(),
+        no_identities::pass(),
+        known_elements::pass(),
+        folded_constants::pass(),
+        no_known_branches::pass(),
+        unique_subexpressions::pass(),
+        folded_batch_normalization::pass(),
+        no_default_attributes::pass(),
+        explicit_default_attributes::pass(),
+        unique_names::pass(),
+        no_value_info::pass(),
+        no_documentation::pass(),
+        no_metadata::pass(),
+        no_initializer_inputs::pass(),
+        initializers_as_inputs::pass(),
+    ]
+}
 
 /// The result of a pass.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +126,13 @@ impl Report {
         let name = Some(record.name()).filter(|name| !name.is_empty()).or_else(output);
         let name = name.map(|name| model.str(name).to_owned()).unwrap_or_default();
         self.missed.push(Missed { node: name, reason: reason.to_string() });
+    }
+
+    /// Adds the report of a later run of the same pass. What a pass leaves, it reports in each run: that of the last one counts.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.edits = self.edits.saturating_add(later.edits);
+        self.refusals.extend(later.refusals);
+        self.missed = later.missed;
     }
 
     /// Commits a patch and counts it.

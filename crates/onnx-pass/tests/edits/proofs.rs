@@ -205,7 +205,7 @@ fn no_untested_edit_is_committed_where_tests_are_required() {
         let mut model = parse(text);
         let [x, y] = ["x", "y"].map(|name| value(&model, name));
         let mut options = PassOptions::default().with_tests_required(true);
-        options.prove = is_proof_requested;
+        options.level = if is_proof_requested { Level::Values } else { Level::Structure };
         let mut cx = PassCx::new(&mut model, options);
         let mut patch = cx.patch("absolute", Exactness::Rounding);
         let at = Position::Before(patch.model().value(y).producer().unwrap());

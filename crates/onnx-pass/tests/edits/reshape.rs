@@ -2,7 +2,7 @@
 
 use onnx_ir::Position;
 use onnx_ops::ops;
-use onnx_pass::passes::remove_reshapes;
+use onnx_pass::passes::remove_identities;
 use onnx_pass::{Assumption, Exactness, Level, PassCx, PassOptions, Patch};
 use onnx_shape_infer::Relation;
 use onnx_types::Dim;
@@ -23,7 +23,7 @@ fn a_reshape_to_the_sizes_of_its_operand_is_removed() {
             r = Reshape (a, s)
             y = Neg (r)
         }"#,
-        remove_reshapes,
+        remove_identities,
         &["a = Relu (x)", "y = Neg (a)"],
         &["tested in # runs (# attempts)"],
     );
@@ -37,7 +37,7 @@ fn an_output_of_the_model_becomes_an_identity() {
             s = Shape (x)
             y = Reshape (x, s)
         }"#,
-        remove_reshapes,
+        remove_identities,
         &["y = Identity (x)"],
         &["tested in # runs (# attempts)"],
     );
@@ -89,20 +89,20 @@ fn a_reshape_under_a_guard_stays_unless_the_caller_accepts_guards() {
     let mut model = parse(EQUAL_UNDER_A_GUARD);
     let before = bytes(&model);
     let mut cx = PassCx::new(&mut model, PassOptions::default());
-    let report = remove_reshapes(&mut cx);
+    let report = remove_identities(&mut cx);
     assert_eq!((cx.journal().len(), report.refusals.len()), (0, 0));
     drop(cx);
     assert!(bytes(&model) == before);
 
     let mut cx = PassCx::new(&mut model, assuming());
-    remove_reshapes(&mut cx);
+    remove_identities(&mut cx);
     let [entry] = cx.journal() else { panic!("one edit") };
     let guard = "1 <= N  # Slice `a`: the slice omits one element of the axis";
     assert!(entry.assumed.iter().any(|text| text == guard), "{:?}", entry.assumed);
     drop(cx);
     assert!(nodes(&model).contains(&"z = Neg (y)".to_owned()), "{:?}", nodes(&model));
     let metadata = model.info().metadata.iter().map(|entry| entry.value().to_string());
-    assert!(metadata.into_iter().any(|text| text == format!("remove-reshape: {guard}")));
+    assert!(metadata.into_iter().any(|text| text == format!("no-identities: {guard}")));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_declared_shape_proves_nothing() {
             r = Reshape (x, s)
             y = Neg (r)
         }"#;
-    check(text, remove_reshapes, &["r = Reshape (x, s)", "y = Neg (r)"], &[]);
+    check(text, remove_identities, &["r = Reshape (x, s)", "y = Neg (r)"], &[]);
 }
 
 /// The product in the branch proves that the vectors are equally long where the branch is executed.
@@ -209,7 +209,7 @@ fn what_a_branch_proves_serves_edits_in_the_branch() {
         let [n, m] = [x, y].map(|value| patch.shape(value).unwrap()[0]);
         assert_eq!(patch.proved_eq(n, m), is_accepted, "{source}");
     }
-    let report = remove_reshapes(&mut cx);
+    let report = remove_identities(&mut cx);
     assert_eq!(report.refusals.len(), 0, "{:?}", report.refusals);
     assert_eq!(cx.journal().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Folding of batch normalization into the weights of a convolution.
+//! The pass `folded-batch-normalization`: batch normalization becomes part of the weights of the convolution before it.
 
 use onnx_ir::{NodeId, Position, ValueId};
 use onnx_ops::{Operator, ops};
@@ -9,13 +9,23 @@ use onnx_types::tensor::{NoData, Tensor};
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
+use crate::pass::Pass;
 use crate::patch::Patch;
 use crate::query::Reason;
+
+/// The name of the pass.
+const NAME: &str = "folded-batch-normalization";
+
+pub(super) fn pass() -> Pass {
+    let summary = "Folds batch normalization into the weights of the convolution before it.";
+    Pass::new(NAME, summary, Exactness::Rounding, fold_batch_normalization)
+        .with_page(include_str!("folded_batch_normalization.md"))
+}
 
 /// Folds `BatchNormalization` in inference mode into the weights of the convolution before it. The report has the reason for
 /// each `BatchNormalization` that remains.
 pub fn fold_batch_normalization(cx: &mut PassCx<'_>) -> Report {
-    cx.rewrite("fold-batch-normalization", Exactness::Rounding, op::BATCH_NORMALIZATION, fold)
+    cx.rewrite(NAME, Exactness::Rounding, op::BATCH_NORMALIZATION, fold)
 }
 
 /// The operands of a convolution and of the batch normalization that follows it.

@@ -1,4 +1,4 @@
-//! Splicing of conditionals whose condition is known.
+//! The pass `no-known-branches`: `If` nodes whose condition is known become the branch that runs.
 
 use onnx_ir::{CopyMap, Cursor, Position, ValueId};
 use onnx_ops::{Operator, ops};
@@ -6,7 +6,21 @@ use onnx_ops::{Operator, ops};
 use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
+use crate::pass::Pass;
 use crate::patch::Patch;
+
+/// The name of the pass.
+const NAME: &str = "no-known-branches";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(
+        NAME,
+        "Replaces `If` nodes with a known condition by the branch that runs.",
+        Exactness::Exact,
+        splice_conditionals,
+    )
+    .with_page(include_str!("no_known_branches.md"))
+}
 
 /// Replaces `If` nodes whose condition is known by the nodes of the branch that runs.
 pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
@@ -18,7 +32,7 @@ pub fn splice_conditionals(cx: &mut PassCx<'_>) -> Report {
         let branches = (conditional.then_branch().known(), conditional.else_branch().known());
         let (Some(then_branch), Some(else_branch)) = branches else { continue };
         let olds: Vec<Option<ValueId>> = cx.model().node(node).outputs().to_vec();
-        let mut patch = cx.patch("splice-conditional", Exactness::Exact);
+        let mut patch = cx.patch(NAME, Exactness::Exact);
         patch.source(node);
         let Some(condition) = known_condition(&mut patch, cond) else { continue };
         let branch = if condition { then_branch } else { else_branch };

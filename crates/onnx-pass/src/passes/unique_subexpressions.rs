@@ -1,4 +1,4 @@
-//! Common subexpression elimination.
+//! The pass `unique-subexpressions`: nodes of the same meaning are one.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -10,6 +10,21 @@ use super::Report;
 use crate::assumption::Exactness;
 use crate::cx::PassCx;
 use crate::determinism::is_deterministic;
+use crate::pass::Pass;
+
+/// The name of the pass.
+const NAME: &str = "unique-subexpressions";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(
+        NAME,
+        "Merges nodes that compute the same from the same operands.",
+        Exactness::Exact,
+        merge_subexpressions,
+    )
+    .with_page(include_str!("unique_subexpressions.md"))
+    .after("sorted")
+}
 
 /// Replaces nodes by earlier nodes of the same meaning, however far apart they are.
 pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
@@ -37,7 +52,7 @@ pub fn merge_subexpressions(cx: &mut PassCx<'_>) -> Report {
         let pairs: Vec<(ValueId, ValueId)> = outputs(model, node).zip(outputs(model, earlier)).collect();
         let mut operands: Vec<ValueId> = Vec::new();
         model.for_each_use_within(node, |value| operands.push(value));
-        let mut patch = cx.patch("merge-subexpressions", Exactness::Exact);
+        let mut patch = cx.patch(NAME, Exactness::Exact);
         patch.source(node);
         patch.source(earlier);
         for operand in operands {

@@ -1,0 +1,237 @@
+//! `onnx rewrite`: passes on a model, with the proof of their edits.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use onnx_codec::file::write_atomically;
+use onnx_ir::Model;
+use onnx_pass::{
+    Condition, Entry, Exactness, Level, PassOptions, PassRun, Pipeline, PipelineReport, UnknownPass, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::args::{Changed, DocumentArgs, ExternalArgs, InPlaceArgs, InputArgs, ModelOutputArgs};
+use crate::exit::{Failure, Outcome};
+use crate::input::{Loaded, display_name, load_to_copy};
+use crate::output::Out;
+use crate::progress::Progress;
+use crate::{report, size, store, weights};
+
+const EXAMPLES: &str = "\
+Every edit is proved before it is made: that the model stays in order, breaks no rule and has no
+coarser types; with --prove, also that it computes the same on generated inputs. An edit whose proof
+fails is not made, and reported. Without -o, nothing is written: the summary states what would be.
+
+Examples:
+  onnx rewrite model.onnx --pass no-identities,no-dead-nodes -o out.onnx
+  onnx rewrite model.onnx --pass known-elements --prove          what would it do, and is it right?
+  onnx rewrite model.onnx --pass folded-constants --exact -o out.onnx
+  onnx rewrite model.onnx --pass unique-subexpressions --journal edits.json -o out.onnx
+  onnx explain --list passes                                     all passes";
+
+/// Arguments of `onnx rewrite`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RewriteArgs {
+    /// The model; `-` is standard input.
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    pub(crate) input_file: PathBuf,
+    /// The passes to run, in order; each is preceded by those that it relies on.
+    #[arg(long = "pass", value_name = "PASS", value_delimiter = ',', required = true)]
+    pub(crate) passes: Vec<String>,
+    /// Repeat the passes until none of them edits.
+    #[arg(long)]
+    pub(crate) repeat: bool,
+    /// Only edits after which every implementation computes the same bits.
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// A condition that edits may rely on; those that they do are written into the metadata of the output.
+    #[arg(long, value_enum, value_name = "CONDITION", value_delimiter = ',')]
+    pub(crate) assume: Vec<Assume>,
+    /// Also compare what is computed before and after each edit.
+    #[arg(long)]
+    pub(crate) prove: bool,
+    /// Refuse edits whose results cannot be compared.
+    #[arg(long, requires = "prove")]
+    pub(crate) strict: bool,
+    /// Write the edits into this file, as JSON.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) journal: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: ModelOutputArgs,
+    #[command(flatten)]
+    pub(crate) in_place: InPlaceArgs,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
+    /// Work with what could be decoded of a file with errors; the exit status remains 1.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// A condition that edits may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Assume {
+    /// No number at run time is a NaN.
+    NoNan,
+    /// No number at run time is an infinity or a NaN.
+    Finite,
+    /// No number at run time is −0.0.
+    NoNegativeZero,
+    /// The guards of inferred results hold: `onnx infer --guards` lists them.
+    Guards,
+}
+
+pub(crate) fn run(args: &RewriteArgs, out: &mut Out) -> Result<Outcome, Failure> {
+    let in_place = args.in_place.in_place;
+    let changed = Changed { path: &args.input_file, from: args.input.from, in_place };
+    let placement = args.output.placement(Some(&changed), &ExternalArgs::DEFAULT, out)?;
+    let registry = args.documents.registry()?;
+    let pipeline = Pipeline::named(&args.passes, &registry).map_err(|error| unknown(&error))?;
+    let pipeline = if args.repeat { pipeline.repeated() } else { pipeline };
+    let progress = Progress::start("rewriting", 1);
+    progress.begin(&display_name(&args.input_file));
+    let mut loaded = load_to_copy(&args.input_file, &args.input)?;
+    progress.aside(|| loaded.report(&args.input.severity, args.keep_going, out))?;
+    let source = loaded.source()?;
+    let conditions = conditions(args);
+    let options = PassOptions::default()
+        .with_class(if args.exact { Exactness::Exact } else { Exactness::Rounding })
+        .with_conditions(&conditions)
+        .with_assumed(args.assume.contains(&Assume::Guards))
+        .with_level(if args.prove { Level::Values } else { Level::Types })
+        .with_tests_required(args.strict)
+        .with_registry(&registry)
+        .with_data(&source)
+        .with_execution(loaded.execution.clone());
+    let before = loaded.model.node_count();
+    let done = pipeline.run(&mut loaded.model, options);
+    if done.ended == Some(onnx_pass::Ended::Stopped) {
+        loaded.execution.interrupt.check()?;
+    }
+    progress.aside(|| describe(&done, &loaded.model, before, out));
+    let mut findings = loaded.findings.clone();
+    if out.is_for_people() {
+        out.input(&loaded, findings)?;
+    } else {
+        out.result_kind("rewrite/1", "models");
+        report::select(&loaded.model, &mut findings);
+        let item = item(&loaded, &done, before).to_string();
+        out.input_of(&loaded.name, Some(loaded.format.id()), Some(loaded.bytes), findings, vec![item])?;
+    }
+    if let Some(path) = &args.journal {
+        write_journal(path, &done, args.output.dry_run, out)?;
+    }
+    let to = placement.destination(loaded.execution.clone(), args.output.write, loaded.files()?);
+    let files = weights::place(&mut loaded, &placement, out)?;
+    store::write(&loaded.model, &to, &files, progress, out)?;
+    Ok(Outcome::Fine)
+}
+
+fn unknown(error: &UnknownPass) -> Failure {
+    Failure::new(format_args!("there is no pass `{}`", crate::output::shown(&error.name)))
+        .help("`onnx explain --list passes` lists all")
+}
+
+fn conditions(args: &RewriteArgs) -> Vec<Condition> {
+    let condition = |assume: &Assume| match assume {
+        Assume::NoNan => Some(Condition::NoNan),
+        Assume::Finite => Some(Condition::Finite),
+        Assume::NoNegativeZero => Some(Condition::NoNegativeZero),
+        Assume::Guards => None,
+    };
+    args.assume.iter().filter_map(condition).collect()
+}
+
+/// Tells what the passes did, and which edits were refused.
+fn describe(done: &PipelineReport, model: &Model, before: usize, out: &Out) {
+    for pass in &done.passes {
+        for refusal in &pass.report.refusals {
+            out.warning(&refusal.to_string(), Some("the edit is not made; the others are"));
+        }
+        for missed in &pass.report.missed {
+            out.detail(2, &format!("{} leaves {missed}", pass.name));
+        }
+        let time = pass.time.as_secs_f64() * 1e3;
+        let edits = size::plural(pass.report.edits as u64, "edit");
+        out.detail(1, &format!("{}: {edits}, {:+} nodes, {time:.1} ms", pass.name, pass.nodes));
+    }
+    if let Some(ended) = done.ended {
+        out.warning(&ended.to_string(), None);
+    }
+    let edits = size::plural(done.edits() as u64, "edit");
+    let (was, is) = (size::grouped(before as u64), size::grouped(model.node_count() as u64));
+    out.summary(&format!("{edits}{}: {was} -> {is} nodes", verdicts(&done.journal)));
+}
+
+/// How many edits were proved, tested and not tested, in parentheses.
+fn verdicts(journal: &[Entry]) -> String {
+    let count = |is: fn(&Verdict) -> bool| -> usize {
+        journal.iter().filter(|entry| is(&entry.verdict)).map(|entry| entry.edits).sum()
+    };
+    let counts = [
+        (count(|verdict| matches!(verdict, Verdict::Proved(_))), "proved"),
+        (count(|verdict| matches!(verdict, Verdict::Tested { .. })), "tested"),
+        (count(|verdict| matches!(verdict, Verdict::Untested(_))), "with equal types"),
+    ];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
+}
+
+/// The item of a model in `rewrite/1`.
+fn item(loaded: &Loaded, done: &PipelineReport, before: usize) -> Value {
+    let pass = |run: &PassRun| {
+        let refusals = run
+            .report
+            .refusals
+            .iter()
+            .map(|refusal| json!({ "level": refusal.level.to_string(), "reason": refusal.reason }));
+        json!({
+            "name": run.name,
+            "edits": run.report.edits,
+            "nodes": run.nodes,
+            "rounds": run.rounds,
+            "refusals": refusals.collect::<Vec<_>>(),
+            "missed": run.report.missed.len(),
+        })
+    };
+    json!({
+        "file": loaded.name,
+        "nodes": { "before": before, "after": loaded.model.node_count() },
+        "edits": done.edits(),
+        "passes": done.passes.iter().map(pass).collect::<Vec<_>>(),
+        "ended": done.ended.map(|ended| ended.to_string()),
+    })
+}
+
+fn write_journal(
+    path: &std::path::Path,
+    done: &PipelineReport,
+    dry_run: bool,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let entries: Vec<Value> = done.journal.iter().map(entry).collect();
+    let text = format!("{:#}\n", json!({ "schema": "onnx-journal/1", "edits": entries }));
+    if !dry_run {
+        write_atomically(path, |file| file.write_all(text.as_bytes()))?;
+    }
+    out.output(path, Some("json"), text.len() as u64, !dry_run);
+    Ok(())
+}
+
+fn entry(entry: &Entry) -> Value {
+    let sources = entry.sources.iter().map(|(op, name)| json!({ "op": op, "name": name }));
+    json!({
+        "pass": entry.pass,
+        "sources": sources.collect::<Vec<_>>(),
+        "class": entry.class.name(),
+        "verdict": entry.verdict.to_string(),
+        "assumed": entry.assumed,
+        "edits": entry.edits,
+    })
+}

@@ -1,0 +1,48 @@
+//! The pass `initializers-as-constants`: initializers become `Constant` nodes.
+
+use onnx_ir::{Def, GraphId, Model, Position, ValueId};
+use onnx_schema::{attr, op};
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+
+/// The name of the pass.
+const NAME: &str = "initializers-as-constants";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(NAME, "Makes initializers `Constant` nodes.", Exactness::Exact, lower_initializers)
+        .with_page(include_str!("initializers_as_constants.md"))
+}
+
+/// Makes each dense initializer a `Constant` node at the start of its graph. Defaults of inputs and outputs of graphs stay.
+pub fn lower_initializers(cx: &mut PassCx<'_>) -> Report {
+    cx.restructure(NAME, |model| {
+        let graphs: Vec<GraphId> = model.all_graphs().collect();
+        let mut lowered = 0;
+        for graph in graphs {
+            let values: Vec<ValueId> = model.initializers(graph).collect();
+            // The first one comes first.
+            for value in values.into_iter().rev() {
+                lowered += usize::from(lower(model, graph, value));
+            }
+        }
+        lowered
+    })
+}
+
+fn lower(model: &mut Model, graph: GraphId, value: ValueId) -> bool {
+    let record = model.value(value);
+    if !matches!(record.def(), Def::Initializer(_)) || model.is_graph_output(value) || !record.is_used() {
+        return false;
+    }
+    let Some(tensor) = record.constant().and_then(|constant| constant.dense()).cloned() else { return false };
+    let made = model.build_at(Position::Start(graph)).op(op::CONSTANT, []).attr(attr::VALUE, tensor).output();
+    let Ok(new) = made else { return false };
+    model.replace_all_uses(value, new);
+    model.take_name(new, value);
+    // A quantization annotation may still refer to it.
+    let _ = model.erase_value(value);
+    true
+}

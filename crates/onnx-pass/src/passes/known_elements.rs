@@ -1,0 +1,146 @@
+//! The pass `known-elements`: integers that inference knows become constants.
+
+use onnx_ir::{Model, NodeId, Position, ValueId};
+use onnx_ops::{Operator, ops};
+use onnx_schema::op;
+use onnx_shape_infer::Inference;
+use onnx_types::tensor::Tensor;
+use onnx_types::{Dim, ElemClass};
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+use crate::patch::Patch;
+use crate::query::{Reason, label};
+
+/// The name of the pass.
+const NAME: &str = "known-elements";
+
+pub(super) fn pass() -> Pass {
+    let summary =
+        "Makes integers that inference knows constants, and operands of `Reshape` as constant as possible.";
+    Pass::new(NAME, summary, Exactness::Exact, materialize_elements)
+        .with_page(include_str!("known_elements.md"))
+        .after("sorted")
+}
+
+/// Replaces values of integers and truth values whose elements inference knows by constants. The operand of a `Reshape` of
+/// which one element is not known becomes a constant with −1 at its place. Exported models compute many shapes from
+/// shapes; the nodes that did so are dead afterwards and go with the edit.
+pub fn materialize_elements(cx: &mut PassCx<'_>) -> Report {
+    let mut report = cx.rewrite_nodes(NAME, Exactness::Exact, is_reshape, simplify_reshape);
+    let known: Vec<NodeId> = {
+        let (model, inference) = (cx.model(), cx.inference());
+        let nodes = model.all_graphs().flat_map(|graph| model.nodes(graph));
+        nodes.filter(|&node| computes(model, node) && has_known_result(model, inference, node)).collect()
+    };
+    // Users come first: the nodes that only they need are dead then.
+    for node in known.into_iter().rev() {
+        if cx.model().get_node(node).is_none() {
+            continue;
+        }
+        let mut patch = cx.patch(NAME, Exactness::Exact);
+        patch.source(node);
+        match materialize(&mut patch, node) {
+            Ok(()) => report.commit(patch),
+            Err(reason) => report.miss(patch.model(), node, &reason),
+        }
+    }
+    report
+}
+
+/// Returns `true` if all elements of an output are known integers.
+fn has_known_result(model: &Model, inference: &Inference, node: NodeId) -> bool {
+    let mut outputs = model.node(node).outputs().iter().flatten();
+    outputs.any(|&output| {
+        inference
+            .content(output)
+            .is_some_and(|content| content.iter().all(|element| element.known().is_some()))
+    })
+}
+
+fn is_reshape(model: &Model, node: NodeId) -> bool {
+    let record = model.node(node);
+    record.is(op::RESHAPE) && record.input(1).is_some_and(|shape| !is_constant(model, shape))
+}
+
+fn is_constant(model: &Model, value: ValueId) -> bool {
+    let record = model.value(value);
+    let is_node = record.producer().is_some_and(|producer| model.node(producer).is(op::CONSTANT));
+    is_node || record.constant().is_some()
+}
+
+/// Nodes that are not constants, and have results of which the elements may be known.
+fn computes(model: &Model, node: NodeId) -> bool {
+    let record = model.node(node);
+    !record.is(op::CONSTANT) && !record.is(op::IDENTITY) && record.nested_graphs().next().is_none()
+}
+
+/// Replaces the outputs of a node whose elements are known.
+fn materialize(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let outputs: Vec<ValueId> = patch.model().node(node).outputs().iter().flatten().copied().collect();
+    let mut is_any = false;
+    let mut reason = None;
+    for output in outputs {
+        match known(patch, output) {
+            Ok(tensor) => {
+                let new = patch.new_constant(Position::Before(node), tensor)?;
+                patch.replace(output, new);
+                is_any = true;
+            }
+            Err(why) => reason = Some(why),
+        }
+    }
+    if is_any { Ok(()) } else { Err(reason.unwrap_or_else(|| "it has no outputs".into())) }
+}
+
+/// The elements of a value, if all are known.
+fn known(patch: &mut Patch<'_, '_>, value: ValueId) -> Result<Tensor, Reason> {
+    let is_integer = |class| matches!(class, ElemClass::Int | ElemClass::Uint | ElemClass::Bool);
+    if !patch.elem(value).is_some_and(|elem| is_integer(elem.class())) {
+        return Err(Reason::new(format!("{} has no integers", label(patch.model(), value))));
+    }
+    patch.try_constant(value)
+}
+
+/// Replaces the shape of a `Reshape` by a constant with at most one −1.
+fn simplify_reshape(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let reshape = ops::Reshape::of(patch.model(), node).ok_or("the node has no view")?;
+    let (Some(data), Some(reshaped)) = (reshape.data(), reshape.out_reshaped()) else {
+        return Err("an operand is left out".into());
+    };
+    let allows_zero = reshape.allowzero().or(0).ok_or("whether it copies sizes is not known")? != 0;
+    let sizes = patch.try_shape(reshaped)?;
+    let from = patch.try_shape(data)?;
+    let mut elements = Vec::with_capacity(sizes.len());
+    let mut unknown = 0_usize;
+    for (axis, &size) in sizes.iter().enumerate() {
+        let copies = |patch: &mut Patch<'_, '_>| {
+            !allows_zero && from.get(axis).is_some_and(|&from| patch.proved_eq(from, size))
+        };
+        match size {
+            Dim::Known(size) if size > 0 => elements.push(size),
+            _ if copies(patch) => elements.push(0),
+            _ => {
+                unknown += 1;
+                elements.push(-1);
+            }
+        }
+    }
+    if unknown > 1 {
+        return Err(Reason::new(format!("{unknown} sizes are not known")));
+    }
+    // The size at −1 is the quotient of the number of elements and the other sizes, which must not be 0.
+    if unknown == 1 && elements.contains(&0) {
+        return Err("a size that is copied may be 0".into());
+    }
+    let count = elements.len() as i64;
+    let tensor = Tensor::from_slice([count], &elements)?;
+    patch.tap(data);
+    let constant = patch.new_constant(Position::Before(node), tensor)?;
+    let made = patch.like(node, Position::Before(node), &[Some(data), Some(constant)])?;
+    let new = made.first().copied().flatten().ok_or("the node has no output")?;
+    patch.replace(reshaped, new);
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The pass `no-identities`: operators that return their operand are removed.
+
+use onnx_ir::{Model, NodeId, ValueId};
+use onnx_ops::{Operator, ops};
+use onnx_schema::{Registry, op};
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+use crate::patch::Patch;
+use crate::query::Reason;
+
+/// The name of the pass.
+const NAME: &str = "no-identities";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(NAME, "Removes operators that return their operand.", Exactness::Exact, remove_identities)
+        .with_page(include_str!("no_identities.md"))
+}
+
+/// Removes `Identity`, and operators that return their operand because of their attributes, constants or sizes: casts to the
+/// same type, reshapes and expansions to the same sizes, transpositions that keep the order, slices of everything, pads
+/// of nothing, concatenations of one operand, and dropouts outside training.
+pub fn remove_identities(cx: &mut PassCx<'_>) -> Report {
+    cx.rewrite_nodes(NAME, Exactness::Exact, is_candidate, remove)
+}
+
+fn is_candidate(model: &Model, node: NodeId) -> bool {
+    const OPERATORS: [onnx_types::Symbol; 18] = [
+        op::IDENTITY,
+        op::CAST,
+        op::CAST_LIKE,
+        op::RESHAPE,
+        op::FLATTEN,
+        op::SQUEEZE,
+        op::UNSQUEEZE,
+        op::EXPAND,
+        op::TILE,
+        op::TRANSPOSE,
+        op::SLICE,
+        op::PAD,
+        op::CONCAT,
+        op::SUM,
+        op::MAX,
+        op::MIN,
+        op::MEAN,
+        op::DROPOUT,
+    ];
+    let record = model.node(node);
+    record.domain().is_empty() && OPERATORS.contains(&record.op())
+}
+
+fn remove(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let record = patch.model().node(node);
+    let (Some(input), Some(output)) = (record.input(0), record.output(0)) else {
+        return Err("an operand is left out".into());
+    };
+    if record.is(op::IDENTITY) && !patch.model().can_replace(output, input) {
+        return Err("it connects an input, a constant or a value of an outer graph with an output".into());
+    }
+    if record.outputs().iter().skip(1).flatten().any(|&value| patch.model().value(value).is_used()) {
+        return Err("another output is used".into());
+    }
+    patch.tap(input);
+    returns_operand(patch, node, input, output)?;
+    patch.replace(output, input);
+    Ok(())
+}
+
+/// Returns an error unless the first output is the first operand in every run.
+fn returns_operand(
+    patch: &mut Patch<'_, '_>,
+    node: NodeId,
+    input: ValueId,
+    output: ValueId,
+) -> Result<(), Reason> {
+    let record = patch.model().node(node);
+    let (op, count) = (record.op(), record.inputs().flatten().count());
+    match op {
+        op::IDENTITY => Ok(()),
+        op::CAST | op::CAST_LIKE => {
+            let elems = (patch.elem(input), patch.elem(output));
+            let is_same = elems.0.is_some() && elems.0 == elems.1;
+            is_same.then_some(()).ok_or_else(|| "the element type changes, or is not known".into())
+        }
+        op::RESHAPE | op::FLATTEN | op::SQUEEZE | op::UNSQUEEZE | op::EXPAND | op::TILE => {
+            same_type(patch, input, output)
+        }
+        op::TRANSPOSE => keeps_order(patch, node, input),
+        op::SLICE => {
+            if let Some(value) = steps(patch.model(), node) {
+                let steps = patch.integers(value).ok_or("the steps are not known")?;
+                if steps.iter().any(|&step| step != 1) {
+                    return Err("a step is not 1".into());
+                }
+            }
+            same_type(patch, input, output)
+        }
+        op::PAD => pads_nothing(patch, node),
+        op::CONCAT | op::SUM | op::MAX | op::MIN | op::MEAN => {
+            (count == 1).then_some(()).ok_or_else(|| "it has several operands".into())
+        }
+        op::DROPOUT => is_inference(patch, node),
+        _ => Err("the operator is not known to return its operand".into()),
+    }
+}
+
+fn same_type(patch: &mut Patch<'_, '_>, input: ValueId, output: ValueId) -> Result<(), Reason> {
+    patch
+        .same_type(input, output)
+        .then_some(())
+        .ok_or_else(|| "the sizes are not proved to be the same".into())
+}
+
+fn keeps_order(patch: &mut Patch<'_, '_>, node: NodeId, input: ValueId) -> Result<(), Reason> {
+    let transpose = ops::Transpose::of(patch.model(), node).ok_or("the node has no view")?;
+    let perm = transpose.perm();
+    if perm.is_omitted() {
+        return match patch.try_shape(input)?.len() {
+            0 | 1 => Ok(()),
+            _ => Err("it reverses the axes".into()),
+        };
+    }
+    let perm = perm.known().ok_or("the permutation is not known")?;
+    let is_identity = perm.iter().enumerate().all(|(axis, &from)| from == axis as i64);
+    is_identity.then_some(()).ok_or_else(|| "it changes the order of axes".into())
+}
+
+/// The operand with the steps of a `Slice`; the attribute form of version 1 has none.
+fn steps(model: &Model, node: NodeId) -> Option<ValueId> {
+    model.node(node).input(4)
+}
+
+fn pads_nothing(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let operand = patch.model().node(node).input(1);
+    let pads = match operand {
+        Some(value) => patch.integers(value),
+        None => {
+            let pad = ops::Pad::of(patch.model(), node).ok_or("the node has no view")?;
+            pad.pads().known().map(std::borrow::Cow::into_owned)
+        }
+    };
+    let pads = pads.ok_or("the pads are not known")?;
+    pads.iter().all(|&pad| pad == 0).then_some(()).ok_or_else(|| "it pads".into())
+}
+
+/// A `Dropout` returns its operand unless it trains: which an operand says since version 12, and an attribute before 7.
+fn is_inference(patch: &mut Patch<'_, '_>, node: NodeId) -> Result<(), Reason> {
+    let model = patch.model();
+    let schema = model.callee(node, Registry::STANDARD).standard();
+    let version = schema.map(onnx_schema::Schema::since_version);
+    let training = model.node(node).input(2);
+    match (version, training) {
+        (Some(7 | 10), _) | (Some(12..), None) => Ok(()),
+        (Some(12..), Some(training)) => match patch.scalar(training) {
+            Some(0.0) => Ok(()),
+            Some(_) => Err("it trains".into()),
+            None => Err("whether it trains is not known".into()),
+        },
+        _ => {
+            let is_test = model.node(node).int(onnx_schema::attr::IS_TEST);
+            (is_test == Some(1)).then_some(()).ok_or_else(|| "it trains".into())
+        }
+    }
+}

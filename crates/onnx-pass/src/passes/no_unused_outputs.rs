@@ -1,0 +1,45 @@
+//! The pass `no-unused-outputs`: optional outputs that nothing uses are left out.
+
+use onnx_ir::{Cursor, Model, NodeId};
+use onnx_schema::{Formal, op};
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+
+/// The name of the pass.
+const NAME: &str = "no-unused-outputs";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(NAME, "Leaves out optional outputs that nothing uses.", Exactness::Exact, remove_unused_outputs)
+        .with_page(include_str!("no_unused_outputs.md"))
+}
+
+/// Leaves out the optional outputs of nodes that nothing uses, but never the only output of a node.
+pub fn remove_unused_outputs(cx: &mut PassCx<'_>) -> Report {
+    let registry = cx.options().registry;
+    cx.restructure(NAME, |model| {
+        let mut removed = 0;
+        let mut cursor = Cursor::all(model);
+        while let Some(node) = cursor.next(model) {
+            let Some(schema) = model.callee(node, registry).standard() else { continue };
+            // Before version 14, the number of outputs says whether it computes the statistics of the batch.
+            if model.node(node).is(op::BATCH_NORMALIZATION) && schema.since_version() < 14 {
+                continue;
+            }
+            for (index, output) in schema.outputs().iter().enumerate() {
+                if Formal::is_optional(output) && is_removable(model, node, index) {
+                    removed += usize::from(model.clear_output(node, index).is_ok());
+                }
+            }
+        }
+        removed
+    })
+}
+
+fn is_removable(model: &Model, node: NodeId, index: usize) -> bool {
+    let outputs = model.node(node).outputs();
+    let is_unused = outputs.get(index).copied().flatten().is_some_and(|value| !model.value(value).is_used());
+    is_unused && outputs.iter().flatten().count() > 1
+}

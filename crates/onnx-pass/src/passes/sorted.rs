@@ -1,0 +1,24 @@
+//! The pass `sorted`: each node comes after the nodes whose results it uses.
+
+use onnx_ir::GraphId;
+
+use super::Report;
+use crate::assumption::Exactness;
+use crate::cx::PassCx;
+use crate::pass::Pass;
+
+/// The name of the pass.
+const NAME: &str = "sorted";
+
+pub(super) fn pass() -> Pass {
+    Pass::new(NAME, "Places each node after those whose results it uses.", Exactness::Exact, sort)
+        .with_page(include_str!("sorted.md"))
+}
+
+/// Sorts the nodes of each graph topologically; nodes that are in order keep their order. A graph with a cycle stays.
+pub fn sort(cx: &mut PassCx<'_>) -> Report {
+    cx.restructure(NAME, |model| {
+        let unsorted: Vec<GraphId> = model.all_graphs().filter(|&graph| !model.is_sorted(graph)).collect();
+        unsorted.into_iter().filter(|&graph| model.sort(graph).is_ok()).count()
+    })
+}

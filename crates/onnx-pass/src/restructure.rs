@@ -1,0 +1,348 @@
+//! Edits that change no computed value: removal of what nothing uses, order, names, storage of constants.
+//!
+//! They are not patches, which replace values. A restructuring edits the model as it likes, and the whole model is compared
+//! with what it was: every node that is left calls the same operator on the same operands, where constants of equal elements
+//! are the same. Keys of nodes and values are the same in both, so the comparison is linear and proves the edit.
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use onnx_diag::Quoted;
+use onnx_ir::{Attribute, Constant, Def, GraphId, Model, NodeId, ValueId};
+use onnx_schema::{Registry, attr, op};
+use onnx_types::tensor::{DataSource, Tensor};
+
+use crate::assumption::Exactness;
+use crate::cx::{Entry, PassCx};
+use crate::passes::Report;
+use crate::patch::{Level, Refusal};
+use crate::prove::Verdict;
+
+/// What a restructuring may change of the interface of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Interface {
+    /// Nothing.
+    #[default]
+    Same,
+    /// Initializers become inputs with a default. Callers that do not know these inputs are not affected.
+    MoreDefaults,
+    /// Inputs with a default become initializers. Callers that override a default are no longer accepted.
+    FewerDefaults,
+}
+
+impl PassCx<'_> {
+    /// Edits the model without changing any computed value: `edit` returns the number of its edits. The result is compared
+    /// with the model before; if they do not compute the same, the model is restored, and the report has the refusal.
+    pub fn restructure(&mut self, pass: &str, edit: impl FnOnce(&mut Model) -> usize) -> Report {
+        self.restructure_with(pass, Interface::Same, edit)
+    }
+
+    /// Like [`restructure`](Self::restructure), with a change of the interface.
+    pub fn restructure_with(
+        &mut self,
+        pass: &str,
+        interface: Interface,
+        edit: impl FnOnce(&mut Model) -> usize,
+    ) -> Report {
+        let checkpoint = self.checkpoint();
+        let edits = edit(self.model_mut());
+        if edits == 0 {
+            // An edit that is not counted would escape the comparison.
+            if !self.is_unchanged(&checkpoint) {
+                self.roll_back(checkpoint);
+            }
+            return Report::default();
+        }
+        let (data, registry) = (self.options().data, self.options().registry);
+        let comparison =
+            Comparison { before: &checkpoint.model, after: self.model(), data, registry, interface };
+        if let Err(reason) = comparison.run() {
+            self.roll_back(checkpoint);
+            let refusal = Refusal { pass: pass.to_owned(), level: Level::Structure, reason, verdict: None };
+            return Report { refusals: vec![refusal], ..Report::default() };
+        }
+        self.refresh();
+        self.record(Entry::whole(pass, Exactness::Exact, Verdict::Proved("congruence"), edits));
+        Report { edits, ..Report::default() }
+    }
+}
+
+/// A comparison of a model with itself before an edit: the keys of nodes and values are the same in both.
+struct Comparison<'a> {
+    before: &'a Model,
+    after: &'a Model,
+    data: &'a dyn DataSource,
+    registry: &'a Registry,
+    interface: Interface,
+}
+
+impl Comparison<'_> {
+    fn run(&self) -> Result<(), String> {
+        if let Err(faults) = self.after.verify() {
+            let fault = faults.first().map(ToString::to_string).unwrap_or_default();
+            return Err(format!("the model is not in order: {fault}"));
+        }
+        self.functions()?;
+        for graph in self.after.all_graphs() {
+            if self.before.get_graph(graph).is_none() {
+                return Err("it makes a graph".to_owned());
+            }
+            self.graph(graph)?;
+        }
+        Ok(())
+    }
+
+    fn functions(&self) -> Result<(), String> {
+        for &function in self.after.functions() {
+            if !self.before.functions().contains(&function) {
+                return Err("it makes a function".to_owned());
+            }
+            let (old, new) = (self.before.function(function), self.after.function(function));
+            let identity =
+                |function: &onnx_ir::Function| (function.domain(), function.name(), function.overload());
+            if identity(old) != identity(new)
+                || old.attributes != new.attributes
+                || old.defaults != new.defaults
+            {
+                return Err(format!("it changes the function {}", Quoted(self.after.str(new.name()))));
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(&self, graph: GraphId) -> Result<(), String> {
+        let (old, new) = (self.before.graph(graph), self.after.graph(graph));
+        if old.owner() != new.owner() {
+            return Err("it moves a graph to another owner".to_owned());
+        }
+        self.inputs(graph)?;
+        if old.outputs().len() != new.outputs().len() {
+            return Err("it changes the number of outputs of a graph".to_owned());
+        }
+        for (old, new) in old.outputs().iter().zip(new.outputs()) {
+            self.same_value(old.value(), new.value())?;
+        }
+        if graph == self.after.main_graph() {
+            self.names(old.outputs().iter().map(onnx_ir::GraphOutput::value), new.outputs())?;
+        }
+        let was_sorted = self.before.is_sorted(graph);
+        if was_sorted && !self.after.is_sorted(graph) {
+            return Err("it places a node before one that it uses".to_owned());
+        }
+        for node in self.after.nodes(graph) {
+            self.node(node)?;
+        }
+        let has_effect = |node: &NodeId| self.before.node(*node).outputs().iter().flatten().next().is_none();
+        match self.before.nodes(graph).filter(has_effect).find(|&node| self.after.get_node(node).is_none()) {
+            Some(node) => Err(format!("it drops {}, which has no outputs", self.label(self.before, node))),
+            None => Ok(()),
+        }
+    }
+
+    /// The outputs of the main graph keep their names.
+    fn names(&self, old: impl Iterator<Item = ValueId>, new: &[onnx_ir::GraphOutput]) -> Result<(), String> {
+        for (old, new) in old.zip(new) {
+            let (old, new) = (self.before.value(old).name(), self.after.value(new.value()).name());
+            if self.before.str(old) != self.after.str(new) {
+                return Err(format!("it renames the output {}", Quoted(self.before.str(old))));
+            }
+        }
+        Ok(())
+    }
+
+    fn inputs(&self, graph: GraphId) -> Result<(), String> {
+        let (old, new) = (self.before.graph(graph).inputs(), self.after.graph(graph).inputs());
+        let is_main = graph == self.after.main_graph();
+        if is_main {
+            self.changed_inputs(old, new)?;
+        } else if old != new {
+            return Err("it changes the inputs of a graph".to_owned());
+        }
+        let known: HashSet<ValueId, RandomState> = old.iter().copied().collect();
+        for &input in new.iter().filter(|input| known.contains(input)) {
+            let (one, two) = (self.before.value(input), self.after.value(input));
+            let same_default = match (one.initializer(), two.initializer()) {
+                (None, None) => true,
+                (Some(one), Some(two)) => self.same_constant(one, two),
+                _ => false,
+            };
+            let is_renamed = is_main && self.before.str(one.name()) != self.after.str(two.name());
+            if !same_default || one.ty() != two.ty() || is_renamed {
+                return Err(format!("it changes the input {}", Quoted(self.before.str(one.name()))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Inputs that come or go, as far as the edit may do that; the others keep their order.
+    fn changed_inputs(&self, old: &[ValueId], new: &[ValueId]) -> Result<(), String> {
+        let [had, has] = [old, new].map(|inputs| inputs.iter().copied().collect::<HashSet<_, RandomState>>());
+        let has_default =
+            |model: &Model, value| model.get_value(value).is_some_and(|value| value.initializer().is_some());
+        let may_come = |input| self.interface == Interface::MoreDefaults && has_default(self.after, input);
+        let may_go = |input| self.interface == Interface::FewerDefaults && has_default(self.before, input);
+        let all_may_come = new.iter().all(|input| had.contains(input) || may_come(*input));
+        let all_may_go = old.iter().all(|input| has.contains(input) || may_go(*input));
+        if !all_may_come || !all_may_go {
+            return Err("it changes the inputs of the model".to_owned());
+        }
+        let kept = |list: &[ValueId], other: &HashSet<ValueId, RandomState>| -> Vec<ValueId> {
+            list.iter().copied().filter(|input| other.contains(input)).collect()
+        };
+        if kept(old, &has) != kept(new, &had) {
+            return Err("it changes the order of the inputs of the model".to_owned());
+        }
+        Ok(())
+    }
+
+    fn node(&self, node: NodeId) -> Result<(), String> {
+        let new = self.after.node(node);
+        let Some(old) = self.before.get_node(node) else {
+            return if new.is(op::CONSTANT) {
+                Ok(())
+            } else {
+                Err(format!("it makes {}", self.label(self.after, node)))
+            };
+        };
+        let identity = |node: &onnx_ir::Node| (node.domain(), node.op(), node.overload());
+        let version = |model: &Model, graph| model.versions_in(graph).get(new.domain());
+        let is_called = self.before.function_called(old) == self.after.function_called(new);
+        if identity(old) != identity(new)
+            || !is_called
+            || version(self.before, old.graph()) != version(self.after, new.graph())
+        {
+            return Err(format!("it changes what {} calls", self.label(self.after, node)));
+        }
+        if new.is(op::CONSTANT) {
+            // Its value is compared where it is used.
+            return Ok(());
+        }
+        if old.graph() != new.graph() {
+            return Err(format!("it moves {} to another graph", self.label(self.after, node)));
+        }
+        self.attributes(node)?;
+        let count = old.input_count().max(new.input_count());
+        for index in 0..count {
+            match (old.input(index), new.input(index)) {
+                (None, None) => {}
+                (Some(one), Some(two)) => self.same_value(one, two)?,
+                _ => return Err(format!("it changes the operands of {}", self.label(self.after, node))),
+            }
+        }
+        self.outputs(node)
+    }
+
+    /// The attributes are the same, where one that has its default is the same as none.
+    fn attributes(&self, node: NodeId) -> Result<(), String> {
+        let schema = self.before.callee(node, self.registry).standard();
+        let given = |attribute: &&Attribute| {
+            let default = schema.and_then(|schema| schema.attribute(attribute.name())?.default);
+            !default.is_some_and(|default| attribute.value().is_default(default))
+        };
+        let (old, new) = (self.before.node(node), self.after.node(node));
+        let is_same = |one: &Attribute, two: &Attribute| {
+            one.value().graphs() == two.value().graphs()
+                && self.after.same_attribute_meaning(one, two, self.data)
+        };
+        let has_all = |list: &[Attribute], others: &[Attribute]| {
+            list.iter()
+                .filter(given)
+                .all(|one| others.iter().any(|two| one.name() == two.name() && is_same(one, two)))
+        };
+        if has_all(old.attributes(), new.attributes()) && has_all(new.attributes(), old.attributes()) {
+            return Ok(());
+        }
+        Err(format!("it changes the attributes of {}", self.label(self.after, node)))
+    }
+
+    /// The outputs are the same, up to optional ones that nothing uses.
+    fn outputs(&self, node: NodeId) -> Result<(), String> {
+        let (old, new) = (self.before.node(node), self.after.node(node));
+        let schema = self.after.callee(node, self.registry).standard();
+        for index in 0..old.outputs().len().max(new.outputs().len()) {
+            let (one, two) = (old.output(index), new.output(index));
+            if one == two {
+                continue;
+            }
+            let output = schema.and_then(|schema| schema.outputs().get(index));
+            let is_optional = output.is_some_and(onnx_schema::Formal::is_optional);
+            // Before version 14, the number of outputs says whether it computes the statistics of the batch.
+            let is_mode =
+                new.is(op::BATCH_NORMALIZATION) && schema.is_some_and(|schema| schema.since_version() < 14);
+            if two.is_some() || !is_optional || is_mode {
+                return Err(format!("it changes the outputs of {}", self.label(self.after, node)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A value is the same computation, or a constant of equal elements.
+    fn same_value(&self, one: ValueId, two: ValueId) -> Result<(), String> {
+        let constants = (constant_of(self.before, one), constant_of(self.after, two));
+        let is_same = match constants {
+            (Some(one), Some(two)) => self.same_constant(&one, &two),
+            (None, None) => {
+                let kind =
+                    |model: &Model| model.get_value(two).map(|value| std::mem::discriminant(&value.def()));
+                one == two && kind(self.before) == kind(self.after)
+            }
+            // An initializer becomes the default of an input, or the reverse.
+            _ => one == two && self.interface != Interface::Same && self.same_default(one),
+        };
+        if is_same {
+            return Ok(());
+        }
+        let name = |model: &Model, value: ValueId| crate::query::label(model, value);
+        Err(format!("it replaces {} by {}, another value", name(self.before, one), name(self.after, two)))
+    }
+
+    fn same_default(&self, value: ValueId) -> bool {
+        match (self.before.value(value).initializer(), self.after.value(value).initializer()) {
+            (Some(one), Some(two)) => self.same_constant(one, two),
+            _ => false,
+        }
+    }
+
+    fn same_constant(&self, one: &Constant, two: &Constant) -> bool {
+        one.same_meaning(two, self.data)
+    }
+
+    fn label(&self, model: &Model, node: NodeId) -> String {
+        Quoted(model.str(model.node(node).op())).to_string()
+    }
+}
+
+/// The constant that a value is: a plain initializer, or what a `Constant` node holds.
+pub(crate) fn constant_of(model: &Model, value: ValueId) -> Option<std::borrow::Cow<'_, Constant>> {
+    let record = model.get_value(value)?;
+    if let Some(constant) = record.constant() {
+        return Some(std::borrow::Cow::Borrowed(constant));
+    }
+    let Def::Output { node, .. } = record.def() else { return None };
+    let node = model.node(node);
+    if !node.is(op::CONSTANT) {
+        return None;
+    }
+    let [attribute] = node.attributes() else { return None };
+    constant_attribute(attribute).map(std::borrow::Cow::Owned)
+}
+
+/// The constant of an attribute of a `Constant` node; `None` for a reference to an attribute of a function.
+fn constant_attribute(attribute: &Attribute) -> Option<Constant> {
+    let tensor = match attribute.name() {
+        attr::VALUE => return attribute.as_tensor().map(|tensor| Constant::Dense(Tensor::clone(tensor))),
+        attr::VALUE_INT => Tensor::scalar(attribute.as_int()?),
+        attr::VALUE_FLOAT => Tensor::scalar(attribute.as_float()?),
+        attr::VALUE_INTS => {
+            let list = attribute.as_ints()?;
+            Tensor::from_slice([list.len() as i64], list).ok()?
+        }
+        attr::VALUE_FLOATS => {
+            let list = attribute.as_floats()?;
+            Tensor::from_slice([list.len() as i64], list).ok()?
+        }
+        _ => return None,
+    };
+    Some(Constant::Dense(tensor))
+}
