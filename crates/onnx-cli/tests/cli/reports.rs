@@ -23,11 +23,13 @@ fn envelope(text: &str, run: &Run) -> Value {
 }
 
 /// The schemas of the results, by their kinds.
-const RESULTS: [(&str, &str); 9] = [
+const RESULTS: [(&str, &str); 11] = [
     ("infer/1", include_str!("../../../../docs/schema/infer-1.schema.json")),
     ("info/1", include_str!("../../../../docs/schema/info-1.schema.json")),
     ("verify/1", include_str!("../../../../docs/schema/verify-1.schema.json")),
     ("limits/1", include_str!("../../../../docs/schema/limits-1.schema.json")),
+    ("passes/1", include_str!("../../../../docs/schema/passes-1.schema.json")),
+    ("rewrite/1", include_str!("../../../../docs/schema/rewrite-1.schema.json")),
     ("rules/1", include_str!("../../../../docs/schema/rules-1.schema.json")),
     ("operators/1", include_str!("../../../../docs/schema/operators-1.schema.json")),
     ("run/1", include_str!("../../../../docs/schema/run-1.schema.json")),
@@ -89,6 +91,8 @@ fn every_kind_of_result_has_a_schema() {
         "infer late.onnxtxt --guards",
         "infer late.onnxtxt --why z",
         "explain --list limits",
+        "explain --list passes",
+        "explain no-identities",
         "explain --list rules",
         "explain ONNX1003",
         "ops list",
@@ -103,6 +107,7 @@ fn every_kind_of_result_has_a_schema() {
         "compare good.onnx good.onnx --inner",
         "compare list.onnxtxt other.onnxtxt --inner",
         "fmt list.onnxtxt --check",
+        "rewrite list.onnxtxt --pass no-identities,folded-constants --prove",
     ] {
         let run = onnx(&folder, &format!("{arguments} --format json"));
         let report = envelope(&run.out, &run);
