@@ -27,16 +27,16 @@ pub enum Precision {
 /// A perturbation of the results that the standard leaves open: those of operators with an open order of accumulation, or an
 /// approximated function ([`has_open_rounding`](crate::has_open_rounding)).
 ///
-/// Each finite number other than 0 moves by at most `ulps` units in the last place. How far depends only on the seed, the
-/// operator, its attributes and operands, and the index of the element: two nodes with equal operands keep equal results, as
-/// in every implementation whose results are a function of the operands. What is claimed to be exact must hold under each
-/// perturbation.
+/// Each finite number other than 0 moves by at most `ulps` units in the last place, and by at most 1/64 of the number. How far
+/// depends only on the seed, the operator, its attributes and operands, and the index of the element: two nodes with equal
+/// operands keep equal results, as in every implementation whose results are a function of the operands. What is claimed to be
+/// exact must hold under each perturbation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Perturbation {
     /// The seed.
     pub seed: u64,
-    /// The greatest distance in units in the last place.
-    pub ulps: u32,
+    /// The greatest distance in units in the last place; with `u64::MAX`, numbers of every type move visibly.
+    pub ulps: u64,
 }
 
 /// Options for running a model; [`EvalOptions::default`] serves most callers.

@@ -87,7 +87,6 @@ mod commit;
 mod compare;
 mod cx;
 mod determinism;
-mod disturb;
 mod equivalence;
 mod extract;
 mod pass;
@@ -103,7 +102,6 @@ mod static_levels;
 mod structure;
 mod transfer;
 mod used_elements;
-mod widen;
 
 pub use assumption::{Assumption, Condition, Exactness};
 pub use cx::{Entry, PassCx, PassOptions};

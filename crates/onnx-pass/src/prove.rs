@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use onnx_eval::{EvalOptions, Failure, FailureKind, Value, run_node};
+use onnx_eval::{EvalOptions, Failure, FailureKind, Perturbation, Precision, Value, run_node};
 use onnx_ir::ValueId;
-use onnx_schema::Registry;
 use onnx_types::expr::Dialect;
 use onnx_types::tensor::{NoData, Tensor};
 use onnx_types::{Dim, ElemClass, ElemType, Execution, Limits};
@@ -12,10 +11,8 @@ use onnx_types::{Dim, ElemClass, ElemType, Execution, Limits};
 use crate::assumption::{Assumption, Condition, Exactness};
 use crate::compare::{self, Difference, Equality};
 use crate::cx::PassOptions;
-use crate::disturb::{self, disturb};
 use crate::equivalence::{Equivalence, Side};
 use crate::sample::{self, Case, NoCase, Rng, Sampler};
-use crate::widen::{precision, widen};
 
 /// Maximum number of elements of a tensor that a counterexample shows.
 const SHOWN_ELEMENTS: usize = 16;
@@ -107,30 +104,29 @@ impl fmt::Display for Counterexample {
 /// all machines.
 #[must_use]
 pub fn prove(eq: &Equivalence, options: &PassOptions<'_>) -> Verdict {
-    let (execution, registry) = (&options.execution, options.registry);
     let [before, after] =
         [Side::Before, Side::After].map(|side| eq.model().function(eq.function(side)).body());
     if eq.model().same_graph_meaning(before, after, &NoData) {
         return Verdict::Proved("congruence");
     }
-    if eq.class() == Exactness::Rounding
-        && let Some(wide) = widen(eq, registry)
-    {
-        match (Runner { eq: &wide, original: eq, execution, registry }).verdict() {
-            // Operators that do not exist for `double` run as they are.
+    let run =
+        EvalOptions::default().with_execution(of_run(&options.execution)).with_registry(options.registry);
+    let runner = Runner { eq, execution: &options.execution, run: run.clone() };
+    if eq.class() == Exactness::Rounding {
+        match runner.with(run.with_precision(Precision::Double)).verdict() {
+            // What depends on the bits of a narrow type runs as it is.
             Verdict::Untested(_) => {}
             verdict => return verdict,
         }
+        return runner.verdict();
     }
-    let verdict = Runner { eq, original: eq, execution, registry }.verdict();
-    if eq.class() == Exactness::Exact
-        && matches!(verdict, Verdict::Tested { .. })
-        && let Some(disturbed) = disturb(eq)
-    {
-        // A pack that declares nothing contradicts nothing.
-        let registry = registry.with(disturb::pack()).unwrap_or_default();
-        let runner = Runner { eq: &disturbed, original: eq, execution, registry: &registry };
-        if let Verdict::Refuted(mut counterexample) = runner.verdict() {
+    let verdict = runner.verdict();
+    if matches!(verdict, Verdict::Tested { .. }) {
+        // The greatest perturbation that there is remains visible in floats of 16 bits.
+        let perturbation = Perturbation { seed: options.execution.seed, ulps: u64::MAX };
+        if let Verdict::Refuted(mut counterexample) =
+            runner.with(run.with_perturbation(perturbation)).verdict()
+        {
             counterexample.difference.push_str(", under an implementation that rounds differently");
             return Verdict::Refuted(counterexample);
         }
@@ -154,12 +150,17 @@ enum Attempt {
 
 struct Runner<'a> {
     eq: &'a Equivalence,
-    original: &'a Equivalence,
     execution: &'a Execution,
-    registry: &'a Registry,
+    /// How a side runs.
+    run: EvalOptions<'a>,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    /// The same with another way to run a side.
+    const fn with(&self, run: EvalOptions<'a>) -> Self {
+        Self { eq: self.eq, execution: self.execution, run }
+    }
+
     fn verdict(&self) -> Verdict {
         let mut sampler = Sampler::new(self.eq, self.execution.limits.proof_elements);
         if sampler.scale() {
@@ -264,9 +265,7 @@ impl Runner<'_> {
 
     fn run(&self, side: Side, inputs: &[Value]) -> Result<Vec<Value>, (FailureKind, String)> {
         let inputs: Vec<Option<Value>> = inputs.iter().cloned().map(Some).collect();
-        let options =
-            EvalOptions::default().with_execution(of_run(self.execution)).with_registry(self.registry);
-        let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &options)
+        let outputs = run_node(self.eq.model(), self.eq.call(side), &inputs, &self.run)
             .map_err(|failure| (failure.kind(), message(&failure)))?;
         let outputs: Option<Vec<Value>> = outputs.into_iter().collect();
         outputs.ok_or((FailureKind::Model, "an output is not computed".to_owned()))
@@ -292,9 +291,9 @@ impl Runner<'_> {
 
     /// The relative rounding error of the narrowest float type of the original inputs.
     fn rounding_error(&self) -> f64 {
-        let elems = self.original.inputs().into_iter().filter_map(|input| {
-            let constant = self.original.constant(input).map(Tensor::elem);
-            constant.or_else(|| self.original.model().ty(input).map(onnx_types::Type::elem))
+        let elems = self.eq.inputs().into_iter().filter_map(|input| {
+            let constant = self.eq.constant(input).map(Tensor::elem);
+            constant.or_else(|| self.eq.model().ty(input).map(onnx_types::Type::elem))
         });
         let bits = elems.filter_map(precision).min().unwrap_or(53);
         f64::from(2.0_f32).powi(bits.saturating_neg())
@@ -309,8 +308,8 @@ impl Runner<'_> {
         };
         let inputs = eq.inputs().into_iter().zip(&case.inputs).enumerate();
         let free = inputs.filter(|(_, (input, _))| eq.constant(*input).is_none());
-        let inputs = free.map(|(index, (_, value))| (self.original.input_label(index), value.clone()));
-        let output = self.original.output_label(difference.output);
+        let inputs = free.map(|(index, (_, value))| (eq.input_label(index), value.clone()));
+        let output = eq.output_label(difference.output);
         let place = difference.element.as_ref().filter(|element| !element.is_empty()).map(|element| {
             let indices: Vec<String> = element.iter().map(i64::to_string).collect();
             format!("{output}[{}]", indices.join(","))
@@ -334,6 +333,16 @@ impl Runner<'_> {
             }
         }
         eq.text().unwrap_or_default()
+    }
+}
+
+/// Number of significand bits of a float that is evaluated in 64 bits, including the leading one.
+const fn precision(elem: ElemType) -> Option<i32> {
+    match elem {
+        ElemType::Float => Some(24),
+        ElemType::Float16 => Some(11),
+        ElemType::Bfloat16 => Some(8),
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arguments of `onnx compare`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -41,6 +42,9 @@ pub(crate) struct CompareArgs {
     /// Number of runs on generated inputs for each size; the seed counts up. Without this, 3 if there is one size, else 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: Option<u32>,
+    /// Compute nodes on at most N threads; without this, one for each processor. Results do not depend on it.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Relative tolerance of floats.
     #[arg(long, value_name = "R", value_parser = tolerance)]
     pub(crate) rtol: Option<f64>,

@@ -78,8 +78,9 @@ pub(crate) fn run(args: &CompareArgs, out: &mut Out) -> Result<Outcome, Failure>
     let inference = a.infer(InferOptions::default().with_data(&sources[0]).with_registry(&registry))?;
     let tolerances = Tolerances::default().with_rtol(args.rtol).with_atol(args.atol).with_ulps(args.ulps);
     let options = CompareOptions::default().with_tolerances(tolerances).with_inner(args.inner);
-    let [run_a, run_b] =
-        sources.each_ref().map(|source| eval_options(&a.execution, 0, &registry).with_data(source));
+    let [run_a, run_b] = sources
+        .each_ref()
+        .map(|source| eval_options(&a.execution, 0, &registry, args.threads).with_data(source));
     let models = Models {
         a: &a,
         b: &b,

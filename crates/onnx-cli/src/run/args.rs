@@ -1,5 +1,6 @@
 //! Arguments of `onnx run`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -43,6 +44,9 @@ pub(crate) struct RunArgs {
     /// List the nodes with the longest run time and those that run with the most memory.
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Compute nodes on at most N threads; without this, one for each processor. Results do not depend on it.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) documents: DocumentArgs,
     #[command(flatten)]

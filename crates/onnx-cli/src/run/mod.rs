@@ -8,6 +8,8 @@ mod show;
 mod sizes;
 mod stats;
 
+use std::num::NonZeroUsize;
+
 use onnx_eval::{EvalOptions, Evaluator, FailureKind, Value};
 use onnx_ir::{Element, Model, Selectors, ValueId};
 use onnx_schema::Registry;
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut Out) -> Result<Outcome, Failure> {
         return Ok(Outcome::Findings);
     }
     progress.aside(|| announce(&inputs, seed, out));
-    let options = eval_options(&loaded.execution, seed, &registry).with_data(&source);
+    let options = eval_options(&loaded.execution, seed, &registry, args.threads).with_data(&source);
     let runner = Runner { loaded: &loaded, options: &options, wanted: &wanted, progress: &progress };
     let (inputs, retried, ran) = match runner.run(inputs, &mut prepared) {
         Ok(ran) => ran,
@@ -181,8 +183,17 @@ impl Runner<'_> {
 }
 
 /// How the commands run models.
-pub(crate) fn eval_options<'a>(execution: &Execution, seed: u64, registry: &'a Registry) -> EvalOptions<'a> {
-    EvalOptions::default().with_execution(execution.clone().with_seed(seed)).with_registry(registry)
+pub(crate) fn eval_options<'a>(
+    execution: &Execution,
+    seed: u64,
+    registry: &'a Registry,
+    threads: Option<NonZeroUsize>,
+) -> EvalOptions<'a> {
+    let threads = threads.or_else(|| std::thread::available_parallelism().ok());
+    EvalOptions::default()
+        .with_execution(execution.clone().with_seed(seed))
+        .with_registry(registry)
+        .with_threads(threads.map_or(1, NonZeroUsize::get))
 }
 
 /// Lists what contradicts the model on standard error.

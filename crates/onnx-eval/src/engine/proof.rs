@@ -113,7 +113,7 @@ pub(crate) fn perturb(cx: &mut Cx<'_, '_>, perturbation: Perturbation) -> Outcom
             _ => continue,
         };
         let operand = crate::cx::Operand::new(Arc::clone(&tensor))?;
-        let format = Format { width, mantissa, ulps: u64::from(perturbation.ulps) };
+        let format = Format { width, mantissa, ulps: perturbation.ulps };
         macro_rules! moved {
             ($unit:ty) => {{
                 let units = cx.units::<$unit>(&operand)?;
@@ -154,8 +154,9 @@ impl Format {
         if magnitude == 0 || magnitude >= infinity {
             return code;
         }
-        let distance = draw % self.ulps.saturating_mul(2).saturating_add(1);
-        let moved = magnitude.saturating_add(distance).saturating_sub(self.ulps);
+        // More than 1/64 of a number would not be a difference of rounding.
+        let most = self.ulps.min(1 << self.mantissa.saturating_sub(6));
+        let moved = magnitude.saturating_add(draw % (2 * most + 1)).saturating_sub(most);
         sign | moved.clamp(1, infinity - 1)
     }
 }

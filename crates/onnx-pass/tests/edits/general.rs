@@ -66,8 +66,8 @@ fn a_constant_that_was_not_read_is_free() {
         Level::Values,
         &[
             "the results differ",
-            "x = double[2] {0.375, -4.0}",
-            "z = double[] {-2.25}",
+            "x = float[2] {0.375, -4.0}",
+            "z = float[] {-2.25}",
             "a[0] is -1.875 before and 0.375 after",
         ],
     );

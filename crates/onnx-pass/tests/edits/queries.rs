@@ -65,8 +65,8 @@ fn an_exponent_that_was_not_read_is_free() {
         Level::Values,
         &[
             "the results differ",
-            "x = double[2] {0.375, -4.0}",
-            "j = double[] {-2.25}",
+            "x = float[2] {0.375, -4.0}",
+            "j = float[] {-2.25}",
             "p[0] is 9.087190815946986 before and 0.140625 after",
         ],
     );
@@ -81,7 +81,7 @@ fn another_exponent_is_refuted() {
         Level::Values,
         &[
             "the results differ",
-            "x = double[2] {0.375, -4.0}",
+            "x = float[2] {0.375, -4.0}",
             "p[0] is 0.052734375 before and 0.140625 after",
         ],
     );
