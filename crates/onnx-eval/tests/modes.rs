@@ -177,3 +177,27 @@ fn a_perturbation_depends_on_attributes_and_operands() {
     let found = perturbed(graph, &[("x", floats(&special))], 0);
     assert!(found[0][0] == 0.0 && found[0][1] == f64::INFINITY && found[0][2].is_nan());
 }
+
+#[test]
+fn a_sum_of_two_numbers_is_not_open_and_no_number_moves_far() {
+    let graph = "g (float[8] x) => (float[8] a, float[8] b, float[8] c, float[8] d) {
+        a = Sum (x, x)
+        b = Mean (x)
+        c = Sum (x, x, x)
+        d = Exp (x)
+    }";
+    let elements: Vec<f32> = (1..9_u8).map(|k| f32::from(k) / 8.0).collect();
+    let inputs = [("x", floats(&elements))];
+    let options = EvalOptions::default().with_perturbation(Perturbation { seed: 0, ulps: u64::MAX });
+    let all = |options: &EvalOptions<'_>| -> Vec<Vec<f64>> {
+        run(graph, &inputs, options).unwrap().iter().map(numbers).collect()
+    };
+    let (exact, found) = (all(&EvalOptions::default()), all(&options));
+    assert_eq!((&found[0], &found[1]), (&exact[0], &exact[1]));
+    for output in [2, 3] {
+        assert_ne!(found[output], exact[output]);
+        let moved =
+            found[output].iter().zip(&exact[output]).map(|(found, exact)| (found / exact - 1.0).abs());
+        assert!(moved.fold(0.0, f64::max) <= 1.0 / 64.0);
+    }
+}
