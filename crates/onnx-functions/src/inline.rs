@@ -165,6 +165,15 @@ pub fn inline(
     mut select: impl FnMut(&Model, NodeId, FunctionId) -> bool,
 ) -> Result<Inlined, InlineError> {
     let calls = calls(model, options.registry, &mut select);
+    inline_calls(model, options, calls)
+}
+
+/// Inlines calls, each with the function that takes its place.
+pub(crate) fn inline_calls(
+    model: &mut Model,
+    options: &InlineOptions<'_>,
+    calls: Calls,
+) -> Result<Inlined, InlineError> {
     if calls.is_empty() {
         return Ok(Inlined::default());
     }

@@ -1,4 +1,4 @@
-//! Functions of ONNX models: calls become bodies, and nodes become functions.
+//! Functions of ONNX models: calls and operators become bodies, and nodes become functions.
 //!
 //! # Calls
 //!
@@ -65,6 +65,13 @@
 //! computed over the call graph before anything is copied, and compared with the limits `nodes` and `values`. Functions that
 //! call themselves are refused.
 //!
+//! # Bodies of operators
+//!
+//! ONNX defines many operators by functions of other operators. [`body_of`] makes the function for a node, and [`expand`] puts
+//! these functions into the place of nodes, until only operators without a body remain. Some bodies depend on the types of the
+//! operands, which the caller supplies through [`ValueTypes`](onnx_ir::ValueTypes); the results of `onnx-shape-infer`
+//! implement it.
+//!
 //! # Outlining
 //!
 //! [`outline`] is the inverse: nodes of one graph become a function, and a call of it takes their place.
@@ -74,10 +81,12 @@
 //! It proves nothing: `onnx-pass` has both edits as patches with a proof.
 #![forbid(unsafe_code)]
 
+mod bodies;
 mod call;
 mod convert;
 mod cost;
 mod expand;
+mod generated;
 mod inline;
 mod names;
 mod outline;
@@ -86,6 +95,7 @@ mod references;
 mod select;
 mod versions;
 
+pub use bodies::{body_as, body_of, expand, has_body};
 pub use call::Call;
 pub use inline::{InlineError, InlineOptions, Inlined, InlinedCall, inline, inline_all};
 pub use names::Naming;

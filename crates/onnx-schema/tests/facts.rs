@@ -172,7 +172,12 @@ fn every_function_body_agrees_with_the_facts() {
             })
         })
         .collect();
-    assert_eq!(functions()["functions"], Value::Array(bodies));
+    let keys = ["op", "domain", "since", "opset", "body"];
+    let file = functions();
+    let facts = rows(&file, "functions").iter();
+    let facts: Vec<Value> =
+        facts.map(|fact| keys.map(|key| (key.to_owned(), fact[key].clone())).into_iter().collect()).collect();
+    assert_eq!(facts, bodies);
 }
 
 #[test]

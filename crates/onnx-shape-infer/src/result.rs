@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use onnx_diag::{Caps, Diagnostic, Locus, STOPPED, Sink};
-use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId};
+use onnx_ir::{CallGraph, Changes, GraphId, Model, NodeId, ValueId, ValueTypes};
 use onnx_types::expr::ExprTable;
-use onnx_types::{Dim, ElemType, Stopped, Symbol};
+use onnx_types::{Dim, ElemType, Stopped, Symbol, Type};
 use slotmap::SecondaryMap;
 
 use crate::content::Content;
@@ -259,5 +259,11 @@ impl Inference {
     /// Returns `true` if this run made a symbol, for a size that nothing is known about.
     pub(crate) fn is_fresh(&self, symbol: Symbol) -> bool {
         self.fresh.origin(symbol).is_some()
+    }
+}
+
+impl ValueTypes for Inference {
+    fn type_of(&self, _: &Model, value: ValueId) -> Option<Type> {
+        self.ty(value).to_type()
     }
 }

@@ -209,8 +209,43 @@ def strip_docs(nodes):
                 strip_docs(graph.node)
 
 
+def body_attribute_fact(attribute):
+    """The value of an attribute in a function body, with its kind as the key."""
+    kind = onnx.AttributeProto.AttributeType.Name(attribute.type)
+    if attribute.ref_attr_name:
+        return {"ref": attribute.ref_attr_name, "kind": kind}
+    if kind in ("INT", "INTS"):
+        return {kind.lower(): attribute.i if kind == "INT" else list(attribute.ints)}
+    if kind == "FLOAT":
+        return {"float": float_fact(attribute.f)}
+    if kind == "TENSOR" and attribute.t.data_type == onnx.TensorProto.FLOAT and not attribute.t.dims:
+        return {"scalar": float_fact(onnx.numpy_helper.to_array(attribute.t))}
+    if kind == "GRAPH" and not (attribute.g.initializer or attribute.g.value_info):
+        return {"graph": body_graph_fact(attribute.g)}
+    sys.exit(f"a function body has an attribute of a form that the facts do not have: {attribute}")
+
+
+def body_graph_fact(graph):
+    elem = lambda info: info.type.tensor_type.elem_type  # noqa: E731
+    return {
+        "name": graph.name,
+        "inputs": [[info.name, onnx.TensorProto.DataType.Name(elem(info))] for info in graph.input],
+        "outputs": [info.name for info in graph.output],
+        "nodes": [body_node_fact(node) for node in graph.node],
+    }
+
+
+def body_node_fact(node):
+    if node.name or node.domain or node.overload or node.metadata_props:
+        sys.exit(f"a node of a function body has a part that the facts do not have: {node}")
+    fact = {"op": node.op_type, "inputs": list(node.input), "outputs": list(node.output)}
+    if node.attribute:
+        fact["attributes"] = {attribute.name: body_attribute_fact(attribute) for attribute in node.attribute}
+    return fact
+
+
 def function_facts():
-    """The static function bodies as serialized FunctionProto messages in hexadecimal."""
+    """The static function bodies: for review and generation, and as serialized FunctionProto messages in hexadecimal."""
     facts = []
     for schema in SCHEMAS:
         for version in sorted(schema.function_opset_versions):
@@ -220,8 +255,12 @@ def function_facts():
             body.attribute.sort()
             body.attribute_proto.sort(key=lambda attribute: attribute.name)
             strip_docs(body.node)
+            if body.attribute_proto or body.value_info or [(i.domain, i.version) for i in body.opset_import] != [("", version)]:
+                sys.exit(f"the body of {schema.name} has a part that the facts do not have")
             facts.append({
                 "op": schema.name, "domain": schema.domain, "since": schema.since_version, "opset": version,
+                "inputs": list(body.input), "outputs": list(body.output), "attributes": list(body.attribute),
+                "nodes": [body_node_fact(node) for node in body.node],
                 "body": body.SerializeToString(deterministic=True).hex(),
             })
     return facts
@@ -287,7 +326,7 @@ def main():
     )
     FOLDER.joinpath(f"onnx-{PINNED}.json").write_text(text)
     functions = {"onnx": PINNED, "functions": function_facts()}
-    FOLDER.joinpath(f"functions-{PINNED}.json").write_text(layout(functions, 0, 2) + "\n")
+    FOLDER.joinpath(f"functions-{PINNED}.json").write_text(layout(functions, 0, 4) + "\n")
 
 
 main()

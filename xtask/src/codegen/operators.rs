@@ -3,6 +3,7 @@
 //! Extraction needs Python and the pinned `onnx` package and runs rarely; its result is committed and reviewed as JSON.
 //! Generation reads only the committed JSON, so checking for drift needs no Python.
 
+mod bodies;
 mod facts;
 mod names;
 mod runtime;
@@ -31,6 +32,9 @@ const GENERATED: &str = "crates/onnx-schema/src/generated";
 
 /// The folder of the generated views and builders, relative to the workspace root.
 const VIEWS: &str = "crates/onnx-ops/src/generated";
+
+/// The table of function bodies, relative to the workspace root.
+const BODIES: &str = "crates/onnx-functions/src/generated/bodies.rs";
 
 /// The script that reads the facts; it is passed to the interpreter as text.
 const SCRIPT: &str = include_str!("extract_facts.py");
@@ -67,6 +71,7 @@ pub(super) fn generate(mode: Mode) -> TaskResult {
     ensure_rust(mode, "schemas.rs", &tables.schemas())?;
     ensure_rust(mode, "opsets.rs", &tables::opsets(&facts))?;
     ensure_rust(mode, "functions.rs", &tables::functions(&facts)?)?;
+    ensure_formatted(mode, BODIES, &bodies::source(&facts)?)?;
     ensure_rust(mode, "onnxruntime.rs", &runtime.source(&types)?)?;
     for (module, domain, description) in views::MODULES {
         let source = views::source(&facts, domain, description)?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may fail")]
 
 mod attributes;
+mod bodies;
 mod calls;
 mod cost;
 mod names;

@@ -5,6 +5,9 @@
 //! magnitudes, equal ones, special ones (NaN, infinities, extremes), and with axes of size 0 and 1. Results agree bit for
 //! bit or within the tolerances of `onnx compare`.
 //!
+//! `onnx-functions` makes a body for the node, too. It must be valid, and compute on the same inputs what the reference's does,
+//! or what the kernel does where that differs.
+//!
 //! A case is an operator in a version and in an operator set. The kind of a failure is what differs, with the inputs and
 //! the element type: `differs-special-float`. `tests/conformance/deviations/bodies.txt` lists those that cannot agree, and states
 //! which result is correct.
@@ -18,9 +21,12 @@ use bytes::Bytes;
 use onnx_codec::{DecodeOptions, decode};
 use onnx_eval::compare::{Tolerances, compare_values};
 use onnx_eval::{EvalOptions, Failure as RunFailure, FailureKind, Value, run_node};
-use onnx_ir::{Model, NodeId, ValueId};
+use onnx_functions::body_as;
+use onnx_ir::{EditError, Model, NewNode, NodeId, OpsetImport, Position, ValueId};
+use onnx_schema::Registry;
+use onnx_shape_infer::{InferOptions, infer};
 use onnx_types::tensor::{Tensor, bf16, f16};
-use onnx_types::{ElemType, TypeKind};
+use onnx_types::{ElemType, Symbol, TypeKind};
 
 use crate::conformance::archive;
 use crate::conformance::data::{Case, Data, Feed, Group};
@@ -88,7 +94,9 @@ impl Suite for BodiesSuite {
     fn summary(&self, report: &Report) -> String {
         let counts = ["models", "runs", "equal", "within the tolerance", "neither runs", "different"];
         let counts = counts.map(|name| format!("{} {name}", report.count(name)));
-        format!("bodies: {} bodies, {}", report.cases(), counts.join(", "))
+        let ours = ["equal", "within the tolerance", "neither runs", "as the kernel", "different"];
+        let ours = ours.map(|name| format!("{} {name}", report.count(&format!("ours {name}"))));
+        format!("bodies: {} bodies, {}; ours: {}", report.cases(), counts.join(", "), ours.join(", "))
     }
 }
 
@@ -97,9 +105,14 @@ struct Pair {
     model: Model,
     node: NodeId,
     call: NodeId,
+    /// The call of our body, or the reason why there is none.
+    ours: Result<NodeId, String>,
     /// The element type of the first input of the model.
     elem: ElemType,
 }
+
+/// The outputs of a run.
+type Run = Result<Vec<Option<Value>>, RunFailure>;
 
 /// The elements and sizes of generated inputs.
 #[derive(Clone, Copy)]
@@ -149,23 +162,76 @@ impl Pair {
         if a != b {
             return Err(format!("the body of {name} has {b} outputs instead of {a}"));
         }
-        Ok(Self { model, node, call, elem })
+        let mut pair = Self { model, node, call, ours: Err(String::new()), elem };
+        pair.ours = pair.add_ours();
+        if pair.ours.is_ok() {
+            pair.check()?;
+        }
+        Ok(pair)
+    }
+
+    /// Adds our body, and a call of it with the operands of the node.
+    fn add_ours(&mut self) -> Result<NodeId, String> {
+        let model = &mut self.model;
+        let types = infer(model, &InferOptions::default());
+        let domain = model.intern("ours");
+        let identity = (domain, model.node(self.node).op(), Symbol::EMPTY);
+        let function = body_as(model, self.node, &types, Registry::STANDARD, identity);
+        let function = function.map_err(|reason| reason.to_string())?;
+        model.info_mut().opset_imports.push(OpsetImport::new(domain, 1));
+        let record = model.node(self.node);
+        let mut new = NewNode { domain, ..NewNode::new(record.op()) };
+        new.inputs = record.inputs().collect();
+        let declared = model.function(function);
+        let has = |name: Symbol| {
+            declared.attributes.contains(&name)
+                || declared.defaults.iter().any(|default| default.name() == name)
+        };
+        let given = record.attributes().iter().filter(|attribute| has(attribute.name()));
+        // Graphs are in the body.
+        let given = given.filter(|attribute| attribute.value().graphs().is_empty());
+        new.attributes = given.cloned().collect();
+        let present: Vec<bool> = record.outputs().iter().map(Option::is_some).collect();
+        new.outputs =
+            present.iter().map(|&present| present.then(|| model.new_value(Symbol::EMPTY))).collect();
+        let main = model.main_graph();
+        model.add_node(Position::End(main), new).map_err(|error: EditError| error.to_string())
+    }
+
+    /// An error if our body is not valid.
+    fn check(&self) -> Result<(), String> {
+        self.model.verify().map_err(|faults| format!("{faults:?}"))?;
+        Ok(())
     }
 
     /// The kinds of differences, with details.
     fn compare(&self, counts: &mut Vec<String>) -> Vec<(String, String)> {
         let mut found = Vec::new();
+        if let Err(reason) = &self.ours {
+            found.push(("ours-missing".to_owned(), reason.clone()));
+        }
         for plan in PLANS {
             let is_random = plan.resized.is_none() && plan.numbers != Numbers::Equal;
             for round in 0..if is_random { ROUNDS } else { 1 } {
                 let Some(inputs) = self.inputs(*plan, round) else { continue };
                 counts.push("runs".to_owned());
-                let (count, failure) = self.run(&inputs);
+                let options = EvalOptions::default();
+                let run = |node| run_node(&self.model, node, &inputs, &options);
+                let [kernel, body] = [self.node, self.call].map(run);
+                let (count, failure) = self.judge(&kernel, &body);
                 counts.push(count.to_owned());
-                if let Some((kind, detail)) = failure {
+                let failures = failure.into_iter().chain(match &self.ours {
+                    Ok(ours) => {
+                        let (count, failure) = self.judge_ours(&kernel, &body, &run(*ours));
+                        counts.push(format!("ours {count}"));
+                        failure
+                    }
+                    Err(_) => None,
+                });
+                for (kind, detail) in failures {
                     let shown: Vec<String> = inputs.iter().flatten().map(shown).collect();
-                    let kind = match (kind, plan.name) {
-                        ("differs", "wide" | "special") => format!("{kind}-{}-{}", plan.name, self.elem),
+                    let kind = match (kind.ends_with("differs"), plan.name) {
+                        (true, "wide" | "special") => format!("{kind}-{}-{}", plan.name, self.elem),
                         _ => format!("{kind}-{}", self.elem),
                     };
                     found.push((kind, format!("{detail} for {}", shown.join(", "))));
@@ -175,41 +241,81 @@ impl Pair {
         found
     }
 
-    fn run(&self, inputs: &[Option<Value>]) -> (&'static str, Option<(&'static str, String)>) {
-        let options = EvalOptions::default();
-        let [kernel, body] = [self.node, self.call].map(|node| run_node(&self.model, node, inputs, &options));
+    /// Compares the kernel with the body of the reference.
+    fn judge(&self, kernel: &Run, body: &Run) -> (&'static str, Option<(&'static str, String)>) {
         let (kernel, body) = match (kernel, body) {
             (Ok(kernel), Ok(body)) => (kernel, body),
             (Err(kernel), Err(body)) => {
-                let is_defect = |failure: &RunFailure| failure.kind() != FailureKind::Operator;
+                let is_defect = |failure: &&RunFailure| failure.kind() != FailureKind::Operator;
                 let defect = [kernel, body].into_iter().find(is_defect);
                 return ("neither runs", defect.map(|failure| ("both-fail", failure.to_string())));
             }
             (Err(kernel), Ok(_)) => return ("different", Some(("kernel-fails", kernel.to_string()))),
             (Ok(_), Err(body)) => return ("different", Some(("body-fails", body.to_string()))),
         };
+        match self.difference(kernel, body, ["the kernel", "the body"]) {
+            Ok(true) => ("equal", None),
+            Ok(false) => ("within the tolerance", None),
+            Err(detail) => ("different", Some(("differs", detail))),
+        }
+    }
+
+    /// Compares our body with that of the reference, and where these differ with the kernel.
+    fn judge_ours(
+        &self,
+        kernel: &Run,
+        body: &Run,
+        ours: &Run,
+    ) -> (&'static str, Option<(&'static str, String)>) {
+        let detail = match (body, ours) {
+            (Ok(body), Ok(ours)) => match self.difference(ours, body, ["our body", "the reference"]) {
+                Ok(true) => return ("equal", None),
+                Ok(false) => return ("within the tolerance", None),
+                Err(detail) => detail,
+            },
+            (Err(_), Err(_)) if kernel.is_err() => return ("neither runs", None),
+            (Ok(_), Err(ours)) if kernel.is_err() => {
+                return ("as the kernel", Some(("ours-as-kernel", ours.to_string())));
+            }
+            (_, Err(ours)) => return ("different", Some(("ours-fails", ours.to_string()))),
+            (Err(body), Ok(_)) => format!("only ours runs: {body}"),
+        };
+        if let (Ok(kernel), Ok(ours)) = (kernel, ours)
+            && self.difference(kernel, ours, ["the kernel", "our body"]).is_ok()
+        {
+            return ("as the kernel", Some(("ours-as-kernel", detail)));
+        }
+        ("different", Some(("ours-differs", detail)))
+    }
+
+    /// Whether results are equal, or only within the tolerance.
+    fn difference(
+        &self,
+        a: &[Option<Value>],
+        b: &[Option<Value>],
+        [a_name, b_name]: [&str; 2],
+    ) -> Result<bool, String> {
         let is_random = RANDOM.contains(&self.model.str(self.model.node(self.node).op()));
         let mut is_equal = true;
-        for (index, pair) in kernel.iter().zip(&body).enumerate() {
-            let (Some(kernel), Some(body)) = pair else { continue };
+        for (index, pair) in a.iter().zip(b).enumerate() {
+            let (Some(a), Some(b)) = pair else { continue };
             if is_random {
-                if kernel.describe() != body.describe() {
-                    let detail = format!("{} and {}", kernel.describe(), body.describe());
-                    return ("different", Some(("differs", detail)));
+                if a.describe() != b.describe() {
+                    return Err(format!("{} and {}", a.describe(), b.describe()));
                 }
                 continue;
             }
-            let difference = compare_values(kernel, body, &Tolerances::default());
+            let difference = compare_values(a, b, &Tolerances::default());
             is_equal &= difference.differing == 0;
             if !difference.agrees() {
                 let first = difference.first.map(|first| {
-                    format!("the kernel computes {} at {:?}, the body {}", first.a, first.index, first.b)
+                    format!("{a_name} computes {} at {:?}, {b_name} {}", first.a, first.index, first.b)
                 });
                 let detail = difference.mismatch.or(first).unwrap_or_default();
-                return ("different", Some(("differs", format!("output {index}: {detail}"))));
+                return Err(format!("output {index}: {detail}"));
             }
         }
-        (if is_equal { "equal" } else { "within the tolerance" }, None)
+        Ok(is_equal)
     }
 
     /// The inputs of the node; `None` if the plan changes nothing.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Everything that the generator reads.
 pub(super) struct Facts {
@@ -118,7 +119,7 @@ pub(super) struct Attribute {
     pub(super) kind: String,
     #[serde(default)]
     pub(super) required: bool,
-    pub(super) default: Option<serde_json::Value>,
+    pub(super) default: Option<Value>,
 }
 
 /// A static function body.
@@ -129,7 +130,61 @@ pub(super) struct Function {
     pub(super) domain: String,
     pub(super) since: u16,
     pub(super) opset: u16,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    pub(super) attributes: Vec<String>,
+    pub(super) nodes: Vec<BodyNode>,
     pub(super) body: String,
+}
+
+/// A node of a function body.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BodyNode {
+    pub(super) op: String,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    #[serde(default)]
+    pub(super) attributes: BTreeMap<String, BodyAttribute>,
+}
+
+/// The value of an attribute in a function body.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum BodyAttribute {
+    /// A reference to an attribute of the function.
+    Ref {
+        #[serde(rename = "ref")]
+        target: String,
+        kind: String,
+    },
+    Int {
+        int: i64,
+    },
+    Ints {
+        ints: Vec<i64>,
+    },
+    Float {
+        float: Value,
+    },
+    /// A `float` tensor of rank 0.
+    Scalar {
+        scalar: Value,
+    },
+    Graph {
+        graph: BodyGraph,
+    },
+}
+
+/// A nested graph of a function body.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BodyGraph {
+    pub(super) name: String,
+    /// The names, each with an element type.
+    pub(super) inputs: Vec<(String, String)>,
+    pub(super) outputs: Vec<String>,
+    pub(super) nodes: Vec<BodyNode>,
 }
 
 impl Facts {

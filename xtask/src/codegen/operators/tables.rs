@@ -252,7 +252,7 @@ pub(super) fn default_source(kind: &str, value: &Value) -> Result<String, String
 }
 
 /// A float as Rust source: its decimal text, provided that it reads back to the recorded bits.
-fn float_source(value: &Value) -> Result<String, String> {
+pub(super) fn float_source(value: &Value) -> Result<String, String> {
     let field = |key: &str| {
         value.get(key).and_then(Value::as_str).ok_or_else(|| format!("a float default lacks `{key}`"))
     };

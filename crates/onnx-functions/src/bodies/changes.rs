@@ -1,0 +1,127 @@
+//! Bodies that are written for an older operator set than the model imports.
+//!
+//! Such a body is used if its nodes mean the same in both versions. The facts have every schema of every operator, so this
+//! compares what each node uses with all schemas from the one version to the other.
+
+use onnx_schema::{Formal, Schema, attr, domain, op};
+use onnx_types::Symbol;
+
+use super::facts::{StaticAttr, StaticBody, StaticNode};
+use crate::reason::Reason;
+
+/// Optional attributes that were added to an operator and whose default keeps the meaning that nodes had before.
+///
+/// The schema of an operator does not tell this, so these were compared with the text of the specification. An attribute that
+/// is not listed makes a body of an older version unusable.
+const NEUTRAL: &[(Symbol, Symbol)] = &[
+    // Only conversions to 8-bit floats, which the older versions do not have.
+    (op::CAST, attr::SATURATE),
+    (op::CAST, attr::ROUND_MODE),
+    (op::CAST_LIKE, attr::SATURATE),
+    (op::CAST_LIKE, attr::ROUND_MODE),
+    (op::QUANTIZE_LINEAR, attr::SATURATE),
+    // One way to state the value of several.
+    (op::CONSTANT, attr::SPARSE_VALUE),
+    (op::CONSTANT, attr::VALUE_FLOAT),
+    (op::CONSTANT, attr::VALUE_FLOATS),
+    (op::CONSTANT, attr::VALUE_INT),
+    (op::CONSTANT, attr::VALUE_INTS),
+    (op::CONSTANT, attr::VALUE_STRING),
+    (op::CONSTANT, attr::VALUE_STRINGS),
+    // A scale of rank 0 quantizes the whole tensor: there is neither an axis nor a block.
+    (op::QUANTIZE_LINEAR, attr::AXIS),
+    (op::QUANTIZE_LINEAR, attr::BLOCK_SIZE),
+    // The types of the zero point and of the scale decide, as before.
+    (op::QUANTIZE_LINEAR, attr::OUTPUT_DTYPE),
+    (op::QUANTIZE_LINEAR, attr::PRECISION),
+    // A computation in `float` of types that the older version does not have.
+    (op::RANGE, attr::STASH_TYPE),
+    // Without axes, all axes are reduced.
+    (op::REDUCE_MAX, attr::NOOP_WITH_EMPTY_AXES),
+    (op::REDUCE_MEAN, attr::NOOP_WITH_EMPTY_AXES),
+    (op::REDUCE_MIN, attr::NOOP_WITH_EMPTY_AXES),
+    (op::REDUCE_SUM, attr::NOOP_WITH_EMPTY_AXES),
+    // A 0 in the sizes stands for the size of the input.
+    (op::RESHAPE, attr::ALLOWZERO),
+    // The whole shape.
+    (op::SHAPE, attr::START),
+    (op::SHAPE, attr::END),
+    // The sizes are given, or follow from the number of outputs.
+    (op::SPLIT, attr::NUM_OUTPUTS),
+];
+
+/// The reason if an operator of a body has another meaning in a later operator set version.
+pub(crate) fn refuse_changes(body: &StaticBody, version: i64) -> Result<(), Reason> {
+    refuse_changed_nodes(body.nodes, body.opset, version)
+}
+
+fn refuse_changed_nodes(nodes: &[StaticNode], from: i64, to: i64) -> Result<(), Reason> {
+    for node in nodes {
+        refuse_changed_node(node, from, to)?;
+        for (_, value) in node.attributes {
+            if let StaticAttr::Graph(graph) = value {
+                refuse_changed_nodes(graph.nodes, from, to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse_changed_node(node: &StaticNode, from: i64, to: i64) -> Result<(), Reason> {
+    let name = onnx_schema::known_name(node.op).unwrap_or_default();
+    let old = onnx_schema::lookup(domain::ONNX, node.op, from);
+    let mut old = old.ok_or_else(|| Reason::new(format!("version {from} does not have `{name}`")))?;
+    let later = old
+        .versions()
+        .iter()
+        .filter(|schema| schema.since_version() > old.since_version() && schema.since_version() <= to);
+    for new in later {
+        if let Err(part) = keeps_meaning(node, old, new) {
+            let since = new.since_version();
+            return Err(Reason::new(format!(
+                "the body is for version {from}, and version {since} changes {part} of `{name}`, which it uses"
+            )));
+        }
+        old = new;
+    }
+    Ok(())
+}
+
+/// Returns the part of the operator that a schema changes for a node.
+fn keeps_meaning(node: &StaticNode, old: &'static Schema, new: &'static Schema) -> Result<(), &'static str> {
+    if new.is_deprecated() {
+        return Err("the use");
+    }
+    let keeps = |before: Option<&Formal>, after: Option<&Formal>| {
+        let (Some(before), Some(after)) = (before, after) else { return false };
+        before.is_variadic() == after.is_variadic() && old.types_of(before).is_subset(new.types_of(after))
+    };
+    if !(0..node.inputs.len()).all(|index| keeps(old.input_for(index), new.input_for(index)))
+        || !new.allows_inputs(node.inputs.len())
+    {
+        return Err("an input");
+    }
+    if !(0..node.outputs.len()).all(|index| keeps(old.output_for(index), new.output_for(index)))
+        || !new.allows_outputs(node.outputs.len())
+    {
+        return Err("an output");
+    }
+    for attribute in new.attributes() {
+        let is_given = node.attributes.iter().any(|&(name, _)| name == attribute.name);
+        let is_kept = match old.attribute(attribute.name) {
+            Some(before) if is_given => before.kind == attribute.kind,
+            Some(before) => {
+                before.default == attribute.default && (!attribute.is_required || before.is_required)
+            }
+            None => !attribute.is_required && NEUTRAL.contains(&(node.op, attribute.name)),
+        };
+        if !is_kept {
+            return Err("an attribute");
+        }
+    }
+    let is_gone = |&(name, _): &(Symbol, StaticAttr)| new.attribute(name).is_none();
+    if node.attributes.iter().any(is_gone) {
+        return Err("an attribute");
+    }
+    Ok(())
+}

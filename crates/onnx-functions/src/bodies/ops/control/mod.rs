@@ -1,0 +1,3 @@
+//! Operators with graphs.
+
+pub(super) mod sequence_map;

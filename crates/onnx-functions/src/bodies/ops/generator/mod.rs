@@ -1,0 +1,4 @@
+//! Operators that make tensors.
+
+pub(super) mod random;
+pub(super) mod range;

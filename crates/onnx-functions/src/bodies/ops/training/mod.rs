@@ -1,0 +1,3 @@
+//! Operators of the preview domain.
+
+pub(super) mod flex_attention;

@@ -1,0 +1,113 @@
+//! Element types that a body of the facts does not work for.
+//!
+//! Some operators allow more types than the operators of their body: `ReduceLogSum` allows integers, and `Log` does not. The
+//! types of all values of a body follow from those of the operands by the signatures of its nodes.
+
+use std::collections::HashMap;
+
+use onnx_schema::{AttrKind, FormalType, Schema, attr, domain, op};
+use onnx_types::ElemType;
+
+use super::facts::{StaticAttr, StaticBody, StaticNode};
+use crate::reason::Reason;
+
+/// The types of values; `None` for one that is not known.
+type Types = HashMap<&'static str, Option<ElemType>>;
+
+/// The reason if the body does not work for operands of these types. A type that is not known may be any type that the operator
+/// allows.
+pub(crate) fn refuse_types(
+    body: &StaticBody,
+    schema: &'static Schema,
+    version: i64,
+    operands: &[Option<ElemType>],
+) -> Result<(), Reason> {
+    let known = |index: usize| operands.get(index).copied().flatten();
+    if schema.op() == op::SHRINK && known(0).is_none_or(|elem| !elem.is_float()) {
+        return Err(
+            "the body converts the bias to the element type first, which is wrong for integers".into()
+        );
+    }
+    let allows = |index: usize, elem: ElemType| {
+        schema.input_for(index).is_some_and(|formal| schema.types_of(formal).contains_tensor(elem))
+    };
+    let check = |other: Option<ElemType>| {
+        let of = |index: usize| known(index).or(other.filter(|&elem| allows(index, elem)));
+        let types = body.inputs.iter().enumerate().map(|(index, &name)| (name, of(index))).collect();
+        check(body.nodes, version, types)
+    };
+    if (0..operands.len()).all(|index| known(index).is_some()) {
+        return check(None);
+    }
+    let candidates = ElemType::all().filter(|&elem| allows(0, elem));
+    for elem in candidates {
+        check(Some(elem)).map_err(|reason| {
+            Reason::new(format!("the element types of the operands are not known, and for {elem} {reason}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Follows the types through nodes. Nested graphs are not followed: what they give is not known.
+fn check(nodes: &'static [StaticNode], version: i64, mut types: Types) -> Result<(), Reason> {
+    for node in nodes {
+        let Some(schema) = onnx_schema::lookup(domain::ONNX, node.op, version) else { continue };
+        let mut bound: HashMap<u8, ElemType> = HashMap::new();
+        for (index, name) in node.inputs.iter().enumerate() {
+            let (Some(elem), Some(formal)) = (types.get(name).copied().flatten(), schema.input_for(index))
+            else {
+                continue;
+            };
+            if !schema.types_of(formal).contains_tensor(elem) {
+                return Err(Reason::new(format!(
+                    "the body uses `{}`, which does not have {elem} in version {version}",
+                    schema.name()
+                )));
+            }
+            if let FormalType::Variable(variable) = formal.ty {
+                bound.insert(variable, elem);
+            }
+        }
+        for (index, &name) in node.outputs.iter().enumerate() {
+            types.insert(name, result(node, schema, index, &bound, &types));
+        }
+    }
+    Ok(())
+}
+
+/// The element type of a result.
+fn result(
+    node: &StaticNode,
+    schema: &Schema,
+    index: usize,
+    bound: &HashMap<u8, ElemType>,
+    types: &Types,
+) -> Option<ElemType> {
+    let attribute = |name| node.attributes.iter().find(|&&(other, _)| other == name).map(|(_, value)| value);
+    if node.op == op::CAST_LIKE {
+        return types.get(node.inputs.get(1)?).copied().flatten();
+    }
+    if node.op == op::CAST {
+        let Some(StaticAttr::Int(code)) = attribute(attr::TO) else { return None };
+        return i32::try_from(*code).ok().and_then(ElemType::from_code);
+    }
+    if node.op == op::CONSTANT {
+        return match node.attributes.first()?.1 {
+            StaticAttr::Scalar(_) | StaticAttr::Float(_) | StaticAttr::Ref(_, AttrKind::Float) => {
+                Some(ElemType::Float)
+            }
+            StaticAttr::Int(_) | StaticAttr::Ints(_) => Some(ElemType::Int64),
+            StaticAttr::Ref(_, AttrKind::Int | AttrKind::Ints) => Some(ElemType::Int64),
+            _ => None,
+        };
+    }
+    let formal = schema.output_for(index)?;
+    if let FormalType::Variable(variable) = formal.ty
+        && let Some(&elem) = bound.get(&variable)
+    {
+        return Some(elem);
+    }
+    let allowed = schema.types_of(formal);
+    allowed.single()?;
+    ElemType::all().find(|&elem| allowed.contains_tensor(elem))
+}

@@ -1,0 +1,3 @@
+//! The tables that `cargo xtask codegen` writes.
+
+pub(crate) mod bodies;
