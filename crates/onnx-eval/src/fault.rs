@@ -8,14 +8,15 @@ use onnx_ir::NodeId;
 use crate::cx::Stop;
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $summary:literal, $help:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $slug:literal, $severity:ident, $summary:literal, $help:literal;)*) => {
         $($(#[$doc])*
-        pub static $name: Rule = Rule::new($code, $slug, Severity::Error, $summary).with_explain(include_str!(concat!("rules/", $slug, ".md")));)*
+        pub static $name: Rule = Rule::new($code, $slug, Severity::$severity, $summary).with_explain(include_str!(concat!("rules/", $slug, ".md")));)*
 
         /// The rules of runs, by ascending code.
         pub static RULES: &[&Rule] = &[$(&$name),*];
 
-        fn help(rule: &Rule) -> &'static str {
+        /// The suggested fix for violations of a rule.
+        pub(crate) fn help(rule: &Rule) -> &'static str {
             match rule.code {
                 $($code => $help,)*
                 _ => "",
@@ -26,49 +27,61 @@ macro_rules! rules {
 
 rules! {
     /// An input of the model has no value.
-    INPUT_MISSING = 5001, "run-input-missing",
+    INPUT_MISSING = 5001, "run-input-missing", Error,
         "An input of the model has no value.",
         "give a value for each input without a default";
     /// A value is given for a name that is not an input of the model.
-    INPUT_UNKNOWN = 5002, "run-input-unknown",
+    INPUT_UNKNOWN = 5002, "run-input-unknown", Error,
         "A value is given for a name that is not an input of the model.",
         "use the names of the inputs of the main graph";
     /// A given value has another type or shape than the input declares.
-    INPUT_DIFFERS = 5003, "run-input-differs",
+    INPUT_DIFFERS = 5003, "run-input-differs", Error,
         "A given value has another type or shape than the input declares.",
         "give a tensor of the declared element type and sizes";
     /// An operator cannot compute its result from these operands.
-    OPERATOR_FAILED = 5004, "operator-failed",
+    OPERATOR_FAILED = 5004, "operator-failed", Error,
         "An operator cannot compute its result from these operands.",
         "compare the operands with the specification of the operator";
     /// No kernel computes an operator.
-    KERNEL_MISSING = 5005, "kernel-missing",
+    KERNEL_MISSING = 5005, "kernel-missing", Error,
         "No kernel computes the operator, or this form of it.",
-        "register a kernel, or replace the node";
+        "make the operator a function of the model, replace the node, or register a kernel (`EvalPack::with_kernel`)";
     /// A node or a graph output uses a value that nothing defines.
-    VALUE_UNDEFINED = 5006, "value-undefined-in-run",
+    VALUE_UNDEFINED = 5006, "value-undefined-in-run", Error,
         "A value is used that nothing has computed.",
         "check the model: the value is not defined, or not visible there";
     /// Nodes need each other's results in a cycle, or a function calls itself.
-    CYCLE = 5007, "cyclic-computation",
+    CYCLE = 5007, "cyclic-computation", Error,
         "Nodes or functions need each other's results in a cycle.",
         "break the cycle";
     /// A weight cannot be read.
-    WEIGHT_UNREADABLE = 5008, "weight-unreadable",
+    WEIGHT_UNREADABLE = 5008, "weight-unreadable", Error,
         "The elements of a tensor cannot be read.",
         "check that external data is present and complete";
     /// The run exceeds a limit.
-    LIMIT = 5010, "run-limit-reached",
+    LIMIT = 5010, "run-limit-reached", Error,
         "The run exceeds a limit on elements, memory, work or nesting.",
         "raise the limit that the message names, or run the model with smaller inputs";
     /// There is not enough memory for the run.
-    MEMORY = 5011, "run-memory-exhausted",
+    MEMORY = 5011, "run-memory-exhausted", Error,
         "There is not enough memory for the run, whatever the limits allow.",
         "run the model with smaller inputs, or on a machine with more memory";
     /// Two models compute different values for an output.
-    OUTPUT_DIFFERS = 5012, "output-differs",
+    OUTPUT_DIFFERS = 5012, "output-differs", Error,
         "Two models compute different values for an output.",
         "`onnx compare --inner` finds the node after which they diverge";
+    /// A value that a run computes has another type or shape than the model declares.
+    VALUE_DIFFERS = 5013, "computed-value-differs", Warning,
+        "A computed value has another type or shape than the model declares for it.",
+        "correct the declared type, or remove it: other tools rely on it";
+    /// A node computes NaN or infinities from operands without any.
+    NOT_FINITE = 5014, "computed-value-not-finite", Warning,
+        "A node computes NaN or infinities from operands that have none.",
+        "compare the operands with the domain of the operator: `onnx run --at` shows them";
+    /// A run computes other values than those recorded for it.
+    EXPECTED_DIFFERS = 5015, "expected-value-differs", Error,
+        "A run computes another value for an output than the one that is expected.",
+        "compare the version, inputs and weights of the model with those of the recorded run";
 }
 
 /// Why a run ended without a result.

@@ -104,10 +104,12 @@ mod budget;
 pub mod compare;
 pub mod contrib;
 mod cx;
+mod declared;
 mod engine;
 mod family;
 pub mod fault;
 pub mod generate;
+mod not_finite;
 mod number;
 mod observer;
 mod ops;
@@ -118,13 +120,17 @@ mod threads;
 mod value;
 
 pub use cx::{Cx, Dims, Operand, Outcome, Stop};
+pub use declared::DeclaredTypes;
 pub use engine::{Evaluator, run_node};
 pub use family::Axes;
 pub use fault::{Failure, FailureKind};
+pub use not_finite::first_not_finite;
 pub use number::{Elems, Float, Number, Unit};
 pub use observer::{NodeRun, Observer};
 pub use onnx_types::Limits;
 pub use options::{EvalOptions, Perturbation, Precision};
-pub use registry::{CustomKernel, EvalPack, KernelFn, has_kernel, has_open_rounding, uncovered};
+pub use registry::{
+    CustomKernel, EvalPack, KernelFn, has_custom_kernel, has_kernel, has_open_rounding, uncovered,
+};
 pub use statistics::Statistics;
 pub use value::{MapKey, Value};

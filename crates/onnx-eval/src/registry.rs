@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onnx_schema::{ByVersion, Extension, Pack, PerOperator, SchemaId, domain, versions};
+use onnx_schema::{ByVersion, Extension, Pack, PerOperator, Registry, SchemaId, domain, versions};
 use onnx_types::Symbol;
 
 use crate::cx::{Cx, Outcome};
@@ -222,6 +222,22 @@ pub fn has_open_rounding(schema: SchemaId) -> bool {
 #[must_use]
 pub fn has_kernel(schema: SchemaId) -> bool {
     kernel(schema).is_some()
+}
+
+/// Returns `true` if a pack of a registry has a kernel for an operator outside the standard sets, at this version.
+///
+/// ```
+/// use onnx_eval::{contrib, has_custom_kernel};
+/// use onnx_schema::Registry;
+///
+/// let registry = Registry::standard().with(contrib::pack())?;
+/// assert!(has_custom_kernel(&registry, "com.microsoft", "FusedMatMul", 1));
+/// assert!(!has_custom_kernel(&registry, "com.acme", "FastFoo", 1));
+/// # Ok::<(), onnx_schema::DeclareError>(())
+/// ```
+#[must_use]
+pub fn has_custom_kernel(registry: &Registry, domain: &str, op: &str, version: i64) -> bool {
+    registry.extension::<Kernels>().is_some_and(|kernels| kernels.get(domain, op, version).is_some())
 }
 
 /// The schemas without a kernel.

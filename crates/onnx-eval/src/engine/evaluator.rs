@@ -4,15 +4,14 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use onnx_ir::{Model, NodeId, Places, ValueId};
-use onnx_types::{ElemType, Type, TypeKind};
 
 use super::machine::Machine;
 use super::plan::{Plan, Planner};
-use super::proof::is_narrow;
+use crate::declared::difference;
 use crate::fault::{self, Failure, FailureKind};
 use crate::observer::Observer;
-use crate::options::{EvalOptions, Precision};
-use crate::value::{MapKey, Value};
+use crate::options::EvalOptions;
+use crate::value::Value;
 
 /// A model that is ready to run.
 ///
@@ -136,85 +135,15 @@ impl<'m> Evaluator<'m> {
         match value {
             None if record.initializer().is_some() => Ok(()),
             None => Err(fail(&fault::INPUT_MISSING, format!("input {name} has no value"))),
-            Some(value) => match record.ty().and_then(|ty| difference(ty, value, self.options.precision)) {
+            Some(value) => match record
+                .ty()
+                .and_then(|ty| difference(ty, value, self.options.precision, "given"))
+            {
                 Some(difference) => Err(fail(&fault::INPUT_DIFFERS, format!("input {name}: {difference}"))),
                 None => Ok(()),
             },
         }
     }
-}
-
-/// The contradiction between a value and a declared type; `None` if there is none. Sizes that are variables are not
-/// compared.
-fn difference(ty: &Type, value: &Value, precision: Precision) -> Option<String> {
-    let is_kind = match (&ty.kind, value) {
-        (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
-            let is_widened = precision == Precision::Double
-                && tensor.elem() == ElemType::Double
-                && is_narrow(declared.elem);
-            if declared.elem != ElemType::Undefined && declared.elem != tensor.elem() && !is_widened {
-                return Some(format!(
-                    "declared as a tensor of {}, given one of {}",
-                    declared.elem,
-                    tensor.elem()
-                ));
-            }
-            let dims = declared.shape.as_ref()?.dims();
-            let differs = |(declared, given): (&onnx_types::Dim, &i64)| {
-                declared.known().is_some_and(|size| size != *given)
-            };
-            if dims.len() != tensor.dims().len() {
-                let (declared, given) = (dims.len(), tensor.dims().len());
-                return Some(format!("declared with rank {declared}, given with rank {given}"));
-            }
-            let axis = dims.iter().zip(tensor.dims()).position(differs)?;
-            let declared = dims.get(axis).and_then(|dim| dim.known()).unwrap_or_default();
-            let given = tensor.dims().get(axis).copied().unwrap_or_default();
-            return Some(format!("axis {axis} is declared with size {declared}, given with {given}"));
-        }
-        (TypeKind::Sequence(_), Value::Sequence(_))
-        | (TypeKind::Map { .. }, Value::Map(_))
-        | (TypeKind::Optional(_), _) => return nested_difference(ty, value),
-        (TypeKind::Undefined | TypeKind::Opaque { .. }, _)
-        | (TypeKind::SparseTensor(_), Value::Tensor(_)) => true,
-        _ => false,
-    };
-    (!is_kind).then(|| format!("given a {}, which is not of the declared kind", value.describe()))
-}
-
-/// The contradiction between the kinds and element types of a value and of a declared type that holds others.
-fn nested_difference(ty: &Type, value: &Value) -> Option<String> {
-    let mut open = vec![(ty, value)];
-    while let Some((ty, value)) = open.pop() {
-        match (&ty.kind, value) {
-            (TypeKind::Tensor(declared), Value::Tensor(tensor)) => {
-                if declared.elem != ElemType::Undefined && declared.elem != tensor.elem() {
-                    let (declared, given) = (declared.elem, tensor.elem());
-                    return Some(format!("declared with tensors of {declared}, given one of {given}"));
-                }
-            }
-            (TypeKind::Sequence(Some(ty)), Value::Sequence(items)) => {
-                open.extend(items.iter().map(|item| (&**ty, item)));
-            }
-            (TypeKind::Optional(Some(ty)), Value::Optional(inner)) => {
-                open.extend(inner.as_deref().map(|inner| (&**ty, inner)));
-            }
-            // What is given for an optional need not be wrapped.
-            (TypeKind::Optional(Some(ty)), value) => open.push((ty, value)),
-            (TypeKind::Map { key, value: ty }, Value::Map(entries)) => {
-                let is_text = *key == ElemType::String;
-                if entries.keys().any(|key| matches!(key, MapKey::Text(_)) != is_text) {
-                    return Some(format!("declared with keys of {key}, given others"));
-                }
-                open.extend(ty.iter().flat_map(|ty| entries.values().map(move |value| (&**ty, value))));
-            }
-            (TypeKind::Sequence(None), Value::Sequence(_))
-            | (TypeKind::SparseTensor(_), Value::Tensor(_))
-            | (TypeKind::Optional(None) | TypeKind::Undefined | TypeKind::Opaque { .. }, _) => {}
-            _ => return Some(format!("given a {}, which is not of the declared kind", value.describe())),
-        }
-    }
-    None
 }
 
 /// Runs one node on values for its inputs, in the order of the node, and returns its outputs: for constant folding and

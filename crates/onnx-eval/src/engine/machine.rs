@@ -471,6 +471,12 @@ impl<'p, 'm> Machine<'p, 'm> {
 fn failure(model: &Model, node: Option<NodeId>, stop: Stop, operands: &str) -> Failure {
     let locus = node.map_or_else(Locus::model, |node| Places::new(model).node(node));
     let is_stopped = matches!(stop, Stop::Interrupted(_));
+    let stop = match (stop, node) {
+        (Stop::Unsupported(reason), Some(node)) => {
+            Stop::Unsupported(notes::unsupported(model, node, &reason))
+        }
+        (stop, _) => stop,
+    };
     let failure = Failure::of_stop(stop, node, locus);
     let attributes = node.map(|node| notes::attributes(model, model.node(node))).unwrap_or_default();
     let given = [("inputs", operands), ("attributes", &attributes)].into_iter();

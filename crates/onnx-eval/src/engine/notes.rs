@@ -2,7 +2,7 @@
 //! and need not repeat sizes, indices and the values of attributes.
 
 use onnx_diag::Quoted;
-use onnx_ir::{AttrValue, Model, Node};
+use onnx_ir::{AttrValue, Model, Node, NodeId};
 use onnx_types::tensor::NoData;
 
 use crate::value::Value;
@@ -43,6 +43,25 @@ pub(super) fn attributes(model: &Model, node: &Node) -> String {
     });
     let shown: Vec<String> = shown.collect();
     shown.join(", ")
+}
+
+/// Which operator has no kernel, with its domain and version, and the reason if there is one.
+pub(super) fn unsupported(model: &Model, node: NodeId, reason: &str) -> String {
+    let node = model.node(node);
+    let domain = match model.str(node.domain()) {
+        "" => "ai.onnx",
+        domain => domain,
+    };
+    let operator = format!("{domain}.{}", model.str(node.op()));
+    let mut text = format!("no kernel computes {}", Quoted(&operator));
+    if let Some(version) = model.versions_in(node.graph()).get(node.domain()) {
+        text.push_str(&format!(" (version {version} of the operator set)"));
+    }
+    if !reason.is_empty() {
+        text.push_str(": ");
+        text.push_str(reason);
+    }
+    text
 }
 
 /// A list, cut off where it is long.

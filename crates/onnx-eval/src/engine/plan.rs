@@ -269,11 +269,11 @@ impl<'m, 'o> Planner<'m, 'o> {
                 Action::Call(function, body)
             }
             Callee::NotImported => Action::Missing("the operator set of the node is not imported".to_owned()),
-            Callee::Unknown { version } => self.custom(node, || {
-                format!("version {version} of the operator set does not have `{}`", self.model.str(node.op()))
-            }),
+            Callee::Unknown { .. } => {
+                self.custom(node, || "this version of the operator set does not have it".to_owned())
+            }
             Callee::Unnamed | Callee::Custom(_) | Callee::Experimental | Callee::Undefined => {
-                self.custom(node, || format!("`{}` has no kernel", self.model.str(node.op())))
+                self.custom(node, String::new)
             }
         };
         let inputs = node.inputs().map(|value| value.map(|value| self.slot(value, root))).collect();
@@ -322,12 +322,12 @@ fn elements_to_decode(tensor: &Tensor) -> u64 {
     }
 }
 
-/// Why an operator of the standard has no kernel.
+/// Why an operator of the standard has no kernel, if there is a reason.
 fn lacking(schema: &Schema) -> String {
     if schema.op() == onnx_schema::op::IMAGE_DECODER {
-        return format!("{schema} needs a build of the crate with the feature `image`");
+        return "it needs a build of the crate with the feature `image`".to_owned();
     }
-    format!("{schema} has no kernel")
+    String::new()
 }
 
 impl GraphPlan<'_> {

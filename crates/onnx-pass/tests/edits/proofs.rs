@@ -103,7 +103,7 @@ fn an_exact_claim_holds_for_every_order_of_accumulation() {
 fn a_missing_kernel_is_no_verdict() {
     check(
         &claim("exact", &[], "float[N] x", "y = com.example.Magic (x)", "y = Identity (x)"),
-        "untested: `Magic` has no kernel",
+        "untested: no kernel computes `com.example.Magic` (version 1 of the operator set)",
     );
 }
 
